@@ -9,7 +9,8 @@ namespace dodyn::nlp {
 
 namespace {
 
-constexpr int batch = 8;  // blocks at a time: what recorded programs take, and few enough to stay in a cache
+constexpr int batch = 8;  // number of blocks evaluated together: the batch of recorded programs, and small enough for
+                          // the cache
 
 }  // namespace
 
@@ -47,7 +48,7 @@ void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> elem
            (term.row == objective_row || below(term.row, row_lower_.size())));
   Block block{std::move(element), std::move(inputs), std::move(terms)};
   for (const Term& term : block.terms) (term.row == objective_row ? block.in_objective : block.in_rows) = true;
-  // what adds to one row stands together, and makes one row of the Jacobian
+  // terms of one row are adjacent and make one row of the Jacobian
   std::stable_sort(block.terms.begin(), block.terms.end(), [](const Term& a, const Term& b) { return a.row < b.row; });
   most_inputs_ = std::max(most_inputs_, block.element->inputs);
   most_outputs_ = std::max(most_outputs_, block.element->outputs);
@@ -81,7 +82,7 @@ void AssembledProblem::finish() {
     pattern.rows.push_back(row);
     pattern.columns.push_back(column);
   };
-  // The order of the values in jacobian() and hessian() is the order of these loops.
+  // These loops define the order of the values in jacobian() and hessian().
   for (const Linear& term : linear_)
     if (term.row != objective_row) put(jacobian_pattern, term.row, term.variable);
   for (const Square& term : squares_) put(hessian_pattern, term.variable, term.variable);
@@ -131,7 +132,7 @@ void AssembledProblem::gather(const Block& block, const Eigen::VectorXd& x, doub
   for (const int input : block.inputs) *z++ = x(input);
 }
 
-// What each output of the element counts in  objective_factor * f + multipliers . c
+// Computes the weight of each output of the element in objective_factor * f + multipliers . c
 void AssembledProblem::weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers,
                              int outputs, double* weights) {
   std::fill_n(weights, outputs, 0.0);
@@ -269,8 +270,9 @@ Eigen::VectorXd AssembledProblem::design_gradient(const Eigen::VectorXd& x, cons
     element.add_design_gradient(count, w.z.data(), w.weights.data(), sum);
   });
   if (moving_.empty()) return sum;
-  // The Lagrangian's slope along a variable is the multiplier of the bound it rests on: positive at the lower one,
-  // negative at the upper one. A row's multiplier is, by c - bound = 0, minus the derivative with respect to its bound.
+  // The Lagrangian's derivative with respect to a variable is the multiplier of its active bound: positive at the
+  // lower, negative at the upper one. A row's multiplier is, by c - bound = 0, minus the derivative with respect to its
+  // bound.
   Eigen::VectorXd slope = Eigen::VectorXd::Zero(x.size());
   differentiate(x, 1.0, nullptr, slope.data(), nullptr, nullptr);
   Eigen::VectorXd jacobian_values(jacobian_pattern.size());

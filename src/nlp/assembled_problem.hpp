@@ -1,10 +1,11 @@
-// A nonlinear program that is a sum of small elements, linear terms and squares: what a transcription produces.
+// A nonlinear program as a sum of small elements, linear terms and squares, such as a transcription.
 //
 //   f(x)   = sum of objective terms,      c_r(x) = sum of the terms added to row r
 //
-// Every coefficient, bound and parameter of an element may carry its gradient with respect to the design, so that the
-// gradient of the optimal cost is at hand at a solution: by the envelope theorem it is the partial derivative of the
-// Lagrangian, one sweep for all design variables.
+// Every coefficient, bound and parameter of an element may carry its gradient with respect to the design. By the
+// envelope
+// theorem the gradient of the optimal cost is the partial derivative of the Lagrangian at a solution: one sweep for all
+// design variables.
 #pragma once
 
 #include <memory>
@@ -23,24 +24,26 @@ class AssembledProblem : public Problem {
  public:
   static constexpr int objective_row = -1;
 
-  // Output `output` of an element, times a coefficient, adds to a row (or the objective).
+  // Output `output` of an element, times a coefficient, is added to a row (or the objective).
   struct Term {
     int output, row;
     Coefficient coefficient;
   };
 
-  // Building. Variables and rows are numbered in the order added; the first new index is returned.
+  // Functions that build the problem. Variables and rows are numbered in the order in which they are added; the first
+  // new index is returned.
   int add_variables(int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
   int add_rows(int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
   void add_element(std::shared_ptr<const autodiff::Element> element, std::vector<int> inputs, std::vector<Term> terms);
   void add_linear(int row, int variable, Coefficient coefficient);
   void add_constant(int row, Coefficient constant);
-  void add_square(int variable, Coefficient coefficient);  // coefficient * x^2, in the objective
-  // Fixes the patterns; nothing may be added afterwards.
+  void add_square(int variable, Coefficient coefficient);  // adds coefficient * x^2 to the objective
+  // Fixes the patterns; afterwards nothing can be added.
   void finish();
 
-  // Gradient of the optimal cost with respect to the design, [designs], at a solution x with these multipliers: that of
-  // f + multipliers . c at fixed x, and the bounds' share, whose multipliers follow from stationarity.
+  // Returns the gradient of the optimal cost with respect to the design, [designs], at a solution x with these
+  // multipliers: the derivative of f + multipliers . c at fixed x, plus the contribution of bounds, whose multipliers
+  // follow from stationarity.
   Eigen::VectorXd design_gradient(const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers, int designs) const;
 
   double objective(const Eigen::VectorXd& x) const override;
@@ -59,7 +62,7 @@ class AssembledProblem : public Problem {
     std::vector<int> inputs;
     std::vector<Term> terms;
     bool in_objective = false, in_rows = false;
-    std::size_t jacobian_at = 0, hessian_at = 0;  // where its values begin
+    std::size_t jacobian_at = 0, hessian_at = 0;  // first index of its values
   };
   struct Linear {
     int row, variable;
@@ -73,7 +76,7 @@ class AssembledProblem : public Problem {
     int variable;
     Coefficient coefficient;
   };
-  // A bound that moves with the design, of a variable or a row.
+  // A bound of a variable or a row that depends on the design.
   struct Moving {
     int index;
     bool row, upper;
@@ -81,20 +84,20 @@ class AssembledProblem : public Problem {
   };
   void note_moving(bool row, int first, int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
 
-  // Room for the inputs, outputs and derivatives of some blocks of one element.
+  // Buffers for inputs, outputs and derivatives of some blocks of one element.
   struct Workspace {
     std::vector<double> z, values, weights, jacobians, hessians;
   };
-  Workspace& workspace() const;  // this thread's
+  Workspace& workspace() const;  // of this thread
 
-  // Calls f(element, blocks, count) for all blocks that are wanted, in their order: several at a time where neighbours
-  // share their element.
+  // Calls f(element, blocks, count) for all blocks for which `wanted` is true, in their order. Neighbours that share
+  // their element are passed together.
   template <class Wanted, class F>
   void for_batches(Wanted wanted, F f) const;
-  // f of the blocks as they stand in the rows chosen, added to add(row, value).
+  // Evaluates the terms of the blocks in the chosen rows; calls add(row, value).
   template <class Wanted, class Add>
   void add_values(const Eigen::VectorXd& x, Wanted wanted, Add add) const;
-  // What is not a null pointer.
+  // Fills the outputs whose pointers are not null.
   void differentiate(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd* multipliers,
                      double* gradient, double* jacobian_values, double* hessian_values) const;
   static void gather(const Block& block, const Eigen::VectorXd& x, double* z);
@@ -103,7 +106,7 @@ class AssembledProblem : public Problem {
 
   int most_inputs_ = 0, most_outputs_ = 0;
   std::vector<Block> blocks_;
-  std::vector<Linear> linear_;  // rows and, with objective_row, the objective
+  std::vector<Linear> linear_;  // of rows and, with objective_row, of the objective
   std::vector<Constant> constants_;
   std::vector<Square> squares_;
   std::vector<Moving> moving_;

@@ -1,5 +1,5 @@
-// The solvers behind solve(). Each returns its last iterate, multipliers, iterations, a status and a reason; `solved`
-// here means that the solver believes so. solve() supplies the rest and has the last word.
+// The solvers behind solve(). Each returns its last iterate, multipliers, iterations, a status and a reason. `solved`
+// means here that the solver reports success; solve() verifies it and adds the other fields.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace dodyn::nlp {
 
 using Clock = std::chrono::steady_clock;
 
-// `neighbour` may be null; its x has been moved into the bounds already and is x0.
+// `neighbour` may be null; its x has been moved into the bounds and equals x0.
 Solution solve_native(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
                       const Options& options, Clock::time_point deadline);
 Solution solve_ipopt(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,

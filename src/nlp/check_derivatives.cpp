@@ -15,7 +15,7 @@ namespace {
 constexpr double step = 1e-3;
 constexpr double objective_factor = 0.7;
 
-// Derivative of `function` in variable j to fourth order (Abramowitz and Stegun 25.3.6).
+// Returns the derivative of `function` in variable j by differences of fourth order (Abramowitz and Stegun 25.3.6).
 template <class Function>
 VectorXd difference(const Function& function, VectorXd x, int j) {
   const double centre = x[j], h = step * std::max(1.0, std::abs(centre));

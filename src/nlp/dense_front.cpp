@@ -15,12 +15,12 @@
 namespace dodyn::nlp {
 namespace {
 
-// Four numbers; the compiler takes one register or two.
+// Four numbers in one or two registers.
 using Four = double __attribute__((vector_size(32)));
 using FourBits = long long __attribute__((vector_size(32)));
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // of a function that returns a register: these are inlined always
-// From and to any address: clang takes a reference to a vector for aligned, whatever its type says.
+#pragma GCC diagnostic ignored "-Wpsabi"  // concerns functions that return a register; these are always inlined
+// For unaligned addresses: clang assumes that a reference to a vector is aligned, whatever its type.
 DODYN_INLINE Four load(const double* x) {
   Four value;
   std::memcpy(&value, x, sizeof value);
@@ -33,13 +33,13 @@ DODYN_INLINE void drop_sign(Four& x) {
   x = reinterpret_cast<Four>(reinterpret_cast<FourBits>(x) & magnitude);
 }
 
-// Largest magnitude of x[begin, end).
+// Returns the largest magnitude of x[begin, end).
 DODYN_INLINE double largest_of(const double* x, int begin, int end) {
   double largest = 0.0;
   for (int i = begin; i < end; ++i) largest = std::max(largest, std::abs(x[i]));
   return largest;
 }
-// The same of whole fours.
+// The same for a multiple of four numbers.
 DODYN_INLINE double largest_of_fours(const double* x, int begin, int end) {
   Four largest = {0.0, 0.0, 0.0, 0.0};
   for (int i = begin; i < end; i += 4) {
@@ -50,8 +50,8 @@ DODYN_INLINE double largest_of_fours(const double* x, int begin, int end) {
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
-// c (columns of `stride`, lower triangle by blocks of four) -= a b^T, where columns of a have a_stride rows and those
-// of b `stride`. Everything is padded to fours.
+// c -= a b^T for the lower triangle by blocks of four. c and b have columns of `stride`, a of `a_stride` numbers. All
+// sizes are padded to multiples of four.
 DODYN_INLINE void subtract_product(int stride, int count, const double* a, int a_stride, const double* b, double* c) {
   for (int j = 0; j < stride; j += 4) {
     int i = j;
@@ -102,10 +102,11 @@ DODYN_INLINE void subtract_product(int stride, int count, const double* a, int a
   }
 }
 
-// A pivot is taken at first where it is this share of its column, and where no larger numbers have cancelled to this share.
+// Thresholds of the first pass: a pivot relative to its column; the remainder of cancelled numbers relative to their
+// size.
 constexpr double well_sized = 0.01, cancelled = 1e-14;
 
-// eliminate() under way: the first `done.pivots` variables of the front are eliminated.
+// State of eliminate(): the first `done.pivots` variables of the front are eliminated.
 struct Elimination {
   const DenseFront& front;
   int* variables;
@@ -121,14 +122,14 @@ struct Elimination {
     for (int j = 0; j < front.p; ++j) std::swap(at(j)[a], at(j)[b]);
   }
 
-  // With the pivot d on the diagonal.
+  // Eliminates with the pivot d on the diagonal.
   DODYN_INLINE void eliminate_one(int candidate, double d) {
     const int k = done.pivots, p = front.p, top = front.top(), stride = front.stride();
     exchange(k, candidate);
     double* __restrict column = at(k);
     (d > 0.0 ? done.positive : done.negative) += 1;
     const double inverse = 1.0 / d;
-    const int begin = (k + 1) & ~3;  // what stands above the diagonal then, nobody reads
+    const int begin = (k + 1) & ~3;  // entries above the diagonal are not used afterwards
     for (int j = k + 1; j < p; ++j) {
       const double factor = column[j] * inverse;
       if (factor == 0.0) continue;
@@ -143,8 +144,8 @@ struct Elimination {
     ++done.pivots;
   }
 
-  // With a block of two: the candidate and the variable of its largest entry. False where the block is no tolerable pivot.
-  // `outside`: the largest entry of the candidate's column below the variables to eliminate.
+  // Eliminates with a 2 x 2 pivot: the candidate and the variable of its largest entry. Returns false if the pivot is
+  // not stable. `outside`: the largest entry of the candidate's column below the variables to eliminate.
   DODYN_INLINE bool eliminate_two(int candidate, double outside, double threshold) {
     const int k = done.pivots, p = front.p, top = front.top(), stride = front.stride();
     double* __restrict column = at(candidate);
@@ -155,7 +156,7 @@ struct Elimination {
         counterpart = i;
     if (counterpart == -1) return false;
     double* __restrict other = at(counterpart);
-    double off_k = outside, off_other = largest_of_fours(other, top, stride);  // outside the block of two
+    double off_k = outside, off_other = largest_of_fours(other, top, stride);  // outside the 2 x 2 pivot
     for (int i = k; i < p; ++i)
       if (i != counterpart && i != candidate) {
         off_k = std::max(off_k, std::abs(column[i]));
@@ -198,7 +199,7 @@ struct Elimination {
       store(column + i, ia * x + ib * y);
       store(other + i, ib * x + ic * y);
     }
-    other[k] = column[k + 1] = 0.0;  // no L within the block
+    other[k] = column[k + 1] = 0.0;  // L is zero within the pivot
     diagonal[2 * k] = a;
     diagonal[2 * k + 1] = b;
     diagonal[2 * k + 2] = c;
@@ -218,10 +219,10 @@ DODYN_WIDE void add_block(const double* block, int stride, std::span<const Run> 
     const bool in_panel = columns.to < own;
     for (int j = 0; j < columns.length; ++j) {
       const double* __restrict from = block + static_cast<long>(columns.from + j) * stride;
-      // row 0 below the own variables, were there such a row of this column
+      // row 0 below the own variables; the column has no such row yet
       double* __restrict below = in_panel ? front.panel + static_cast<long>(columns.to + j) * panel_stride + top
                                           : front.rest + static_cast<long>(columns.to - own + j) * rest_stride;
-      int skip = j;  // of the first run: the lower triangle
+      int skip = j;  // start of the first run: the lower triangle
       for (std::size_t b = a; b < runs.size(); ++b, skip = 0) {
         const Run& rows = runs[b];
         const double* __restrict x = from + rows.from;
@@ -240,18 +241,18 @@ DODYN_WIDE Eliminated eliminate(const DenseFront& front, int* variables, double*
   const int p = front.p, top = front.top();
   for (int j = 0; j < p; ++j)
     for (int i = j + 1; i < p; ++i) e.at(i)[j] = e.at(j)[i];
-  // First the well-sized pivots, then whatever is tolerable.
+  // first the well-sized pivots, then all stable ones
   for (const double threshold : {std::max(well_sized, pivot_threshold), pivot_threshold}) {
-    // Candidates in turn, from one that was taken on to the next; a round without success ends it.
+    // Visits candidates round robin, from the last accepted pivot on. Stops after a full round without one.
     int& k = e.done.pivots;
     for (int tried = 0, candidate = k; k < p && tried < p - k; ++candidate) {
       if (candidate < k || candidate >= p) candidate = k;
-      // its largest entry among the variables to eliminate, and below them
+      // the largest entry among the variables to eliminate, and below them
       const double* column = e.at(candidate);
       const double outside = largest_of_fours(column, top, front.stride());
       const double off = std::max({largest_of(column, k, candidate), largest_of(column, candidate + 1, p), outside});
       const double d = column[candidate];
-      // what remains of larger numbers that cancelled each other is nothing
+      // the remainder of numbers that cancelled counts as zero
       const bool vanished = std::max(std::abs(d), off) <= cancelled * grown[candidate];
       if (!vanished && d != 0.0 && std::abs(d) >= threshold * off) {
         e.eliminate_one(candidate, d);

@@ -1,12 +1,16 @@
-// A primal-dual interior point of our own: the filter line search of Waechter and Biegler (Mathematical Programming
-// 106, 2006; equation numbers below are theirs) on
+// A primal-dual interior point method with the filter line search of Waechter and Biegler (Mathematical Programming
+// 106,
+// 2006; equation numbers below are theirs) for
 //
 //   minimise f(x)   subject to   c(x) - s = 0 (s: slack of an inequality row, or its fixed value),   bounds on (x, s),
 //
-// with the exact Hessian, a factorisation analysed once (symmetric_factor.hpp), and two differences. The objective is
-// scaled up as well as down, so that its slope and curvature at the start are of order one: where they are small, as
-// the cost of a gait is, the usual first barrier parameter would outweigh it and the iterates wander. And feasibility
-// is restored by regularised Newton steps on the least squares of the constraints inside the bounds.
+// with the exact Hessian and a factorisation analysed once (symmetric_factor.hpp). There are two differences. First,
+// the
+// objective is scaled up as well as down, so that its slope and curvature at the start are of order one. If they are
+// small,
+// such as those of a gait's cost, the usual first barrier parameter would dominate and the iterates would wander.
+// Second,
+// feasibility is restored by regularised Newton steps on the least squares of the constraints inside the bounds.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,7 +27,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// What is infinite or not a number is no zero less itself.
+// v - v is zero exactly for finite v; infinity and NaN give NaN.
 bool finite(const VectorXd& v) { return v.size() == 0 || (v - v).cwiseAbs().sum() == 0.0; }
 
 struct Ending {
@@ -31,68 +35,72 @@ struct Ending {
   const char* reason;
 };
 
-// The numbers of the method. Greek names and values are those of the source where an equation or a section is given; they are
-// of scaled functions. The others are ours.
+// Parameters of the method, for scaled functions. Greek names and values are those of the source where an equation or a
+// section is given; the others are specific to this implementation.
 struct Parameters {
   // scaling (section 3.8)
   double max_slope = 100.0;         // of the objective and of each row at the start
-  double min_objective_size = 0.5;  // slope and curvature of a flat objective are scaled up to this
+  double min_objective_size = 0.5;  // slope and curvature of a flat objective are scaled up to this value
   double min_scale = 1e-8, max_objective_scale = 1e4;
-  double s_max = 100.0;  // (6): mean multiplier from which errors are divided by it
+  double s_max = 100.0;  // (6): mean multiplier above which errors are divided by it
   // barrier parameter (7), (8)
   double cold_mu = 0.1, warm_mu = 1e-5;  // the first one
   double kappa_epsilon = 10.0, kappa_mu = 0.2, theta_mu = 1.5;
-  double final_mu = 0.1;  // the last one, of the tolerance
-  double tau_min = 0.99;  // of the way to a bound
+  double final_mu = 0.1;  // last barrier parameter, relative to the tolerance
+  double tau_min = 0.99;  // fraction of the distance to a bound
   // start (section 3.6)
   double cold_push = 1e-2, warm_push = 1e-6;  // kappa_1 = kappa_2
-  double min_warm_slack = 1e-3;               // that multipliers of a neighbour's bounds are made for
+  double min_warm_slack = 1e-3;               // slack for which multipliers of a neighbour's bounds are set
   double max_multiplier = 1e3;                // lambda_max of (36), and of bounds after a restoration
-  // inertia correction (section 3.1). The first shift after one that was needed is our own, see find_direction()
+  // inertia correction (section 3.1). The first shift after a needed one is specific to this implementation, see
+  // find_direction()
   double first_shift = 1e-4, min_shift = 1e-20, max_shift = 1e40, negligible_shift = 1e-7;
   double shift_growth = 8.0, first_shift_growth = 100.0, shift_decay = 3.0;
-  double delta_c = 1e-8, kappa_c = 0.25;  // of rows that depend on each other: delta_c mu^kappa_c
-  // linear system: relative errors of a solution
-  double small_error = 1e-11;     // above it fronts at leaves choose their pivots more strictly
-  double accepted_error = 1e-10;  // above it the matrix is factorised again with stricter pivots
+  double delta_c = 1e-8, kappa_c = 0.25;  // regularisation of dependent rows: delta_c mu^kappa_c
+  // relative errors of a solution of the linear system
+  double small_error = 1e-11;     // above it the pivots of leaves are chosen by a stricter threshold
+  double accepted_error = 1e-10;  // above it the matrix is factorised again with a stricter threshold
   double strict_leaf_threshold = 0.01, max_pivot_threshold = 0.1;
-  int factorisations_for_error = 2;  // at most, of one direction
-  double refined_error = 1e-12;      // at which refinement of a solution ends
+  int factorisations_for_error = 2;  // limit per direction
+  double refined_error = 1e-12;      // refinement of a solution stops at this error
   int max_pivotless = 30;            // see hopeless()
   // line search (section 2.3), (18) to (23)
   double gamma_theta = 1e-5, gamma_phi = 1e-8, delta = 1.0, s_theta = 1.1, s_phi = 2.3, eta = 1e-8;
   double gamma_alpha = 0.05, min_alpha = 1e-12;
-  double rounding = 10.0;                    // of the barrier function, in units of its last digit
-  double theta_max = 1e4, theta_min = 1e-4;  // (21), of the constraints at the start
+  double rounding = 10.0;                    // of the barrier function, in multiples of the unit in the last place
+  double theta_max = 1e4, theta_min = 1e-4;  // (21), relative to the constraint violation at the start
   int p_max = 4;                             // second-order corrections (section 2.4)
   double kappa_soc = 0.99;
   double kappa_sigma = 1e10;       // (16)
-  double soft_reduction = 0.9999;  // of the error, by a soft step (section 3.3)
-  int max_soft_steps = 5;          // in a row
-  double diverged = 1e20;          // size of an unknown
+  double soft_reduction = 0.9999;  // reduction of the error by a soft step (section 3.3)
+  int max_soft_steps = 5;          // consecutive ones
+  double diverged = 1e20;          // magnitude of an unknown
 };
 constexpr Parameters numbers;
 
-// The numbers of the restoration of feasibility, which is our own.
+// Parameters of the feasibility restoration, which is specific to this implementation.
 struct RestorationParameters {
-  double zeta = 1e-4;                          // weight of the distance from the initial point, per violation
-  double stationary = 1e-2, zeta_decay = 0.1;  // zeta decays below this projected gradient, per violation
-  double mu = 1e-2, min_first_mu = 1e-12;      // barrier parameter, of the squared violation
+  double zeta = 1e-4;                          // weight of the distance from the initial point, relative to the
+                                               // violation
+  double stationary = 1e-2, zeta_decay = 0.1;  // zeta decays when the projected gradient, relative to the violation, is
+                                               // below `stationary`
+  double mu = 1e-2, min_first_mu = 1e-12;      // barrier parameter relative to the squared violation
   double mu_decay = 0.2, min_mu = 1e-16;       // mu decays after a step longer than `long_step`
-  double long_step = 0.5, short_step = 0.1;    // as shares of the longest step inside the bounds
-  double tau = 0.99;                           // of the way to a bound
+  double long_step = 0.5, short_step = 0.1;    // relative to the longest step inside the bounds
+  double tau = 0.99;                           // fraction of the distance to a bound
   double armijo = 1e-4, min_alpha = 1e-10;     // line search
   double min_damping = 1e-6, damping_factor = 10.0, damping_decay = 0.1, max_damping = 1e6;
   double mu_without_step = 0.1, given_up_mu = 1e-14;
-  double infeasible = 1e-6, infeasible_gap = 1e2;  // projected gradient, of the violation; violation, of the tolerance
-  double feasible_gap = 1e-2;                      // violation that is none, of the tolerance
-  double enough = 0.9;                             // of the violation at the start
+  double infeasible = 1e-6, infeasible_gap = 1e2;  // projected gradient relative to the violation; violation relative
+                                                   // to the tolerance
+  double feasible_gap = 1e-2;                      // violation that counts as none, relative to the tolerance
+  double enough = 0.9;                             // relative to the violation at the start
 };
 constexpr RestorationParameters restoration;
 
 constexpr const char* no_pivots = "constraints depend on each other where the iterates are";
 
-// Adds its lifetime to a sum of seconds.
+// Adds its lifetime to a sum, s.
 class Stopwatch {
  public:
   explicit Stopwatch(double& sum) : sum_(sum), begin_(Clock::now()) {}
@@ -113,11 +121,11 @@ class InteriorPoint {
  private:
   // A primal point: x and slacks with their function values, all scaled.
   struct Point {
-    VectorXd x;  // of the problem, fixed variables included
+    VectorXd x;  // of the original problem, with fixed variables
     VectorXd v;  // [free variables, slacks]
     double f = 0.0, barrier = 0.0;
     VectorXd gap;        // c - s, [rows]
-    double theta = 0.0;  // its 1-norm
+    double theta = 0.0;  // 1-norm of the gap
   };
 
   Ending iterate();
@@ -127,22 +135,23 @@ class InteriorPoint {
   void set_bounds_and_slacks(const VectorXd& x0);
   void push_inside();
   void take_multipliers_of(const Solution& neighbour);
-  bool evaluate(Point& point);  // from v; false where not finite
+  bool evaluate(Point& point);  // evaluates at v; false: a value is not finite
   bool differentiate(bool with_hessian);
   void set_barrier(Point& point) const;
-  // grad f + A^T y - z_lower + z_upper, [v]; without multipliers of bounds grad f + A^T y.
+  // Computes grad f + A^T y - z_lower + z_upper, [v]; without multipliers of bounds grad f + A^T y.
   void stationarity(const VectorXd& y, const VectorXd* lower, const VectorXd* upper, VectorXd& r) const;
   void update_residual();
   double barrier_error(double mu) const;
   bool optimal() const;
   bool feasible_within(double tolerance) const;
   bool late() const { return Clock::now() > deadline_; }
-  // Rows that depend on each other: no pivot is tolerable beside multipliers that grow without end, rows are handed on from
-  // front to front, and a factorisation takes a hundred times as long. Starts rarely come back from there.
+  // Whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
+  // pivots are unstable, variables are delayed from front to front, and a factorisation takes a hundred times as long.
+  // Initial guesses rarely recover from that.
   bool hopeless() const { return pivotless_ > numbers.max_pivotless; }
 
-  // The system  [H + D, A^T; A, -E] (dv, dy) = -(g, gap)  with A = [J, -1], slacks eliminated.
-  // Asked for the right inertia alone, a factorisation ends as soon as it is certain that it has another.
+  // Factorises the system [H + D, A^T; A, -E] (dv, dy) = -(g, gap) with A = [J, -1], slacks eliminated. If only the
+  // correct inertia is of use, a factorisation stops as soon as the inertia is certainly wrong.
   bool factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, double extra,
                  bool convex = false);
   double solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy);
@@ -155,10 +164,11 @@ class InteriorPoint {
   void extend_filter();
 
   struct Restoration {
-    Point first;                   // where it begins
-    VectorXd y, lower_z, upper_z;  // multipliers there
+    Point first;                   // initial point
+    VectorXd y, lower_z, upper_z;  // multipliers at the initial point
     bool was_feasible = false;
-    VectorXd weight, gradient;  // R^2, and of the barrier problem without the constraints' least squares, [v]
+    VectorXd weight, gradient;  // weight: R^2; gradient: of the barrier problem without the constraints' least squares,
+                                // [v]
     double zeta = 0.0, mu = 0.0, damping = 0.0;
     void damp() { damping = std::max(restoration.min_damping, restoration.damping_factor * damping); }
   };
@@ -181,50 +191,51 @@ class InteriorPoint {
   const Options& options_;
   const Clock::time_point deadline_;
 
-  // structure
+  // structure of the problem
   int n_ = 0, m_ = 0, N_ = 0;                       // free variables, rows, free variables and slacks
-  std::vector<int> free_, rows_;                    // indices in the problem
-  std::vector<int> slack_;                          // of each row, position in v or -1
-  std::vector<int> slack_row_;                      // of each slack
-  VectorXd fixed_value_;                            // [rows] of the rows without slack (scaled)
+  std::vector<int> free_, rows_;                    // indices in the original problem
+  std::vector<int> slack_;                          // [rows] index in v of the row's slack, or -1
+  std::vector<int> slack_row_;                      // [slacks] row
+  VectorXd fixed_value_;                            // [rows] values of rows without slack, scaled
   VectorXd lower_, upper_;                          // [v]
-  std::vector<int> bounded_below_, bounded_above_;  // positions in v
+  std::vector<int> bounded_below_, bounded_above_;  // indices in v
   std::vector<int> hessian_entries_, jacobian_entries_;
   std::vector<int> jacobian_rows_, jacobian_columns_;  // in rows_ and free_
   SymmetricFactor factor_;
-  VectorXd matrix_;  // values of the KKT matrix's pattern: Hessian, diagonal of x, Jacobian, diagonal of the rows
+  VectorXd matrix_;  // values in the order of the KKT matrix's pattern: Hessian, diagonal of x, Jacobian, diagonal of
+                     // the rows
 
   // scaling
   double scale_f_ = 1.0;
   VectorXd scale_c_;  // [rows]
 
-  // iterate
+  // present iterate
   Point at_;
   VectorXd y_, lower_z_, upper_z_;  // [rows], [v], [v]
   VectorXd gradient_;               // [free], scaled
-  VectorXd slope_, residual_;       // stationarity at the iterate, without and with the multipliers of bounds, [v]
-  VectorXd jacobian_, hessian_;     // values by entry
+  VectorXd slope_, residual_;       // stationarity at the iterate without and with the multipliers of bounds, [v]
+  VectorXd jacobian_, hessian_;     // values in the order of the patterns
   double mu_ = numbers.cold_mu, tau_ = numbers.tau_min;
 
-  // direction
+  // search direction
   VectorXd dv_, dy_, dlower_z_, dupper_z_;
   VectorXd D_, E_, eliminated_g_, g_;
-  double last_shift_ = 0.0, shift_ = 0.0;  // the last one that was not zero, and that of the last direction
-  bool at_once_ = false;                   // it was the first one tried
+  double last_shift_ = 0.0, shift_ = 0.0;  // last shift that was not zero, and that of the last direction
+  bool at_once_ = false;                   // the first shift tried had succeeded
   VectorXd right_, left_;
 
-  // room for what an iteration tries
+  // work space of an iteration
   Point trial_, corrected_;
   VectorXd sigma_, corrected_gap_, corrected_dv_, corrected_dy_;
 
-  // filter: pairs (theta, barrier) that may not be dominated
+  // filter: pairs (theta, barrier); a new point must not be dominated by one
   std::vector<std::pair<double, double>> filter_;
   double theta_max_ = 0.0, theta_min_ = 0.0;
 
   Solution solution_;
   double tolerance_ = 0.0;
   int corrections_ = 0;
-  int pivotless_ = 0;  // factorisations that handed on twice as many variables as there are
+  int pivotless_ = 0;  // factorisations whose delayed pivots numbered at least twice the variables
   mutable VectorXd values_m_, values_n_;
 };
 
@@ -483,7 +494,7 @@ void InteriorPoint::set_bounds_and_slacks(const VectorXd& x0) {
   }
 }
 
-// Sets the barrier parameter and moves the start into the interior (section 3.6).
+// Sets the barrier parameter and moves the initial point into the interior (section 3.6).
 void InteriorPoint::push_inside() {
   mu_ = !options_.warm_start ? numbers.cold_mu : options_.barrier > 0.0 ? options_.barrier : numbers.warm_mu;
   const double push = !options_.warm_start    ? (options_.push > 0.0 ? options_.push : numbers.cold_push)
@@ -509,7 +520,7 @@ void InteriorPoint::take_multipliers_of(const Solution& neighbour) {
   }
 }
 
-// (36)
+// least-squares multipliers (36)
 void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
   E_.setZero();
@@ -542,7 +553,7 @@ bool InteriorPoint::find_direction() {
     g_[i] += mu_ / slack;
   }
 
-  // (IC), section 3.1: n positive and m negative eigenvalues
+  // (IC), section 3.1: requires n positive and m negative eigenvalues
   E_.setZero();
   double extra = 0.0;
   const auto attempt = [&] {
@@ -554,8 +565,8 @@ bool InteriorPoint::find_direction() {
     }
     return whole && right_inertia();
   };
-  // Where the last iterate needed a shift this one starts from half of it, or a quarter if that one got by with what it
-  // tried first; (IC) starts from none every time, and most of its first factorisations are useless.
+  // If the last iterate needed a shift, this one starts from half of it, or from a quarter if the first shift tried had
+  // succeeded. (IC) starts from none every time, and most of its first factorisations fail.
   if (shift_ > 0.0) {
     shift_ *= at_once_ ? 0.25 : 0.5;
     if (shift_ < numbers.negligible_shift) shift_ = 0.0;
@@ -575,7 +586,7 @@ bool InteriorPoint::find_direction() {
   for (int attempts = 0;; ++attempts) {
     const double error = solve(g_, at_.gap, dv_, dy_);
     if (error > numbers.small_error)
-      factor_.leaf_threshold = numbers.strict_leaf_threshold;  // from the next factorisation on
+      factor_.leaf_threshold = numbers.strict_leaf_threshold;  // for the next factorisation
     if (error <= numbers.accepted_error || attempts == numbers.factorisations_for_error) break;
     factor_.pivot_threshold = std::min(numbers.max_pivot_threshold, std::pow(factor_.pivot_threshold, 0.5));
     if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
@@ -610,7 +621,7 @@ bool InteriorPoint::filter_accepts(double theta, double barrier) const {
                       [&](const auto& entry) { return theta >= entry.first && barrier >= entry.second; });
 }
 
-// The multipliers of the bounds follow the direction (12).
+// Computes the directions of the bounds' multipliers from the direction (12).
 void InteriorPoint::find_multiplier_direction(double mu) {
   for (const int i : bounded_below_) {
     const double slack = at_.v[i] - lower_[i];
@@ -622,13 +633,13 @@ void InteriorPoint::find_multiplier_direction(double mu) {
   }
 }
 
-// Takes the step; false where the step became too short.
+// Line search; returns false if the step becomes too short.
 bool InteriorPoint::search() {
   constexpr auto& p = numbers;
   find_multiplier_direction(mu_);
   const double alpha_z = longest_multiplier_step(tau_);
 
-  // slope of the barrier function
+  // directional derivative of the barrier function
   double slope = gradient_.dot(dv_.head(n_));
   for (const int i : bounded_below_) slope -= mu_ * dv_[i] / (at_.v[i] - lower_[i]);
   for (const int i : bounded_above_) slope += mu_ * dv_[i] / (upper_[i] - at_.v[i]);
@@ -690,7 +701,7 @@ bool InteriorPoint::search() {
   return false;
 }
 
-// (22)
+// adds the present point to the filter (22)
 void InteriorPoint::extend_filter() {
   filter_.emplace_back((1.0 - numbers.gamma_theta) * at_.theta, at_.barrier - numbers.gamma_phi * at_.theta);
 }
@@ -700,7 +711,7 @@ void InteriorPoint::accept(Point& next, double alpha, double alpha_z) {
   y_ += alpha * dy_;
   lower_z_ += alpha_z * dlower_z_;
   upper_z_ += alpha_z * dupper_z_;
-  // Multipliers stay near mu / slack (16), and slacks away from rounding to zero.
+  // Keeps multipliers near mu / slack (16), and slacks above rounding.
   constexpr double kappa = numbers.kappa_sigma;
   for (const int i : bounded_below_) {
     const double centre = mu_ / (at_.v[i] - lower_[i]);
@@ -722,7 +733,8 @@ void InteriorPoint::log(const char* what, double alpha) const {
               dv_.lpNorm<Eigen::Infinity>(), alpha, factor_.delayed_pivots());
 }
 
-// A step that the filter refuses but that reduces the error of the barrier problem's optimality conditions (3.3).
+// Takes a step that the filter refuses if it reduces the error of the barrier problem's optimality conditions (section
+// 3.3).
 bool InteriorPoint::soft_step() {
   const double before = barrier_error(mu_);
   const double alpha = std::min(longest(at_.v, dv_, tau_), longest_multiplier_step(tau_));
@@ -752,7 +764,7 @@ bool InteriorPoint::soft_step() {
   return false;
 }
 
-// After a restoration: of the bounds as the barrier has them, of the rows by least squares.
+// Sets the multipliers after a restoration: those of bounds from the barrier, those of rows by least squares.
 void InteriorPoint::take_up_multipliers() {
   for (const int i : bounded_below_) lower_z_[i] = std::min(numbers.max_multiplier, mu_ / (at_.v[i] - lower_[i]));
   for (const int i : bounded_above_) upper_z_[i] = std::min(numbers.max_multiplier, mu_ / (upper_[i] - at_.v[i]));
@@ -760,7 +772,7 @@ void InteriorPoint::take_up_multipliers() {
 }
 
 // ---- restoration: minimise |c - s|^2 / 2 + zeta / 2 |R (v - v_0)|^2 inside the bounds by primal-dual Newton steps
-// (Gauss-Newton where that is not convex), until the filter takes the point and the constraints are better by a tenth.
+// (Gauss-Newton where that is not convex), until the filter accepts the point and the violation is reduced by 10 %.
 
 InteriorPoint::Restoration InteriorPoint::begin_restoration() {
   Restoration r;
@@ -779,7 +791,7 @@ InteriorPoint::Restoration InteriorPoint::begin_restoration() {
   return r;
 }
 
-// Ends at a point that is feasible. One that was so from the start keeps its multipliers: it may be solved except for
+// Ends at a feasible point. If the initial point was feasible, its multipliers are kept: it may be solved up to
 // rounding, which stops a line search.
 Ending InteriorPoint::end_feasible(Restoration& r) {
   if (r.was_feasible) {
@@ -800,7 +812,8 @@ double InteriorPoint::merit(const Restoration& r, const Point& p) const {
   return sum;
 }
 
-// The Newton direction of the restoration's barrier problem and its gradient; false where a derivative is not a number.
+// Computes the Newton direction of the restoration's barrier problem, and its gradient. Returns false if a derivative
+// is not finite.
 bool InteriorPoint::find_restoring_direction(Restoration& r) {
   VectorXd D = r.zeta * r.weight, y(m_);
   r.gradient = D.cwiseProduct(at_.v - r.first.v);
@@ -819,8 +832,8 @@ bool InteriorPoint::find_restoring_direction(Restoration& r) {
   return true;
 }
 
-// Goes along the direction as far as the merit falls and adapts damping and barrier; false where no step is short enough.
-// `slope`: the gradient of the constraints' least squares.
+// Takes a step along the direction that reduces the merit function, and adapts damping and barrier. Returns false if no
+// step is short enough. `slope`: gradient of the constraints' least squares.
 bool InteriorPoint::take_restoring_step(Restoration& r, const VectorXd& slope) {
   constexpr auto& p = restoration;
   const double descent = (r.gradient + slope).dot(dv_), before = merit(r, at_);
@@ -858,9 +871,9 @@ std::optional<Ending> InteriorPoint::restore() {
   for (; solution_.iterations < options_.max_iterations; ++solution_.iterations) {
     if (late()) return Ending{SolveStatus::timed_out, "time limit"};
     if (hopeless()) return Ending{SolveStatus::not_converged, no_pivots};
-    y_ = at_.gap;  // the multipliers of this problem
+    y_ = at_.gap;  // the multipliers of the restoration problem
     if (!differentiate(true)) return not_a_number;
-    // least-squares gradient, projected on the bounds: none left means a point of least infeasibility
+    // least-squares gradient, projected on the bounds; zero at a point of locally minimal infeasibility
     stationarity(y_, nullptr, nullptr, slope);
     slope.head(n_) -= gradient_;
     double projected = 0.0;

@@ -15,8 +15,8 @@ using Ipopt::Number;
 
 namespace {
 
-// MUMPS keeps global state, and so does Ipopt 3.11 (its object tags). A solve holds this lock while it is inside Ipopt
-// and gives it up during the problem's own callbacks, so that evaluations of several threads overlap.
+// MUMPS has global state, and so has Ipopt 3.11 (its object tags). A solve holds this lock inside Ipopt and releases it
+// during the problem's callbacks, so that evaluations of several threads overlap.
 std::mutex ipopt_lock;
 
 class Unlocked {
@@ -27,7 +27,7 @@ class Unlocked {
   Unlocked& operator=(const Unlocked&) = delete;
 };
 
-// Gives a Problem the face of Ipopt's TNLP. A callback that returns false tells Ipopt to take a shorter step.
+// Adapts a Problem to Ipopt's interface TNLP. A callback that returns false makes Ipopt take a shorter step.
 class Adapter : public Ipopt::TNLP {
  public:
   Adapter(const Problem& problem, const VectorXd& x0, const Solution* neighbour, Clock::time_point deadline)
@@ -186,15 +186,15 @@ Ending ending(Ipopt::ApplicationReturnStatus status) {
 }
 
 void set_options(Ipopt::OptionsList& ipopt, const Options& options, bool with_multipliers) {
-  // Every tolerance is the one on our residuals, with a little room for their rounding.
+  // All tolerances are that of our residuals, reduced to allow for rounding.
   const double tolerance = 0.5 * options.tolerance;
   for (const char* name : {"tol", "dual_inf_tol", "constr_viol_tol", "compl_inf_tol"})
     ipopt.SetNumericValue(name, tolerance);
-  ipopt.SetIntegerValue("acceptable_iter", 0);       // never stop early at a looser level
-  ipopt.SetNumericValue("bound_relax_factor", 0.0);  // solutions satisfy their bounds
+  ipopt.SetIntegerValue("acceptable_iter", 0);       // never stop early with a looser tolerance
+  ipopt.SetNumericValue("bound_relax_factor", 0.0);  // solutions satisfy their bounds exactly
   ipopt.SetStringValue("linear_solver", "mumps");
-  // Approximate minimum fill. MUMPS's own choice may be SCOTCH for larger problems, whose random numbers run on from
-  // one solve to the next: the same problem would not give the same digits twice.
+  // Approximate minimum fill. MUMPS's automatic choice may be SCOTCH for larger problems. SCOTCH's random numbers
+  // continue from one solve to the next, so a problem would not give the same digits twice.
   ipopt.SetIntegerValue("mumps_pivot_order", 2);
   ipopt.SetIntegerValue("max_iter", options.max_iterations);
   ipopt.SetIntegerValue("print_level", options.print_level);
@@ -226,7 +226,7 @@ Solution solve_ipopt(const Problem& problem, const VectorXd& x0, const Solution*
   set_options(*application->Options(), options, neighbour != nullptr);
 
   Ending end{SolveStatus::failed, "Ipopt refused its options"};
-  // The empty name keeps Ipopt from reading a file ipopt.opt that happens to lie in the working directory.
+  // With the empty name Ipopt does not read a file ipopt.opt from the working directory.
   if (application->Initialize(std::string()) == Ipopt::Solve_Succeeded)
     end = ending(application->OptimizeTNLP(GetRawPtr(adapter)));
   if (adapter->was_late() && end.status != SolveStatus::solved) end = {SolveStatus::timed_out, "time limit"};

@@ -12,12 +12,12 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Unlike std::max, keeps a value that is not a number (as infinity): a residual must never look small by being NaN.
+// Like std::max, but keeps NaN (as infinity): NaN must not make a residual look small.
 void raise(double& largest, double value) {
   largest = value <= largest ? largest : (std::isnan(value) ? infinity : value);
 }
 
-// |multiplier * slack|, where a multiplier of the wrong sign or of an absent bound counts in full.
+// Returns |multiplier * slack|; a multiplier of the wrong sign or of a missing bound counts in full.
 double mismatch(double multiplier, double slack) {
   if (multiplier == 0.0) return 0.0;
   if (multiplier < 0.0 || std::isinf(slack)) return std::abs(multiplier);

@@ -42,7 +42,7 @@ void require_sizes(const Problem& problem, const VectorXd& x0) {
   require_pattern("Hessian pattern", problem.hessian_pattern, n, n, true);
 }
 
-// "" or why no solver can start.
+// Returns why no solver can start; empty: none.
 std::string obstacle(const Problem& problem, const VectorXd& x0) {
   const auto at = [](const char* what, long i) { return std::string(what) + " " + std::to_string(i); };
   for (int i = 0; i < problem.variables(); ++i) {
@@ -88,7 +88,7 @@ Solution solve_nothing(const Problem& problem, const VectorXd& x0, const char* r
 }
 #endif
 
-// Nothing is free to move: x0 is the solution or there is none.
+// No variable is free: x0 is the solution or there is none.
 Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const Options& options) {
   Solution solution;
   solution.x = x0;
@@ -102,7 +102,7 @@ Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const
   return solution;
 }
 
-// Whether constraints are violated by no more than the tolerance and what rounding x makes of them.
+// Whether no constraint is violated by more than the tolerance plus the effect of rounding x.
 bool feasible_to_rounding(const Problem& problem, const VectorXd& x, double tolerance) {
   VectorXd values = VectorXd::Zero(problem.constraints()), jacobian = VectorXd::Zero(problem.jacobian_pattern.size());
   problem.constraint_values(x, values);
@@ -126,7 +126,7 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
     return solution;
   }
 
-  const auto limit = std::chrono::duration<double>(std::min(options.max_seconds, 1e9));  // stays below the clock's end
+  const auto limit = std::chrono::duration<double>(std::min(options.max_seconds, 1e9));  // avoids overflow of the clock
   const Clock::time_point deadline = begin + std::chrono::duration_cast<Clock::duration>(limit);
   if ((problem.lower.array() == problem.upper.array()).all())
     solution = solve_without_freedom(problem, x0, options);

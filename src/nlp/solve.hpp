@@ -10,54 +10,55 @@
 namespace dodyn::nlp {
 
 enum class Backend {
-  native,  // primal-dual interior point of our own, sparse, exact Hessian
+  native,  // own implementation: primal-dual interior point, sparse, exact Hessian
   ipopt,   // primal-dual interior point, sparse, exact Hessian (MUMPS)
 };
 
-// Is the backend part of this build? Ipopt is where it was found (CMake option DODYN_IPOPT); asking solve() for one
-// that is not ends with the status `failed` and the reason.
+// Whether this build contains the backend. Ipopt is optional (CMake option DODYN_IPOPT). solve() with a missing backend
+// returns the status `failed` and the reason.
 bool available(Backend backend);
 
 enum class SolveStatus {
-  solved,         // first-order optimal: KKT residual at or below the tolerance, or to rounding; re-checked by us
+  solved,         // first-order optimal: the KKT residual, computed by solve(), is within the tolerance or rounding
   infeasible,     // the solver converged to a point of locally minimal infeasibility
   not_converged,  // iteration limit, stalled, restoration failed, ...; x is the last accepted iterate
-  timed_out,      // the time limit; x is the last accepted iterate
-  failed,         // the problem could not be evaluated at the start (not a number), or is malformed
+  timed_out,      // time limit reached; x is the last accepted iterate
+  failed,         // the problem is invalid, or could not be evaluated at the start (NaN)
 };
 
 struct Options {
   Backend backend = Backend::native;
-  double tolerance = 1e-9;  // on residuals(...), absolute and unscaled; rows beyond what rounding x makes of them
+  double tolerance = 1e-9;  // on the absolute unscaled residuals(...); for rows in addition to the effect of rounding x
   int max_iterations = 1000;
-  double max_seconds = 60.0;  // wall clock, looked at between callbacks
-  bool warm_start = false;    // x0 is near a solution: start with a small barrier and push little from the bounds
-  double barrier = 0.0;       // native, warm: the first barrier parameter, smaller the nearer x0 is to a solution;
-                              // 0: 1e-5
-  double push = 0.0;          // native, Ipopt, cold: how far inside its bounds a start is moved, constraints included,
-                              // as a share of max(1, |bound|) and of the way between two; below 1/2; 0: 1e-2
-  int print_level = 0;        // 0 silent ... 5 an iteration log on standard output
+  double max_seconds = 60.0;  // wall clock, checked between callbacks
+  bool warm_start = false;    // x0 is near a solution: starts with a small barrier parameter and keeps the point near
+                              // its bounds
+  double barrier = 0.0;       // native, warm: initial barrier parameter, smaller if x0 is nearer to a solution; 0: 1e-5
+  double push = 0.0;          // native and Ipopt, cold: minimum distance of the initial point from its bounds,
+                              // including constraints, relative to max(1, |bound|) and to the distance of two bounds;
+                              // below 1/2; 0: 1e-2
+  int print_level = 0;        // 0: silent ... 5: iteration log on standard output
 };
 
-// First-order optimality at (x, y, z), unscaled and in the maximum norm.
+// Residuals of the first-order conditions at (x, y, z), unscaled, maximum norm.
 struct Residuals {
   double stationarity = 0.0;     // |grad f + J^T y - z_lower + z_upper|
   double feasibility = 0.0;      // largest violation of a constraint or bound
-  double complementarity = 0.0;  // largest |multiplier * slack| over constraints and bounds, wrong signs included
+  double complementarity = 0.0;  // largest |multiplier * slack| over constraints and bounds, including wrong signs
   double largest() const;
 };
 
-// Where the time of a solve went, s of wall clock; the native solver fills it.
+// Times of the steps of a solve, wall clock, s; only the native solver fills it.
 struct Timing {
-  double functions = 0.0;      // objective and constraints, mostly of trial points
+  double functions = 0.0;      // objective and constraints, mostly at trial points
   double derivatives = 0.0;    // gradient, Jacobian, Hessian
-  double factorisation = 0.0;  // analysing, factorising and solving the linear systems
+  double factorisation = 0.0;  // analysis, factorisation and solution of the linear systems
   int factorisations = 0;
 };
 
 struct Solution {
   SolveStatus status = SolveStatus::failed;
-  std::string reason;  // one line: what ended the solve
+  std::string reason;  // one line: why the solve ended
   Eigen::VectorXd x;
   double objective = 0.0;
   Eigen::VectorXd multipliers;        // y, [constraints]
@@ -69,12 +70,12 @@ struct Solution {
   Timing timing;
 };
 
-// Solves from x0 (moved into the bounds first). Never throws for a hard problem; throws std::invalid_argument for
-// sizes that do not match. May be called from several threads at once; Ipopt's own work (not the problem's callbacks)
-// is then done one solve at a time, because MUMPS is not thread-safe.
+// Solves from x0, which is moved into the bounds first. Does not throw if the problem is hard; throws
+// std::invalid_argument if sizes do not match. Several threads may call it concurrently. Ipopt's own work (not the
+// problem's callbacks) is then serialised, because MUMPS is not thread-safe.
 Solution solve(const Problem& problem, const Eigen::VectorXd& x0, const Options& options = {});
 
-// The same from the solution of a neighbouring problem, its multipliers included. options.warm_start is implied.
+// Solves from the solution of a neighbouring problem with its multipliers. Implies options.warm_start.
 Solution solve(const Problem& problem, const Solution& neighbour, const Options& options = {});
 
 Residuals residuals(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers,

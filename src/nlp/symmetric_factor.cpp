@@ -13,8 +13,9 @@ using Bundle = SymmetricPattern::Bundle;
 
 namespace {
 
-// Delayed pivots enlarge the fronts up to the root, at worst to the whole matrix each. The panels may have this many numbers, or
-// so many times those without a delayed pivot. Motions of 15 500 rows were solved with 140 times those, 14e6 numbers.
+// Limits of the panels' size: this many numbers, or this many times the size without delayed pivots. Delayed pivots
+// enlarge the fronts up to the root, in the worst case each to the whole matrix. Motions of 15 500 rows were solved
+// with a factor of 140 (14e6 numbers).
 constexpr long small_panels = 1 << 24, most_growth = 50;
 
 }  // namespace
@@ -23,7 +24,7 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
                               int saddle_rows) {
   assert(rows.size() == columns.size() && saddle_rows >= 0 && saddle_rows <= size);
   constexpr std::size_t most = 4;
-  thread_local std::vector<std::shared_ptr<const SymmetricPattern>> known;  // the last one used at the end
+  thread_local std::vector<std::shared_ptr<const SymmetricPattern>> known;  // the most recent one is last
   const auto same = std::find_if(known.begin(), known.end(), [&](const auto& s) {
     return s->size == size && s->saddle_rows == saddle_rows && s->rows == rows && s->columns == columns;
   });
@@ -40,7 +41,7 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   leaf_pivot_.resize(s.leaves.size());
   fronts_.reserve(s.nodes.size());
   blocks_.reserve(s.nodes.size());
-  const auto with_room = [](long amount) { return amount + amount / 2; };  // for delayed variables
+  const auto with_room = [](long amount) { return amount + amount / 2; };  // additional space for delayed variables
   panels_.resize(with_room(s.panels));
   indices_.resize(with_room(s.indices));
   diagonals_.resize(with_room(s.diagonals));
@@ -51,7 +52,7 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   block_.resize(s.largest_bundle);
   grown_.resize(size);
   local_grown_.resize(size);
-  local_.resize(size + 8);  // of any front, padded
+  local_.resize(size + 8);  // largest front, padded
   delayed_variables_.reserve(size);
   b_.resize(size);
   x_.resize(size);
@@ -69,7 +70,7 @@ bool SymmetricFactor::factorise(const VectorXd& values, bool convex) {
   std::fill(values_.begin(), values_.end(), 0.0);
   for (std::size_t k = 0; k < s.slot_of_entry.size(); ++k) values_[s.slot_of_entry[k]] += values[k];
   const Eigen::Map<const Eigen::ArrayXd> all(values_.data(), static_cast<long>(values_.size()));
-  if (!((all - all).abs().sum() == 0.0)) return false;  // infinity less itself is not a number
+  if (!((all - all).abs().sum() == 0.0)) return false;  // infinity minus infinity is NaN
   largest_ = all.size() > 0 ? all.abs().maxCoeff() : 0.0;
 
   std::fill(grown_.begin(), grown_.end(), 0.0);
@@ -88,7 +89,7 @@ bool SymmetricFactor::factorise(const VectorXd& values, bool convex) {
   return true;
 }
 
-// One front: assembled, eliminated, its rest left to the parent.
+// Assembles and eliminates one front, and leaves its rest to the parent.
 SymmetricFactor::Progress SymmetricFactor::eliminate_node(int at, bool convex) {
   const SymmetricPattern& s = *pattern_;
   const Node& node = s.nodes[at];
@@ -110,13 +111,13 @@ SymmetricFactor::Progress SymmetricFactor::eliminate_node(int at, bool convex) {
   front.panel = panels_.data() + panel;
   front.rest = room(node.odd, rest_size);
   std::fill(front.panel, front.panel + panel_size, 0.0);
-  for (int j = 0, rest = front.rest_stride(); j < rest; ++j)  // whole blocks of four on the diagonal
+  for (int j = 0, rest = front.rest_stride(); j < rest; ++j)  // zeroes whole blocks of four on the diagonal
     std::fill(front.rest + static_cast<long>(j) * rest + (j & ~3), front.rest + static_cast<long>(j + 1) * rest, 0.0);
   int* const variables = indices_.data() + indices;
   for (int j = 0; j < own; ++j) variables[j] = node.first + j;
   std::copy(s.node_rows.begin() + node.rows_begin, s.node_rows.begin() + node.rows_end, variables + front.p);
 
-  // assembly: the matrix, what the children left, the leaves
+  // assembly: entries of the matrix, blocks of the children, leaves
   const int top = front.top(), stride = front.stride();
   for (int j = node.first; j < node.last; ++j) {
     double* column = front.panel + static_cast<long>(j - node.first) * stride;
@@ -146,8 +147,8 @@ SymmetricFactor::Progress SymmetricFactor::eliminate_node(int at, bool convex) {
   inertia_.positive += done.positive;
   inertia_.negative += done.negative;
   negative += done.negative;
-  // Were the matrix convex on the rows' null space, the rows would be independent, those that the subtree does not touch
-  // would have as many negative pivots to come, and the subtree at most as many as it touches.
+  // Assume that the matrix is convex on the rows' null space. Then the rows are independent, and those outside the
+  // subtree have as many negative pivots to come. So the subtree has at most as many as it touches.
   if (convex && negative > node.touched) {
     inertia_.negative = std::max(inertia_.negative, s.saddle_rows + 1);
     return Progress::not_convex;
@@ -170,7 +171,7 @@ SymmetricFactor::Progress SymmetricFactor::eliminate_node(int at, bool convex) {
   return Progress::done;
 }
 
-// Room on one of the stacks.
+// Reserves space on one of the stacks.
 double* SymmetricFactor::room(bool odd, long size) {
   std::vector<double>& stack = stack_[odd];
   const long begin = stack_top_[odd];
@@ -179,7 +180,7 @@ double* SymmetricFactor::room(bool odd, long size) {
   return stack.data() + begin;
 }
 
-// Variables that children and leaves could not eliminate. A leaf's diagonal is its pivot or none.
+// Counts the variables that children and leaves could not eliminate. A leaf has only its diagonal as a pivot.
 int SymmetricFactor::count_delayed(int at) {
   const SymmetricPattern& s = *pattern_;
   const Node& node = s.nodes[at];
@@ -198,7 +199,7 @@ int SymmetricFactor::count_delayed(int at) {
   return count;
 }
 
-// Eliminates the leaves below a node; their share goes to its front. Returns their negative pivots.
+// Eliminates the leaves below a node and adds their update to its front. Returns the number of their negative pivots.
 int SymmetricFactor::take_bundles(int at, const DenseFront& front) {
   const SymmetricPattern& s = *pattern_;
   const Node& node = s.nodes[at];
@@ -228,14 +229,14 @@ int SymmetricFactor::take_bundles(int at, const DenseFront& front) {
   return negative;
 }
 
-// The variables that children and leaves delayed follow the front's own.
+// Places the variables that children and leaves delayed after the front's own.
 void SymmetricFactor::place_delayed(int at, std::size_t first_child, const DenseFront& front) {
   const SymmetricPattern& s = *pattern_;
   const Node& node = s.nodes[at];
   const int own = node.last - node.first, top = front.top(), stride = front.stride();
   int* const variables = indices_.data() + indices_top_ - front.p - front.left;
   int next = own;
-  // entry of the delayed variable at `column` with one at a place of the front without delayed variables
+  // returns the entry of the delayed variable at `column` with a position of the front without delayed variables
   const auto entry = [&](int column, int place) -> double& {
     return place < own ? front.panel[static_cast<long>(place) * stride + column]
                        : front.panel[static_cast<long>(column) * stride + top + place - own];
@@ -267,7 +268,7 @@ void SymmetricFactor::place_delayed(int at, std::size_t first_child, const Dense
   }
 }
 
-// The variables that found no pivot follow the block of the node that was pushed last: their columns, from the diagonal
+// Stores the variables without a stable pivot after the block of the last pushed node: their columns from the diagonal
 // on, then its rows.
 void SymmetricFactor::leave_delayed(int at, int pivots, const DenseFront& front, const int* variables) {
   const int delayed = front.p - pivots, left = front.left, stride = delayed + left;
@@ -299,7 +300,7 @@ void SymmetricFactor::substitute(VectorXd& x) const {
     for (int i = 0; i < front.left; ++i) local_[top + i] = x[index[front.p + i]];
     for (int i = top + front.left; i < stride; ++i) local_[i] = 0.0;
   };
-  for (const Front& front : fronts_) {  // L, then D
+  for (const Front& front : fronts_) {  // solves with L, then with D
     const int* index = indices_.data() + front.indices;
     gather(front);
     substitute_forward(panels_.data() + front.panel, front.pivots, front.p, front.left,
@@ -308,12 +309,12 @@ void SymmetricFactor::substitute(VectorXd& x) const {
     for (int i = 0; i < front.p; ++i) x[index[i]] = local_[i];
     for (int i = 0; i < front.left; ++i) x[index[front.p + i]] = local_[top + i];
   }
-  if (inertia_.zero > 0) {  // the variables that no pivot was found for
+  if (inertia_.zero > 0) {  // adds the variables without a pivot
     for (const Front& front : fronts_)
       if (front.left == 0)
         for (int i = front.pivots; i < front.p; ++i) x[indices_[front.indices + i]] = 0.0;
   }
-  for (auto front = fronts_.rbegin(); front != fronts_.rend(); ++front) {  // L^T
+  for (auto front = fronts_.rbegin(); front != fronts_.rend(); ++front) {  // solves with L^T
     gather(*front);
     substitute_backward(panels_.data() + front->panel, front->pivots, front->p, front->left, local_.data());
     for (int i = 0; i < front->pivots; ++i) x[indices_[front->indices + i]] = local_[i];

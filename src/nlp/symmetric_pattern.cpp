@@ -11,7 +11,7 @@ using Bundle = SymmetricPattern::Bundle;
 
 namespace {
 
-// Elimination tree of a lower triangle in compressed columns (Liu 1990), by rows of its transpose.
+// Returns the elimination tree of a lower triangle in compressed columns (Liu 1990), given the rows of its transpose.
 std::vector<int> elimination_tree(int n, const std::vector<std::vector<int>>& upper) {
   std::vector<int> parent(n, -1), ancestor(n, -1);
   for (int j = 0; j < n; ++j)
@@ -24,7 +24,8 @@ std::vector<int> elimination_tree(int n, const std::vector<std::vector<int>>& up
   return parent;
 }
 
-// Children before parents, the child with the largest column last: it may then be merged with its parent.
+// Returns a postorder: children before parents. The child with the largest column is last, so that it can be merged
+// with its parent.
 std::vector<int> postorder(const std::vector<int>& parent, const std::vector<int>& weight) {
   const int n = static_cast<int>(parent.size());
   std::vector<std::vector<int>> children(n + 1);
@@ -45,14 +46,14 @@ std::vector<int> postorder(const std::vector<int>& parent, const std::vector<int
   return order;
 }
 
-// Columns that are eliminated together, and the rows below them; leaves stand alone.
+// Columns that are eliminated together, and the rows below them. Leaves are single.
 struct Group {
   std::vector<int> columns, rows;
   int parent = -1;
   bool leaf = false, merged = false;
 };
 
-// Columns of equal structure, each the parent of the one before it.
+// Groups columns of equal structure, each the parent of the one before it.
 std::vector<Group> dense_groups(const std::vector<int>& parent, const std::vector<std::vector<int>>& structure,
                                 const std::vector<char>& leaf) {
   const int n = static_cast<int>(parent.size());
@@ -73,12 +74,12 @@ std::vector<Group> dense_groups(const std::vector<int>& parent, const std::vecto
   return groups;
 }
 
-// Instructions, roughly, that a front of p variables and l rows below them takes.
+// Estimates the instructions for a front with p variables and l rows below them.
 double cost_of_front(double p, double l) {
   return 600.0 + p * (60.0 + 1.2 * l) + 0.7 * p * p * (l + 0.5 * p) + 0.2 * p * l * l + l * l;
 }
 
-// A group joins its parent where the zeros that this adds cost less than passing a block on.
+// Merges a group with its parent if the additional zeros cost less than passing a block.
 void merge_groups(std::vector<Group>& groups) {
   std::vector<std::vector<int>> children(groups.size());
   for (int g = 0; g < static_cast<int>(groups.size()); ++g) {
@@ -102,12 +103,12 @@ void merge_groups(std::vector<Group>& groups) {
     }
     if (group.parent != -1 && !group.leaf) children[group.parent].push_back(g);
   }
-  for (int g = static_cast<int>(groups.size()) - 1; g >= 0; --g)  // parents stand behind their children
+  for (int g = static_cast<int>(groups.size()) - 1; g >= 0; --g)  // parents come after their children
     if (const int above = groups[g].parent; above != -1 && groups[above].merged)
       groups[g].parent = groups[above].parent;
 }
 
-// Nodes from the groups, their columns one after the other, children before parents.
+// Makes nodes from the groups, with consecutive columns, children before parents.
 void renumber(SymmetricPattern& s, const std::vector<Group>& groups, std::vector<int>& position) {
   const int n = s.size, count = static_cast<int>(groups.size());
   std::vector<int> kept, number(count, -1), weight(count, 0), place(n), order(n);
@@ -144,7 +145,7 @@ void renumber(SymmetricPattern& s, const std::vector<Group>& groups, std::vector
     if (node.parent != -1) ++s.nodes[node.parent].children;
 }
 
-// Appends the runs of ascending places; none crosses `own`. Returns where they begin.
+// Appends runs of consecutive ascending positions; no run crosses `own`. Returns the index of the first.
 int append_runs(std::vector<Run>& runs, const std::vector<int>& places, int own) {
   const int begin = static_cast<int>(runs.size());
   for (int i = 0; i < static_cast<int>(places.size()); ++i) {
@@ -156,7 +157,7 @@ int append_runs(std::vector<Run>& runs, const std::vector<int>& places, int own)
   return begin;
 }
 
-// Takes leaves of one column out of the tree.
+// Removes single-column leaves from the tree.
 std::vector<std::vector<int>> split_off_leaves(SymmetricPattern& s) {
   const int count = static_cast<int>(s.nodes.size());
   std::vector<int> number(count, -1);
@@ -165,7 +166,7 @@ std::vector<std::vector<int>> split_off_leaves(SymmetricPattern& s) {
   for (int i = 0; i < count; ++i) {
     const Node& node = s.nodes[i];
     const int left = node.rows_end - node.rows_begin;
-    // all entries of the column, the diagonal among them, are the matrix's own
+    // no fill: all entries of the column, including the diagonal, are entries of the matrix
     const int entries = s.column_start[node.first + 1] - s.column_start[node.first];
     if (node.children == 0 && node.last == node.first + 1 && node.parent != -1 && entries == left + 1) {
       leaf_parent.push_back(node.parent);
@@ -178,7 +179,7 @@ std::vector<std::vector<int>> split_off_leaves(SymmetricPattern& s) {
   std::vector<std::vector<int>> leaves(kept.size());
   for (std::size_t l = 0; l < leaf_parent.size(); ++l) {
     leaves[number[leaf_parent[l]]].push_back(leaf_column[l]);
-    --kept[number[leaf_parent[l]]].children;  // of the copy
+    --kept[number[leaf_parent[l]]].children;  // in the copy
   }
   for (Node& node : kept)
     if (node.parent != -1) node.parent = number[node.parent];
@@ -186,12 +187,12 @@ std::vector<std::vector<int>> split_off_leaves(SymmetricPattern& s) {
   return leaves;
 }
 
-// Puts the leaves of a node into bundles; place: of the rows in its front.
+// Groups the leaves of a node into bundles. place: positions of the rows in its front.
 void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leaves, const std::vector<int>& place) {
   struct Some {
     std::vector<int> rows, leaves;
   };
-  // instructions, roughly: the product, and what it takes to bring the block to the front
+  // estimated instructions: the product, and adding the block to the front
   const auto cost = [](std::size_t rows, std::size_t count) {
     const double r = static_cast<double>(rows), padding = static_cast<double>(padded(static_cast<int>(rows)));
     return (0.2 * padding * padding + 3.0 * padding) * static_cast<double>(count) + 0.3 * padding * padding +
@@ -245,8 +246,8 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
   node.bundles_end = static_cast<int>(s.bundles.size());
 }
 
-// Room for a factorisation without delayed variables. Blocks that a node leaves to its parent are on one of two stacks,
-// by the parity of its depth, so that the parent's can be begun while its children's are there.
+// Computes the memory of a factorisation without delayed variables. A node's block for its parent is on one of two
+// stacks, by the parity of its depth. So the parent's front can be built while its children's blocks exist.
 void add_up_room(SymmetricPattern& s) {
   long top[2] = {0, 0};
   std::vector<long> blocks;
@@ -272,7 +273,7 @@ void add_up_room(SymmetricPattern& s) {
 
 using Sparse = Eigen::SparseMatrix<double>;
 
-// Both triangles of the pattern and its diagonal.
+// Returns both triangles of the pattern with its diagonal.
 Sparse whole_matrix(const SymmetricPattern& s) {
   const std::size_t entries = s.rows.size();
   std::vector<Eigen::Triplet<double>> triplets;
@@ -287,9 +288,9 @@ Sparse whole_matrix(const SymmetricPattern& s) {
   return pattern;
 }
 
-// The factor in the present order: its elimination tree, and the rows of its columns below the diagonal.
+// The symbolic factor in the present order: its elimination tree, and the rows of its columns below the diagonal.
 struct Symbolic {
-  std::vector<int> position, parent;  // position: of each original index in the order
+  std::vector<int> position, parent;  // position: by original index
   std::vector<std::vector<int>> structure;
 
   Symbolic(const Sparse& pattern, const std::vector<int>& order) : position(order.size()) {
@@ -314,7 +315,7 @@ struct Symbolic {
   }
 };
 
-// A fill-reducing order, then a postorder of its elimination tree; the factor in that order.
+// Finds a fill-reducing order, then a postorder of its elimination tree. Returns the factor in that order.
 Symbolic find_order(SymmetricPattern& s) {
   const Sparse pattern = whole_matrix(s);
   Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> permutation;
@@ -328,7 +329,7 @@ Symbolic find_order(SymmetricPattern& s) {
   return {pattern, s.order};
 }
 
-// Columns all of whose entries, the diagonal among them, are the matrix's own.
+// Finds the columns without fill: all entries, including the diagonal, are entries of the matrix.
 std::vector<char> find_leaves(const SymmetricPattern& s, const Symbolic& symbolic) {
   std::vector<char> alone(s.size, 0);
   for (std::size_t k = 0; k < s.rows.size(); ++k)
@@ -341,7 +342,8 @@ std::vector<char> find_leaves(const SymmetricPattern& s, const Symbolic& symboli
   return alone;
 }
 
-// The lower triangle in compressed columns, and where each entry of the pattern adds to it: entries by column, then by row.
+// Builds the lower triangle in compressed columns, sorted by column, then by row, and the position of each entry of the
+// pattern.
 void compress(SymmetricPattern& s, const std::vector<int>& position) {
   const int n = s.size, entries = static_cast<int>(s.rows.size());
   std::vector<int> start(n + 1, 0);
@@ -368,7 +370,7 @@ void compress(SymmetricPattern& s, const std::vector<int>& position) {
   for (int j = 0; j < n; ++j) s.column_start[j + 1] += s.column_start[j];
 }
 
-// Assigns places in the fronts to entries of the matrix, to the children's remaining blocks, and to bundles of leaves.
+// Assigns positions in the fronts to entries of the matrix, to the children's blocks, and to bundles of leaves.
 void lay_out_fronts(SymmetricPattern& s) {
   const std::vector<std::vector<int>> leaves = split_off_leaves(s);
   const int count = static_cast<int>(s.nodes.size());
