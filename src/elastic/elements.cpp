@@ -10,7 +10,7 @@
 namespace dodyn::elastic {
 namespace {
 
-// J F^-T
+// returns J F^-T
 Matrix<2> cofactor(const Matrix<2>& F) { return (Matrix<2>() << F(1, 1), -F(1, 0), -F(0, 1), F(0, 0)).finished(); }
 Matrix<3> cofactor(const Matrix<3>& F) {
   Matrix<3> C;

@@ -3,7 +3,7 @@
 //   W = mu/2 (tr F^T F - n) - mu ln J + lambda/2 (ln J)^2,   F = sum_j x_j (x) grad N_j,   J = det F     J/m^3 (J/m^2)
 //   P = dW/dF = mu (F - F^-T) + lambda ln J F^-T,            force on node j = -volume P grad N_j
 //
-// In the plane this is plane strain, per metre of depth. At small strains lambda and mu are Lame's constants.
+// In the plane it is plane strain, per metre of depth. For small strains lambda and mu are Lame's constants.
 #pragma once
 
 #include <Eigen/Core>
@@ -18,32 +18,32 @@ struct Material {
   double density = 1000.0;        // kg/m^3 (kg/m^2)
 };
 
-// Places, velocities, forces of nodes: one column each.
+// Positions, velocities or forces of nodes, [n, nodes].
 template <int n>
 using Nodes = Eigen::Matrix<double, n, Eigen::Dynamic>;
 
 template <int n>
 class Elements {
  public:
-  // Joins the cells of a body whose nodes are numbered from the present count on. Throws std::invalid_argument.
+  // Adds the cells of a body, whose nodes are numbered from the present count on. Throws std::invalid_argument.
   void add(const std::string& name, const Mesh<n>& mesh, const Material& material);
 
   int nodes() const { return static_cast<int>(mass_.size()); }
   int size() const { return static_cast<int>(cells_.size()); }
-  const std::vector<double>& mass() const { return mass_; }  // kg, a cell's shared by its corners alike
+  const std::vector<double>& mass() const { return mass_; }  // kg; a cell's mass is shared equally by its corners
 
-  // W over all cells, J; `force` becomes that on each node, N. Stops at the first cell that is turned inside out:
-  // `inverted` becomes its index (else -1), and `force` has no meaning.
+  // Returns W over all cells, J; sets `force` to the force on each node, N. Stops at the first inverted cell:
+  // `inverted` is its index (otherwise -1), and `force` is then not valid.
   double forces(const Nodes<n>& x, Nodes<n>& force, int& inverted) const;
   double smallest_jacobian(const Nodes<n>& x) const;
 
   struct Cell {
     std::array<int, n + 1> node;
-    Eigen::Matrix<double, n, n + 1> gradient;  // of the shape functions at rest, columns, 1/m
+    Eigen::Matrix<double, n, n + 1> gradient;  // gradients of the shape functions at rest, columns, 1/m
     double volume, lambda, mu;
   };
   const Cell& cell(int i) const { return cells_[static_cast<std::size_t>(i)]; }
-  // The deformation gradient F.
+  // Returns the deformation gradient F.
   static Matrix<n> deformation(const Cell& cell, const Nodes<n>& x);
 
  private:

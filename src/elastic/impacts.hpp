@@ -1,5 +1,5 @@
-// Contacts of deformable and rigid bodies as rows: the gradient of each overlap with respect to nodes and rigid bodies, in the
-// metric of their masses, and impulses that keep them from growing.
+// Contacts of deformable and rigid bodies as rows: gradients of the overlaps with respect to nodes and rigid bodies, in
+// the metric of their masses. Impulses that prevent the overlaps from growing.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dodyn::elastic {
 
-// One overlap g. Each side is nodes, or one rigid body that moves, or nothing (a wall).
+// One overlap g. Each side is a set of nodes, a moving rigid body, or a wall (empty).
 template <int n>
 struct ContactRow {
   struct Node {
@@ -22,15 +22,15 @@ struct ContactRow {
   struct Body {
     int body = -1;
     rigid::Twist<n> gradient;  // dg/dt = gradient . twist
-    rigid::Twist<n> response;  // twist that a unit impulse along `gradient` gives
+    rigid::Twist<n> response;  // twist by a unit impulse along `gradient`
   };
-  double gap = 0.0;  // m
+  double gap = 0.0;  // overlap, m
   std::vector<Node> nodes;
   std::array<Body, 2> bodies;
   double inverse_mass = 0.0;  // G M^-1 G^T, 1/kg
 };
 
-// Velocities that rows act on.
+// The velocities on which rows act.
 template <int n>
 struct Rates {
   Nodes<n>& nodes;
@@ -39,8 +39,9 @@ struct Rates {
 template <int n>
 double rate(const ContactRow<n>& row, const Rates<n>& rates);
 
-// Smallest impulses r >= 0 along -dg/dq after which no row's rate exceeds its limit, by sweeps over the rows (projected
-// Gauss-Seidel); where r > 0 the rate is the limit. False: not to `tolerance` within `most` sweeps.
+// Computes the smallest impulses r >= 0 along -dg/dq after which no row's rate exceeds its limit; if r > 0 the rate
+// equals the limit. Sweeps over the rows (projected Gauss-Seidel). Returns false if `tolerance` is not reached within
+// `most` sweeps.
 template <int n>
 bool push_apart(const std::vector<ContactRow<n>>& rows, const std::vector<double>& limits, double tolerance, int most,
                 const Rates<n>& rates);

@@ -12,7 +12,7 @@ namespace {
 template <int n>
 using Face = std::array<int, n>;
 
-// The face opposite of a corner, as a set.
+// Returns the face opposite a corner, as a set of nodes.
 template <int n>
 Face<n> face(const std::array<int, n + 1>& cell, int opposite) {
   Face<n> f;
@@ -94,7 +94,8 @@ Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
       centre[a] = size[a] * ((box[i] + 0.5) / cells[i] - 0.5);
     }
     if (inside && !inside(centre)) continue;
-    // along each order of the axes, from a corner (common to all boxes about a node) to the opposite one
+    // one simplex for each order of the axes: the path from a corner (common to all boxes around a node) to the
+    // opposite one
     std::array<int, n> order;
     std::iota(order.begin(), order.end(), 0);
     do {

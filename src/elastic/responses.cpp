@@ -1,4 +1,5 @@
-// Steps of the exact response (simulation.hpp), divided where gaps close, with impulses there; and of the decomposition of momenta.
+// Steps of the exact response (simulation.hpp), divided where gaps close, with impulses there. Steps of the
+// decomposition of momenta.
 #include <algorithm>
 #include <cmath>
 
@@ -68,8 +69,9 @@ std::vector<rigid::Twist<n>> Simulation<n>::twists() const {
   return all;
 }
 
-// P v is the velocity next to v, in the metric of the masses, that closes no overlap. Sweeps find it to their tolerance; the length of
-// the turn is that at which the kinetic energy changes by -(1 - e^2) of what P takes, so that elastic ones keep it to round-off.
+// P v is the velocity nearest to v, in the metric of the masses, that closes no overlap. Sweeps compute it to their
+// tolerance. The factor of v - P v is chosen such that the kinetic energy changes by -(1 - e^2) of the part that P
+// removes. So elastic contacts conserve it to round-off.
 template <int n>
 void Simulation<n>::turn_round() {
   const auto closed = rows(0.0);
@@ -83,14 +85,14 @@ void Simulation<n>::turn_round() {
     if (fastest == 0.0) return;
     push_apart(closed, std::vector<double>(closed.size(), 0.0), 1e-4 * fastest, 100, rates);
   }
-  double along = 0.0, square = 0.0;  // d.M v and d.M d of d = v - P v
+  double along = 0.0, square = 0.0;  // d.M v and d.M d with d = v - P v
   for (int i = 0; i < elements_.nodes(); ++i) {
     const Vector<n> d = v_.col(i) - v.col(i);
     const double mass = elements_.mass()[static_cast<std::size_t>(i)];
     along += mass * d.dot(v_.col(i));
     square += mass * d.squaredNorm();
   }
-  std::vector<rigid::Twist<n>> taken(before.size(), rigid::Twist<n>::Zero());  // momentum, of d
+  std::vector<rigid::Twist<n>> taken(before.size(), rigid::Twist<n>::Zero());  // momentum of d
   for (int b = 0; b < rigid_; ++b) {
     const auto at = static_cast<std::size_t>(b);
     if (bodies_.bodies[at].fixed) continue;
@@ -105,7 +107,7 @@ void Simulation<n>::turn_round() {
   for (int b = 0; b < rigid_; ++b) momentum_[static_cast<std::size_t>(b)] -= turn * taken[static_cast<std::size_t>(b)];
 }
 
-// Applies impulses at closed gaps, which reverse the rates that close them. Returns false, with reason_, if it finds none.
+// Applies impulses at closed gaps, which reverse the closing rates. Returns false and sets reason_ if there are none.
 template <int n>
 bool Simulation<n>::collide() {
   const auto closed = rows(-near);

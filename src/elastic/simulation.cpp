@@ -67,7 +67,7 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
       for (const int i : corners) mean += one.mesh.nodes[static_cast<std::size_t>(i)] / (n + 1);
       std::vector<Vector<n>> places;
       for (const int i : corners) places.push_back(one.mesh.nodes[static_cast<std::size_t>(i)] - mean);
-      rigid::Body<n> element;  // without mass: gravity acts on its nodes
+      rigid::Body<n> element;  // without mass: gravity acts on the nodes
       element.name = one.name;
       element.parts.emplace_back(places, one.name);
       bodies_.bodies.push_back(std::move(element));
@@ -237,13 +237,13 @@ void Simulation<n>::drift(double h) {
       poses_[b].angle += h / principal.moments[0] * momentum_[b][2];
     } else {
       const Vector<3> L = momentum_[b].template tail<3>();
-      // exact flows of L_i^2/(2 J_i) for each principal axis in turn; the momentum in space stays
+      // exact flows of L_i^2/(2 J_i) for each principal axis in turn; the spatial momentum is constant
       for (const auto& [axis, share] : {std::pair(0, 0.5), {1, 0.5}, {2, 1.0}, {1, 0.5}, {0, 0.5}}) {
         const Vector<3> about = principal.axes.col(axis);
         const double turn = share * h * L.dot(poses_[b].directors * about) / principal.moments[axis];
         poses_[b].directors *= rigid::exponential(turn * about);
       }
-      // rounding lets products of rotations drift off SO(3); one Newton step takes them back
+      // products of rotations drift off SO(3) by rounding; one Newton step corrects this
       Matrix<3>& R = poses_[b].directors;
       R = (R * (1.5 * Matrix<3>::Identity() - 0.5 * R.transpose() * R)).eval();
     }
@@ -358,7 +358,7 @@ double Simulation<n>::stable_step() const {
   for (int c = 0; c < elements_.size(); ++c) {
     const auto& cell = elements_.cell(c);
     while (cell.node[0] >= first_node_[body + 1]) ++body;
-    // the least height of a simplex is one over the longest gradient of its shape functions
+    // the smallest height of a simplex is the inverse of its largest shape function gradient
     const double height = 1.0 / cell.gradient.colwise().norm().maxCoeff();
     const double speed = std::sqrt((cell.lambda + 2.0 * cell.mu) / world_.deformable[body].material.density);
     shortest = std::min(shortest, height / speed);

@@ -1,21 +1,26 @@
 // Deformable bodies and free rigid ones, in contact.
 //
 //   Simulation<3> simulation(world, options);
-//   simulation.initial-state(places);                 // as often as you like
+//   simulation.start(places);                         // repeatable
 //   while (simulation.time() < 1.0 && simulation.step()) ...
 //
-// To the world of rigid bodies (rigid/world.hpp) an element at the surface of a deformable body is one more body, whose
-// directors are free: its frame is {mean of its corners, F}, linear in its nodes, so gap and gradient with respect to
-// position and directors (geometry/contact.hpp) are those with respect to the nodes. Gravity, charges and users' potentials
-// act on both kinds of bodies by the same code, and so does contact:
+// A surface element of a deformable body is an additional body in the world of rigid bodies (rigid/world.hpp), with
+// free
+// directors. Its frame {mean of its corners, F} is linear in its nodes. So gap and gradient with respect to position
+// and
+// directors (geometry/contact.hpp) give those with respect to the nodes. Gravity, charges, users' potentials and
+// contact use
+// the same code for both kinds of bodies:
 //   penalty  a potential C/2 g^2 of each overlap (3.38);
-//   exact    the step is divided where a gap closes, and impulses turn closing velocities round;
-//   decomposition  where bodies overlap after a step, the part of the momenta that closes them turns round (3.4), at once for all
-//            overlaps: v+ = v + (1 + e) (P v - v), P the projection in the metric of the masses on what closes none of them.
+//   exact    the step is divided where a gap closes, and impulses reverse closing velocities;
+//   decomposition  if bodies overlap after a step, the closing part of the momenta is reversed (3.4), for all overlaps together:
+//            v+ = v + (1 + e) (P v - v), P the projection in the metric of the masses on velocities that close none.
 //
-// Explicit Newmark, gamma = 1/2 and beta = 0 (Johnson 2013, section 3.3.4, which prints beta = 1/2): x += h v + h^2/2 a,
-// v += h/2 (a + a+). Rigid bodies turn by rotations about their principal axes in turn, so that linear and angular momentum are
-// kept to round-off and the energy's error stays bounded and of order h^2.
+// Explicit Newmark, gamma = 1/2 and beta = 0 (Johnson 2013, section 3.3.4, which prints beta = 1/2): x += h v + h^2/2
+// a,
+// v += h/2 (a + a+). Rigid bodies rotate about their principal axes in turn. So linear and angular momentum are
+// conserved to
+// round-off, and the energy error is bounded and of order h^2.
 #pragma once
 
 #include <memory>
@@ -45,8 +50,8 @@ struct World {
   std::vector<Deformable<n>> deformable;
 };
 
-// Where the bodies are at the start: of rigid ones the pose and twist of the centre of mass, of deformable ones those of
-// their coordinates' origin, in which they are at rest.
+// Initial state. Rigid bodies: pose and twist of the centre of mass. Deformable bodies: pose and twist of their
+// coordinates' origin, undeformed.
 template <int n>
 struct Start {
   std::vector<rigid::Pose<n>> rigid_poses, deformable_poses;
@@ -55,27 +60,28 @@ struct Start {
 
 struct Options {
   double step = 1e-3;        // h, s
-  double stiffness = 300.0;  // C of a pair of convex parts that overlap, N/m (N/m per metre of depth)
-  rigid::Response response = rigid::Response::penalty;  // or exact, decomposition
-  double restitution = 1.0;                             // of the impulses of both
-  double tolerance = 1e-9;                              // overlap that `exact` leaves, m
-  int most_impacts = 2000;                              // of a step
+  double stiffness = 300.0;  // stiffness C of a pair of overlapping convex parts, N/m (N/m per metre of depth)
+  rigid::Response response = rigid::Response::penalty;  // penalty, exact or decomposition
+  double restitution = 1.0;                             // of the impulses, for both impulse responses
+  double tolerance = 1e-9;                              // remaining overlap with `exact`, m
+  int most_impacts = 2000;                              // limit per step
 };
 
 struct Energies {
-  double kinetic = 0.0, elastic = 0.0, contact = 0.0, potential = 0.0;  // J; the last: gravity, charges, users'
+  double kinetic = 0.0, elastic = 0.0, contact = 0.0, potential = 0.0;  // J; potential: of gravity, charges, users'
+                                                                        // potentials
   double total() const { return kinetic + elastic + contact + potential; }
 };
 
 template <int n>
 class Simulation {
  public:
-  // Throws std::invalid_argument with one line.
+  // Throws std::invalid_argument, one line.
   Simulation(World<n> world, const Options& options);
 
-  // Throws std::invalid_argument where the numbers do not fit or bodies overlap.
+  // Throws std::invalid_argument if numbers of bodies do not match or bodies overlap.
   void start(const Start<n>& start);
-  // One step of h. False: it could not be done, reason() says why.
+  // Makes one step of h. Returns false if it failed; reason() has the reason.
   bool step();
 
   double time() const { return time_; }
@@ -83,11 +89,12 @@ class Simulation {
   const World<n>& world() const { return world_; }
   const Elements<n>& elements() const { return elements_; }
 
-  // Nodes of all deformable bodies, one body after another; first_node()[b] is the first of body b, one more at the end.
+  // Nodes of all deformable bodies, one body after another. first_node()[b] is the first of body b, with one more entry
+  // at the end.
   const Nodes<n>& nodes() const { return x_; }
   const Nodes<n>& velocities() const { return v_; }
   std::span<const int> first_node() const { return first_node_; }
-  void set_nodes(const Nodes<n>& x, const Nodes<n>& v);  // continues from there, at the same time
+  void set_nodes(const Nodes<n>& x, const Nodes<n>& v);  // sets the nodes at the present time
   std::span<const rigid::Pose<n>> poses() const { return poses_; }
   rigid::Twist<n> twist(int body) const;  // of a rigid body
 
@@ -95,38 +102,40 @@ class Simulation {
   rigid::Momenta<n> momenta() const;
   Vector<n> centre(int deformable) const;    // of mass, m
   Vector<n> velocity(int deformable) const;  // of the centre of mass, m/s
-  // Pairs of bodies that overlap now, or that the last step's impulses parted; rigid ones first, then the deformable ones; ascending.
+  // Returns the pairs of bodies that overlap now, or that the last step's impulses separated; rigid bodies before
+  // deformable ones; ascending.
   std::vector<std::pair<int, int>> touching() const;
-  double overlap() const;            // largest one, m; 0 where none
-  double smallest_jacobian() const;  // of any element
-  // The longest stable step, about: the shortest time in which a wave of pressure crosses an element, or a node swings on
-  // one overlap.
+  double overlap() const;            // largest overlap, m; 0: none
+  double smallest_jacobian() const;  // smallest J of any element
+  // Returns an estimate of the longest stable step: the shortest time in which a pressure wave crosses an element, or
+  // the period scale of a node on one overlap.
   double stable_step() const;
 
  private:
-  bool act();    // forces at x_, poses_ -> force_, wrench_, energies
-  void place();  // frames_ of x_, poses_
-  bool look();   // contacts there; false: an overlap is too deep
+  bool act();    // computes forces at x_, poses_ -> force_, wrench_, energies
+  void place();  // sets frames_ from x_, poses_
+  bool look();   // finds contacts at frames_; false: an overlap is too deep
   void kick(double h);
   void drift(double h);
   bool exact_step();
-  std::vector<ContactRow<n>> rows(double above) const;  // of contacts with an overlap above this, m
-  bool collide();                                       // impulses where gaps are closed
-  void turn_round();                                    // the part of the momenta that closes overlaps
+  std::vector<ContactRow<n>> rows(double above) const;  // rows of contacts with an overlap above this, m
+  bool collide();                                       // applies impulses at closed gaps
+  void turn_round();                                    // reverses the closing part of the momenta
   std::vector<rigid::Twist<n>> twists() const;          // of rigid bodies; fixed ones: 0
-  int whole(int body) const {                           // the body that one of bodies_ is, or is an element of
+  int whole(int body) const {                           // returns the index of the whole body to which an entry of
+                                                        // bodies_ belongs
     const int kin = kin_[static_cast<std::size_t>(body)];
     return kin < 0 ? body : rigid_ + kin;
   }
-  static constexpr double near = 1e-8;  // m: gaps up to this are closed to impulses
-  rigid::Twist<n> turned(int body, const rigid::Twist<n>& momentum, bool inverse) const;  // M^-1, or M, of a rigid body
+  static constexpr double near = 1e-8;  // m: gaps up to this count as closed for impulses
+  rigid::Twist<n> turned(int body, const rigid::Twist<n>& momentum, bool inverse) const;  // M^-1, or M
 
   World<n> world_;
   Options options_;
   Elements<n> elements_;
-  rigid::World<n> bodies_;          // the rigid ones and the elements at surfaces
-  int rigid_ = 0;                   // how many are rigid
-  std::vector<int> kin_, cell_of_;  // of all bodies: number of the deformable body, or -1; cell, or -1
+  rigid::World<n> bodies_;          // rigid bodies and surface elements
+  int rigid_ = 0;                   // number of rigid bodies
+  std::vector<int> kin_, cell_of_;  // [bodies_] index of the deformable body, or -1; of the cell, or -1
   std::vector<int> first_node_;
   std::unique_ptr<rigid::Detection<n>> detection_;
   std::unique_ptr<rigid::Forces<n>> forces_;
@@ -137,16 +146,16 @@ class Simulation {
   std::string reason_;
   Nodes<n> x_, v_, force_;
   std::vector<rigid::Pose<n>> poses_;
-  std::vector<rigid::Twist<n>> momentum_, wrench_;  // of rigid bodies: [linear; angular about the centre], world axes
+  std::vector<rigid::Twist<n>> momentum_, wrench_;  // [rigid bodies] [linear; angular about the centre], world axes
   struct Principal {
-    Matrix<n> axes = Matrix<n>::Identity();           // columns, body coordinates
-    rigid::Spin<n> moments = rigid::Spin<n>::Zero();  // kg m^2
+    Matrix<n> axes = Matrix<n>::Identity();           // principal axes as columns, body coordinates
+    rigid::Spin<n> moments = rigid::Spin<n>::Zero();  // principal moments, kg m^2
   };
   std::vector<Principal> principal_;
   double elastic_ = 0.0, contact_ = 0.0, potential_ = 0.0;
   std::vector<geometry::Frame<n>> frames_;
   std::vector<rigid::ConfigurationGradient<n>> gradient_, contact_gradient_;
-  std::vector<std::pair<int, int>> hit_;  // pairs of bodies that the last step's impulses parted
+  std::vector<std::pair<int, int>> hit_;  // pairs of bodies that the last step's impulses separated
 };
 
 extern template class Simulation<2>;
