@@ -1,4 +1,4 @@
-// A model's motion in pieces: its Lagrangian, contacts, wires and exchanges, recorded for the hybrid integrator.
+// Records a model for the hybrid integrator: its Lagrangian, contacts, bilateral constraints and exchanges.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,12 @@
 
 namespace dodyn::systems {
 
-// What is recorded, the model's numbers its parameters. Rows: of each contact its gap and, if it has one, its slip; then
-// the wires. Watched: of each exchange its guard and what it makes.
+// Records a model's functions, with its numbers as parameters. Rows: the gap of each contact and its slip, if any; then
+// the constraints. Watched: the guard of each exchange and its new values.
 variational::Formulation formulation(const HybridModel& system);
 
-// The assembly of `mechanics`, whose parameters are the same numbers. Throws ConfigError: restitution outside of [0, 1].
+// Returns the assembly of `mechanics`, whose parameters must be the same numbers. Throws ConfigError if a restitution
+// is outside [0, 1].
 variational::Assembly assembly(const HybridModel& system, const Values<double>& values,
                                const variational::Mechanics& mechanics);
 

@@ -11,10 +11,10 @@
 namespace dodyn::systems {
 namespace {
 
-// What is known of a body before it becomes one of the world: its link and what is fixed to that.
+// A body of the world under construction: its link and the links that are fixed to it.
 struct Cluster {
   std::vector<int> links;
-  std::vector<Vector3<double>> origins;  // of their frames in that of the first one
+  std::vector<Vector3<double>> origins;  // origins of these links' frames in the frame of the first one
   MassMoments<double> moments;
   Eigen::Vector3d centre = Eigen::Vector3d::Zero();
   int surface = -1;
@@ -63,8 +63,8 @@ class Builder {
     model_.fail(line(link), "link " + view_.tree.links[link].name + " is no body of a contact simulation: " + what);
   }
 
-  // Whether the link only lends an axis to the joint of the next one: it has hinges, no mass, and the next link's hinges go
-  // through the same point.
+  // Whether the link is massless and only provides an axis to the joint of the next link: the hinges of both go through
+  // the same point.
   bool is_ring(std::size_t l) const {
     const auto& links = view_.tree.links;
     const auto hinged = [](const Link<double>& link) {
@@ -78,12 +78,12 @@ class Builder {
            std::count_if(links.begin(), links.end(), [&](const auto& link) { return link.parent == number; }) == 1 &&
            links[l + 1].parent == number;
   }
-  // The first of the links whose turns are one joint.
+  // Returns the first of the links whose turns form one joint.
   int first_of(int l) const {
     while (l > 0 && view_.links[l - 1].ring) --l;
     return l;
   }
-  // What would push a ring's own axes, which its body does not have.
+  // Refuses forces on a massless intermediate link's own axes, which have no body.
   void check_ring(int ring) const {
     const auto at = [&](const Place<double>& place) { return place.link == ring; };
     const auto& tree = view_.tree;
@@ -95,7 +95,7 @@ class Builder {
     if (pushed) refuse(ring, "it has no mass; allowed: that it is driven about its hinges alone, and has no points");
   }
 
-  // Whether the joint is of a kind that a world has: free, or a point that is held.
+  // Refuses a joint that a world does not have: it must be free, or hold a point.
   void check_joint(int l) const {
     const int first = first_of(l);
     const auto& link = view_.tree.links[first];
@@ -125,7 +125,7 @@ class Builder {
 
   void clusters() {
     const auto& links = view_.tree.links;
-    bool ground = standing_.ground || standing_.foot;  // whether something hangs on it
+    bool ground = standing_.ground || standing_.foot;  // whether a body is attached to the ground
     for (std::size_t l = 0; l < links.size(); ++l)
       ground |= links[l].parent < 0 && !links[l].moves.empty() &&
                 (links[l].moves[0].kind == Move::turn || links[l].moves.size() == 1);
@@ -179,7 +179,7 @@ class Builder {
     if (!cluster.fixed) {
       const int first = cluster.links[0];
       const auto& moves = view_.tree.links[first].moves;
-      const bool slides = moves.size() == 1 && moves[0].kind == Move::slide;  // so it turns with another body
+      const bool slides = moves.size() == 1 && moves[0].kind == Move::slide;  // then it rotates with another body
       body.mass = cluster.moments.mass;
       if (!(body.mass > 0.0)) refuse(first, "it has no mass");
       cluster.centre = eigen(cluster.moments.first) / body.mass;
@@ -229,7 +229,7 @@ class Builder {
   void add_joint(const Link<double>& link) {
     const int l = static_cast<int>(&link - view_.tree.links.data());
     if (view_.links[l].ring) return;
-    const auto& hung = view_.tree.links[first_of(l)];  // what the joint begins with
+    const auto& hung = view_.tree.links[first_of(l)];  // the link with the first moves of the joint
     const bool stands = l == 0 && standing_.foot;
     if (link.moves.empty() ||
         (link.parent < 0 && link.moves.size() > 1 && link.moves[0].kind == Move::slide && !stands))
@@ -254,7 +254,7 @@ class Builder {
     view_.world.joints.push_back(joint);
   }
 
-  // Gravity, charges, drag, and who may touch.
+  // Sets gravity, charges, drag, and the pairs that may touch.
   void surroundings() {
     auto& world = view_.world;
     world.gravity = rigid::Vector<n>::Zero();
@@ -297,7 +297,7 @@ class Builder {
 
   void forces(Control control) {
     auto& tree = view_.tree;
-    // The world has charges and drag of its own.
+    // The world's own charges and drag are left out.
     Bodies<n> rest = view_;
     rest.tree.charges.clear();
     rest.tree.drags.clear();
@@ -365,7 +365,7 @@ typename Bodies<n>::Coordinates Bodies<n>::coordinates(const State& state) const
   for (const auto& twist : state.twists) numbers.insert(numbers.end(), twist.begin(), twist.end());
   const auto frames = read_frames<n, double>(world.bodies.size(), true, [&] { return numbers[b++]; });
   auto known = tree_state<n, double>(tree, links, frames);
-  if constexpr (n == 2)  // angles beyond half a turn, which the frames do not show
+  if constexpr (n == 2)  // angles beyond half a turn do not appear in frames
     for (std::size_t l = 0; l < tree.links.size(); ++l) {
       const auto& link = tree.links[l];
       if (link.moves.empty() || link.moves.back().kind != Move::turn) continue;

@@ -1,11 +1,10 @@
-// The bodies view of a model: a world of rigid bodies for the contact simulation, and the way from coordinates to poses
-// and back.
+// The bodies view of a model: a world of rigid bodies for the contact simulation, and the conversion between
+// coordinates and poses.
 //
-// Every link that moves is a body; links fixed to another one are part of its body. What can be expressed are free bodies
-// (a root that is planar, or spatial) and revolute, spherical and prismatic joints; three hinges through one point, with
-// links without mass between them, are a spherical joint, too. Springs and
-// users' energies are potentials of the world; damping, users' forces and actuators its forces; charges and drag its
-// own.
+// Every moving link is a body; links fixed to another one are part of its body. Supported are free bodies (a planar or
+// spatial root) and revolute, spherical and prismatic joints. Three hinges through one point with massless links
+// between them are a spherical joint too. Springs and users' energies become potentials of the world; damping, users'
+// forces and actuators become its forces. The world has charges and drag of its own.
 #pragma once
 
 #include <functional>
@@ -19,7 +18,7 @@
 
 namespace dodyn::systems {
 
-// What the actuators give at a time (s) and a state: sets u, [actuators]. Beyond an actuator's limit it gives that.
+// A controller: given time (s) and state it sets u, [actuators]. Values beyond an actuator's limit are clipped.
 using Control =
     std::function<void(double t, std::span<const double> q, std::span<const double> v, std::span<double> u)>;
 
@@ -30,36 +29,37 @@ struct Bodies {
 
   struct LinkPlace {
     int body = -1;
-    Vector3<double> origin;  // of the link's frame, in the body's coordinates
-    // Without mass, between hinges through one point: its body is that of the next link, with which it is one joint.
+    Vector3<double> origin;  // of the link's frame, in body coordinates
+    // Massless intermediate link between hinges through one point. Its body is that of the next link; both form one
+    // joint.
     bool ring = false;
   };
-  std::vector<LinkPlace> links;  // where every link is
+  std::vector<LinkPlace> links;  // [links]
 
   struct State {
-    std::vector<rigid::Pose<n>> poses;  // one a body of the world
+    std::vector<rigid::Pose<n>> poses;  // [bodies of the world]
     std::vector<rigid::Twist<n>> twists;
   };
   State state(std::span<const double> q, std::span<const double> v) const;
 
-  // Coordinates and rates of a state that agrees with the joints. Angles of spatial joints are those of turn_angles().
+  // Coordinates and rates of a state that satisfies the joints. Angles of spatial joints are those of turn_angles().
   struct Coordinates {
     std::vector<double> q, v;
   };
   Coordinates coordinates(const State& state) const;
 };
 
-// What a world has beyond its model.
+// Options of a world in addition to its model.
 struct WorldOptions {
-  bool ground = false;  // body 0 is the ground even where nothing hangs on it
-  // Where the point of the ground is (m) that the origin of the first link is joined to, in place of its slides: a foot
-  // that stands.
+  bool ground = false;  // body 0 is the ground even if nothing is attached to it
+  // A standing foot: the point of the ground (m) to which the origin of the first link is joined, instead of its
+  // slides.
   std::optional<Vector3<double>> foot = std::nullopt;
-  // Whether limits of actuators and ranges of coordinates act.
+  // Whether limits of actuators and ranges of coordinates apply.
   bool limits = true;
 };
 
-// n: the model's dimension. Throws ConfigError, one line, of what a world cannot express.
+// n: the model's dimension. Throws ConfigError, one line, if a world cannot express the model.
 template <int n>
 Bodies<n> bodies(const Model& model, const Values<double>& values, Control control = {},
                  const WorldOptions& standing = {});

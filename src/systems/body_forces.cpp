@@ -70,7 +70,7 @@ std::vector<Stop> stops_of(const Tree<double>& tree) {
     stops.push_back({range.coordinate, range.from.value_or(-infinite), range.to.value_or(infinite),
                      range.speed.value_or(infinite), infinite, 0.0});
   if (stops.empty()) return stops;
-  // the least inertia over postures within a radian or a metre of rest, in a fixed lattice
+  // the smallest inertia over a fixed lattice of postures within 1 rad or 1 m of rest
   constexpr int postures = 16;
   std::vector<double> q(static_cast<std::size_t>(tree.n()));
   for (int posture = 0; posture < postures; ++posture) {
@@ -96,8 +96,8 @@ std::vector<Stop> stops_of(const Tree<double>& tree) {
   return stops;
 }
 
-// Damping, loads, actuators and stops as wrenches on the bodies, recorded as functions of frames, twists and controls; q and v
-// for the control, too.
+// Wrenches of damping, loads, actuators and stops on the bodies, recorded as functions of frames, twists and controls.
+// A controller gets q and v too.
 template <int n>
 rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops) {
   constexpr int twist = rigid::Twist<n>::RowsAtCompileTime;

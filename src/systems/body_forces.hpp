@@ -1,26 +1,26 @@
-// Springs, energies, forces and actuators of a model as potentials and forces of its world, recorded.
+// Records springs, energies, forces and actuators of a model as potentials and forces of its world.
 #pragma once
 
 #include "systems/bodies.hpp"
 
 namespace dodyn::systems {
 
-// The energy of springs and users' potentials with its gradient.
+// Returns the energy of springs and users' potentials with its gradient.
 template <int n>
 rigid::Potential<n> recorded_potential(const Bodies<n>& view);
 
-// The ends of a coordinate's range: beyond them a spring and a damper push it back, and never pull. Beyond its largest speed
-// a damper brakes it. Angles are distinguished within half a turn.
+// The limits of a coordinate. Beyond its range a spring and a damper push it back (never pull). Beyond its largest
+// speed a damper brakes it. Angles are known within half a turn.
 struct Stop {
   int coordinate = 0;
-  double from = 0.0, to = 0.0, speed = 0.0;  // -infinity, infinity: no end
+  double from = 0.0, to = 0.0, speed = 0.0;  // ends of the range, infinite: none; largest speed
   double stiffness = 0.0, damping = 0.0;
 };
-// Those of a tree's ranges, critically damped with `stop_time` in whatever posture its inertia is least.
+// Time constant of the stops of a tree's ranges, which are critically damped at the posture of smallest inertia.
 constexpr double stop_time = 5e-3;  // s
 std::vector<Stop> stops_of(const Tree<double>& tree);
 
-// Damping, loads, actuators and stops as wrenches on the bodies.
+// Returns the forces of damping, loads, actuators and stops as wrenches on the bodies.
 template <int n>
 rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops);
 

@@ -1,4 +1,4 @@
-// A state of the world of bodies (bodies.hpp) as one of the tree, in numbers of any type.
+// Converts a state of the world of bodies (bodies.hpp) to a state of the tree, for any number type.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace dodyn::systems {
 
-// Turns of a link's joint, which come after its slides.
+// Returns the turns of a link's joint, which follow its slides.
 template <class P>
 std::vector<Move> turns_of(const Link<P>& link) {
   std::vector<Move> turns;
@@ -17,25 +17,26 @@ std::vector<Move> turns_of(const Link<P>& link) {
   return turns;
 }
 
-// A state of the world as that of the tree, in numbers of any type.
+// A state of the tree, computed from a state of the world, for any number type.
 template <class T>
 struct TreeState {
-  std::vector<Frame<T>> frames;  // of the links
+  std::vector<Frame<T>> frames;  // [links]
   std::vector<T> q, v;
-  // Of every turn, the vectors (world axes) that a joint's relative angular velocity is multiplied with for its rate,
-  // and a coordinate's force for its torque; of every slide its axis.
+  // [moves] world axes. For a turn: the vector whose product with the joint's relative angular velocity is the rate,
+  // and whose multiple by the generalised force is the torque. For a slide: its axis.
   std::vector<Vector3<T>> dual;
 };
 
 template <class T>
-Matrix3<T> product_of_transposed(const Matrix3<T>& A, const Matrix3<T>& B) {  // A^T B
+Matrix3<T> product_of_transposed(const Matrix3<T>& A, const Matrix3<T>& B) {  // returns A^T B
   Matrix3<T> C;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) C[i][j] = A[0][i] * B[0][j] + A[1][i] * B[1][j] + A[2][i] * B[2][j];
   return C;
 }
 
-// Frames: those of the bodies, embedded in space; velocity and spin as Frame has them, of the centres of mass.
+// Frames: those of the bodies, as spatial ones. Velocity and spin follow the convention of Frame, at the centres of
+// mass.
 template <int n, class T>
 TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bodies<n>::LinkPlace>& links,
                         const std::vector<Frame<T>>& bodies) {
@@ -44,7 +45,7 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
   const T zero(0.0);
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const auto& link = tree.links[l];
-    std::size_t last = l;  // of the links whose turns are one joint
+    std::size_t last = l;  // last of the links whose turns form one joint
     while (links[last].ring) ++last;
     Frame<T> f = bodies[links[last].body];
     const Vector3<T> origin = lift<T>(links[last].origin);
@@ -71,7 +72,7 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
                                   : Vector3<T>{before.rotation[0][a], before.rotation[1][a], before.rotation[2][a]};
       const Vector3<T> way = f.origin - place;
       const Vector3<T> carried =
-          before.velocity_of(lift<T>(link.at)) + cross(before.rotation * before.spin, way);  // of a point fixed there
+          before.velocity_of(lift<T>(link.at)) + cross(before.rotation * before.spin, way);  // of the joint's point
       state.q.push_back(dot(axis, way));
       state.v.push_back(dot(axis, f.velocity - carried));
       state.dual.push_back(axis);
@@ -84,14 +85,14 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
       continue;
     }
     const auto turned_by = product_of_transposed(before.rotation, f.rotation);
-    const auto angles = turns[0].is_oblique()  // the only one: bodies.cpp sees to it
+    const auto angles = turns[0].is_oblique()  // bodies.cpp guarantees that this is the only one
                             ? std::vector<T>{turn_angle(turned_by, oblique(turns[0]))}
                             : turn_angles(turned_by, turns);
     const Vector3<T> spin = f.rotation * f.spin - before.rotation * before.spin;
     Frame<T> turning = Frame<T>::at_rest();
     turning.rotation = before.rotation;
     std::vector<Vector3<T>> axes;
-    std::vector<Matrix3<T>> turned;  // by as many turns
+    std::vector<Matrix3<T>> turned;  // rotation after as many turns
     for (std::size_t i = 0; i < turns.size(); ++i) {
       if (turns[i].is_oblique()) {
         axes.push_back(turning.rotation * oblique(turns[i]));
@@ -133,8 +134,8 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
   return state;
 }
 
-// Reads frames of the world as those of bodies: n(n + 1) numbers each, positions and rotations row by row; then their
-// twists, if there are any.
+// Reads frames of bodies from numbers: n(n + 1) for each, position, then rotation row by row. Then reads their twists,
+// if there are any.
 template <int n, class T, class Next>
 std::vector<Frame<T>> read_frames(std::size_t bodies, bool twists, Next next) {
   std::vector<Frame<T>> frames;
@@ -150,7 +151,7 @@ std::vector<Frame<T>> read_frames(std::size_t bodies, bool twists, Next next) {
     for (int i = 0; i < n; ++i) f.velocity[i] = next();
     Vector3<T> w{T(0.0), T(0.0), T(0.0)};
     for (int i = n == 2 ? 2 : 0; i < 3; ++i) w[i] = next();
-    for (int i = 0; i < 3; ++i)  // into the body's axes
+    for (int i = 0; i < 3; ++i)  // into body axes
       f.spin[i] = f.rotation[0][i] * w[0] + f.rotation[1][i] * w[1] + f.rotation[2][i] * w[2];
   }
   return frames;

@@ -22,7 +22,7 @@ std::string vector(const std::array<double, 3>& r, int dimension) {
   return text;
 }
 
-// Rows of cells, in columns as wide as they need to be.
+// A table whose columns are as wide as their widest cells.
 class Table {
  public:
   explicit Table(std::string title) : title_(std::move(title)) {}
@@ -71,7 +71,7 @@ std::string joint(const Link<double>& link) {
   return text.empty() ? "fixed" : text;
 }
 
-// Whether the bodies view can be had, and if not why.
+// Returns whether the bodies view exists, and if not why.
 std::string simulated(const Model& model, const Values<double>& values) {
   try {
     check_honoured(model, "simulation");

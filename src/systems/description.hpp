@@ -1,4 +1,4 @@
-// What a model has, as text for a user: `dodyn check FILE.model`.
+// Describes a model as text for the user: `dodyn check FILE.model`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Frames of links, and how joints move them: turns about and slides along the axes of a frame.
+// Frames of links, and their motion by turns about and slides along the axes of a frame.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ T dot(const Vector3<T>& a, const Vector3<T>& b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-// A parameter as a number of the type that is computed with: constant at its levels of differentiation.
+// Converts a parameter to the number type of the computation; its derivatives with respect to the state are zero.
 template <class T, class P>
 T lift(const P& parameter) {
   if constexpr (std::is_same_v<T, P> || std::is_same_v<P, double>) {
@@ -62,17 +62,17 @@ Vector3<T> lift(const std::array<P, 3>& r) {
   return {lift<T>(r[0]), lift<T>(r[1]), lift<T>(r[2])};
 }
 
-// Where a link's frame is and how it moves.
+// Pose and velocity of a link's frame.
 template <class T>
 struct Frame {
-  Vector3<T> origin, velocity;  // in the world
-  Matrix3<T> rotation;          // from the link's frame to the world's
-  Vector3<T> spin;              // angular velocity, in the link's frame
-  // Successive turns about one axis are merged into a single turn:
+  Vector3<T> origin, velocity;  // in world axes
+  Matrix3<T> rotation;          // from the link's axes to world axes
+  Vector3<T> spin;              // angular velocity in the link's axes
+  // Successive turns about one axis are merged into one:
   int axis = -1;                    // that axis; -1: there was no turn yet
-  T angle = T(0.0), rate = T(0.0);  // the angle and the rate summed up about it
+  T angle = T(0.0), rate = T(0.0);  // sum of the angles and rates about it
   Matrix3<T> rotation_before;       // rotation of the frame before the merged turn
-  Vector3<T> spin_before;           // angular velocity before it
+  Vector3<T> spin_before;           // angular velocity before the merged turn
 
   static Frame at_rest() {
     Frame f;
@@ -92,8 +92,8 @@ struct Frame {
     velocity = velocity + rotation * (pace + cross(spin, way));
     origin = origin + rotation * way;
   }
-  // The same along and about any unit vector, in the axes of the frame. A turn is Rodrigues' formula:
-  // r R = cos r + sin r x a + (1 - cos) (r . a) a of every row r of the rotation, and of the spin.
+  // Slides along and turns about any unit vector in the axes of the frame. Each row r of the rotation, and the spin,
+  // turn by Rodrigues' formula: r R = cos r + sin r x a + (1 - cos) (r . a) a.
   void slide(const Vector3<T>& along, const T& q, const T& v) {
     const auto times = [&](const T& s) { return Vector3<T>{s * along[0], s * along[1], s * along[2]}; };
     const Vector3<T> way = times(q);
@@ -115,7 +115,7 @@ struct Frame {
     for (int i = 0; i < 3; ++i) spin[i] = spin[i] + v * about[i];
     axis = -1;
   }
-  // A constant turn.
+  // Applies a constant rotation.
   void turn_by(const Matrix3<T>& R) {
     const auto before = rotation;
     const auto spun = spin;
@@ -126,7 +126,7 @@ struct Frame {
     }
     axis = -1;
   }
-  // Turns about the same axis, one after the other, are one turn: sines and cosines of sums of angles, no products.
+  // Merges successive turns about one axis: sines and cosines of the sum of angles, without products.
   void turn(int about, const T& q, const T& v) {
     using std::cos, std::sin;
     if (about != axis) {
@@ -149,7 +149,7 @@ struct Frame {
   }
 };
 
-// The angle of a rotation about a unit vector, within half a turn.
+// Returns the angle of a rotation about a unit vector, within half a turn.
 template <class T>
 T turn_angle(const Matrix3<T>& R, const Vector3<T>& about) {
   using std::atan2;
@@ -157,8 +157,8 @@ T turn_angle(const Matrix3<T>& R, const Vector3<T>& about) {
   return atan2(dot(about, twice_sine), R[0][0] + R[1][1] + R[2][2] - 1.0);
 }
 
-// The angles of a rotation as successive turns about these axes; all zero at rest. Three axes that differ: the middle
-// angle lies within a quarter turn. First and last alike (Euler angles): the middle one is positive.
+// Returns the angles of a rotation as successive turns about these axes; zero at rest. Three different axes: the middle
+// angle is within a quarter turn. First and last axis equal (Euler angles): the middle angle is positive.
 template <class T>
 std::vector<T> turn_angles(const Matrix3<T>& R, const std::vector<Move>& turns) {
   using std::atan2, std::sqrt;

@@ -1,4 +1,4 @@
-// A model with what makes the motion of its variational view one in pieces (variational/hybrid.hpp).
+// A model with the contacts, constraints and resets of a hybrid motion (variational/hybrid.hpp).
 #pragma once
 
 #include <optional>
@@ -13,19 +13,20 @@ namespace dodyn::systems {
 
 struct GapContact {
   std::string name;
-  Formula<Number> gap;                                    // of positions, m or rad: not negative
-  std::optional<Formula<Number>> slip;                    // position along the surface; none: no friction
-  Number restitution = 1.0, friction = 0.0, latch = 0.0;  // latch: not zero, it pulls too once it is closed
+  Formula<Number> gap;                                    // function of positions, m or rad; >= 0
+  std::optional<Formula<Number>> slip;                    // position along the surface; nullopt: no friction
+  Number restitution = 1.0, friction = 0.0, latch = 0.0;  // latch: if not zero, the contact is bilateral after it has
+                                                          // closed
   int line = 0;
 };
 struct Wire {
   std::string name;
-  Formula<Number> zero;  // held at zero
+  Formula<Number> zero;  // function that is held at zero
 };
 struct Reset {
   std::string name;
-  Formula<Number> guard;                                            // it happens where this falls through zero
-  std::vector<std::pair<int, Formula<Number>>> coordinates, rates;  // their new values, of some of them
+  Formula<Number> guard;                                            // the reset occurs when it falls through zero
+  std::vector<std::pair<int, Formula<Number>>> coordinates, rates;  // the coordinates and rates with new values
 };
 struct StartValue {
   int coordinate = 0;
@@ -43,7 +44,7 @@ struct HybridModel {
   HybridParts pieces;
 };
 
-// As read_model() with `judge` false.
+// Like read_model() with `judge` false.
 HybridModel read_piece_model(std::string_view text, const std::string& origin);
 
 }  // namespace dodyn::systems

@@ -1,11 +1,11 @@
-// The parts of a model's text that make its motion one in pieces: contacts and stops, wires, exchanges, a start.
+// Reads the sections of a hybrid model: contacts and stops, constraints, exchanges, the initial state.
 #include <algorithm>
 
 #include "systems/model_reader.hpp"
 
 namespace dodyn::systems {
 
-// yes, no, or an expression that is not zero
+// Reads yes, no, or an expression that counts as yes if it is not zero.
 Number ModelReader::yes_or_no(const Section& section, const char* key) {
   const Entry* entry = section.find(key);
   if (!entry || entry->value == "no") return 0.0;
@@ -64,7 +64,7 @@ void ModelReader::read_stop(const Section& section) {
   }
 }
 
-// when = guard, COORDINATE = ..., rate(COORDINATE) = ...
+// Reads when = guard, COORDINATE = ..., rate(COORDINATE) = ...
 void ModelReader::read_reset(const Section& section) {
   const Entry& when = needed(section, "guard");
   Reset exchange{section.name, formula(when.value, when.line, false, when.key, ""), {}, {}};

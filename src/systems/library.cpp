@@ -1,10 +1,10 @@
-// Where models are found.
+// Finds models by name or path.
 #include "systems/model.hpp"
 
 namespace dodyn::systems {
 
 std::string model_text(const std::string& name_or_path) {
-  // the name that the text of the planar biped had next to a compiled one
+  // the former name of planar-biped
   const std::string name = name_or_path == "planar-biped-tree" ? "planar-biped" : name_or_path;
   const auto& shipped = shipped_models();
   if (const auto at = shipped.find(name); at != shipped.end()) return at->second;

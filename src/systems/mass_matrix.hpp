@@ -8,7 +8,7 @@
 
 namespace dodyn::systems {
 
-// M(q), [n, n]: dL/dv is M v.
+// Returns M(q), [n, n]: dL/dv = M v.
 Eigen::MatrixXd mass_matrix(const Tree<double>& tree, std::span<const double> q);
 
 }  // namespace dodyn::systems

@@ -35,7 +35,7 @@ std::optional<Variable> Model::variable(const Expression::Quantity& quantity) co
     const auto at = std::find(names.begin(), names.end(), wanted);
     return at == names.end() ? -1 : static_cast<int>(at - names.begin());
   };
-  // A point may be called by its link, too: female.seat of [point seat].
+  // A point may be prefixed by its link: female.seat for [point seat].
   const auto point = [&](std::string_view wanted) {
     if (const int at = index_in(structure.named_points, wanted); at >= 0) return at;
     const auto dot = wanted.find('.');
@@ -44,7 +44,7 @@ std::optional<Variable> Model::variable(const Expression::Quantity& quantity) co
     return at >= 0 && structure.named_points[at].place.link == index_in(structure.links, wanted.substr(0, dot)) ? at
                                                                                                                 : -1;
   };
-  // POINT.x
+  // a component of a point, such as POINT.x
   const auto component = [&](std::string_view wanted, Variable::Kind kind) -> std::optional<Variable> {
     if (wanted.size() < 3 || wanted[wanted.size() - 2] != '.') return std::nullopt;
     const int axis = wanted.back() - 'x', at = point(wanted.substr(0, wanted.size() - 2));
@@ -122,7 +122,7 @@ std::vector<std::array<int, 3>> facets(const std::vector<Vector3<double>>& corne
     for (const auto& facet : polytope.facets()) {
       std::array<int, 3> face{};
       for (int i = 0; i < n; ++i) {
-        // the corner among those given: the polytope may have put them in another order
+        // finds the corner in the given list: the polytope may have reordered them
         const geometry::Vector<n> corner = polytope.corner(facet[i]);
         for (std::size_t k = 0; k < points.size(); ++k)
           if (points[k] == corner) face[i] = static_cast<int>(k);
@@ -148,14 +148,15 @@ std::vector<Vector3<double>> ball_directions(int levels) {
         corner[(axis + 2) % 3] = b;
         corners.push_back(corner.normalized());
       }
-  // The neighbours of a corner are those nearest to it; the middle of every edge becomes a corner, too.
-  double reach = 1.1;  // of the unit icosahedron's edges, 1.0515, the next distance being 1.70
+  // Refines a sphere: the neighbours of a corner are the nearest ones, and the middle of every edge becomes a new
+  // corner.
+  double reach = 1.1;  // between the icosahedron's edge length, 1.0515, and the next distance, 1.70
   for (int level = 0; level < levels; ++level) {
     const std::size_t count = corners.size();
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t j = 0; j < i; ++j)
         if ((corners[i] - corners[j]).norm() < reach) corners.push_back((corners[i] + corners[j]).normalized());
-    reach = 0.65;  // edges of 42 corners are 0.547 and 0.618, the next distance being 1
+    reach = 0.65;  // edges of 42 corners are 0.547 and 0.618; the next distance is 1
   }
   std::vector<Vector3<double>> directions;
   for (const auto& corner : corners) directions.push_back({corner[0], corner[1], corner[2]});

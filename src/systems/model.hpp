@@ -1,13 +1,13 @@
-// A system as a text (docs/models.md): read and checked once, evaluated for any values of its parameters.
+// A system from a model file (docs/models.md): read and checked once, evaluated for any values of its parameters.
 //
 //   const Model model = find_model("hopper.model");
 //   const auto values = model.evaluate<double>({{"leg_stiffness", 2000.0}});  // of all parameters and numbers
 //   const Tree<double> tree = model.tree<double>(values.numbers);
 //
-// The numbers of a text are expressions of its parameters. Those that depend on any make up one list, in the order of
-// the text and each distinct one once; then follow the numbers that are worked out from them: the mass, the centre and
-// the inertia of links with shapes and point masses, and default centres. So a function of a tree is recorded once,
-// the numbers its inputs, and another design is other numbers.
+// The numbers of a model file are expressions of its parameters. The list `numbers` has those that depend on a
+// parameter, in the order of the file and without repetitions. Then it has the numbers computed from them: mass, centre
+// and inertia of links with shapes and point masses, and default centres. So a function of a tree is recorded once with
+// the numbers as inputs, and another design has other numbers.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@
 
 namespace dodyn::systems {
 
-// A number of a text: one of the model's numbers, or a constant.
+// A number of a model file: an index in the model's numbers, or a constant.
 struct Number {
   int index = -1;
   double constant = 0.0;
@@ -34,10 +34,10 @@ struct Number {
   bool is_zero() const { return index < 0 && constant == 0.0; }
 };
 
-// Of a parameter or a number: what it is computed from, and where it stands.
+// The expression of a parameter or a number, and its line in the file.
 struct Definition {
   Expression expression;
-  std::vector<int> uses;  // the parameters that are its quantities, in their order
+  std::vector<int> uses;  // indices of the parameters in the expression, in their order
   std::string text;
   int line = 0;
 };
@@ -45,10 +45,10 @@ struct Definition {
 struct Parameter {
   std::string name;
   Definition definition;
-  std::string comment;  // behind it in the text: a unit, a meaning
-  // In SI: that of its number, or with which its comment begins, or which follows from where it is used; "1": none.
+  std::string comment;  // comment after it in the file: a unit, a meaning
+  // Unit in SI: that of its number, or the beginning of its comment, or by its use; "1": none.
   std::string unit = "1";
-  bool counts = false;  // how many links there are depends on it, so that a model is for one value
+  bool counts = false;  // the number of links depends on it, so that the model is valid for one value only
 };
 
 // A convex part of a link.
@@ -58,17 +58,18 @@ struct Shape {
   int link = 0;
   Kind kind = Kind::box;
   std::vector<std::array<Number, 3>> vertices;
-  std::array<Number, 3> size;  // box: lengths; prism: side, height; ball: radius. m
-  Number scale = 1.0;          // factor of all its lengths
-  int corners = 0;             // of a prism's base, of a planar ball; of a spatial ball its levels of refinement
-  std::array<Number, 3> at;    // place of its centre (of `vertices`: of their origin) in the link's frame
+  std::array<Number, 3> size;  // box: lengths; prism: side, height; ball: radius, m
+  Number scale = 1.0;          // factor on all lengths
+  int corners = 0;             // of a prism's base or a planar ball; for a spatial ball the number of refinements
+  std::array<Number, 3> at;    // position of its centre (`vertices`: of their origin) in the link's frame
   struct Turn {
     int axis;
     Number angle;
   };
-  std::vector<Turn> turns;                       // applied first, in this order, each about an axis of the shape
-  std::optional<Number> density, mass;           // kg/m^3 (kg/m^2 in the plane), or kg spread evenly; neither: no mass
-  std::optional<std::array<Number, 3>> outward;  // of a floor or a wall: its normal
+  std::vector<Turn> turns;                       // applied before the translation, in this order, about the axes of the
+                                                 // shape
+  std::optional<Number> density, mass;           // kg/m^3 (kg/m^2 in the plane), or total kg; neither: massless
+  std::optional<std::array<Number, 3>> outward;  // for a floor or a wall: its normal
   int line = 0;
 };
 struct PointMass {
@@ -89,7 +90,7 @@ struct ContactRule {
 
 template <class T>
 struct Values {
-  std::vector<T> parameters;  // in their order
+  std::vector<T> parameters;  // in the order of the file
   std::vector<T> numbers;
 };
 
@@ -102,17 +103,17 @@ struct Model {
   std::vector<PointMass> masses;
   std::vector<Shape> shapes;
   std::vector<Surface> surfaces;
-  std::vector<int> link_surfaces;  // of every link; -1: smooth and elastic
+  std::vector<int> link_surfaces;  // [links] index of the surface; -1: frictionless and elastic
   std::vector<ContactRule> contacts;
-  bool others_touch = true;  // links that no rule names
+  bool others_touch = true;  // whether links without a rule may touch
 
-  // Of the numbers, those that come after the definitions: what is worked out of a link.
+  // Numbers computed for a link, which follow the definitions.
   struct Completion {
     int link = 0;
-    bool composite = false;  // mass, centre, inertia, products; otherwise the centre alone
-    Number mass;             // what the text says of the link itself
+    bool composite = false;  // true: mass, centre, inertia, products; false: the centre only
+    Number mass;             // mass of the link itself in the file
     std::array<Number, 3> centre, inertia, products;
-    int first = 0;  // its first number
+    int first = 0;  // index of its first number
     int line = 0;
   };
   std::vector<Completion> completions;
@@ -124,24 +125,24 @@ struct Model {
     Number number;
     std::string what, text, allowed;  // "mass", "2 - knee", "0 or more, kg"
     int line = 0;
-    bool positive = false;  // nor zero
+    bool positive = false;  // must not be zero either
   };
   std::vector<Sign> signs;
 
-  // Conditions on the parameters that the text requires.
+  // A condition on the parameters that the model requires.
   struct Requirement {
     std::string name;
     Definition condition;
   };
   std::vector<Requirement> requirements;
 
-  // Index of a parameter; -1: none of that name.
+  // Returns the index of a parameter; -1: unknown name.
   int parameter(std::string_view parameter_name) const;
 
-  // Values of all parameters, where `given` names other ones than the text has, and of all numbers. T: double, or any
-  // number with arithmetic and, as far as the text uses them, sin, cos, sqrt, exp, log, abs, max found by
-  // argument-dependent lookup. Throws ConfigError where a name is not a parameter, and, of numbers that have a value_of,
-  // where one is not finite or has a sign that it may not have, or a requirement of the text does not hold.
+  // Returns the values of all parameters (those in `given` replace the file's values) and of all numbers. T: double, or
+  // a number type with arithmetic and, if the model uses them, sin, cos, sqrt, exp, log, abs, max (argument-dependent
+  // lookup). Throws ConfigError if a name is not a parameter or a requirement is violated. For types with value_of it
+  // also throws if a number is not finite or has a sign that is not allowed.
   template <class T>
   Values<T> evaluate(const std::map<std::string, T>& given = {}) const;
 
@@ -155,24 +156,24 @@ struct Model {
     return x.index < 0 ? T(x.constant) : all_numbers[static_cast<std::size_t>(x.index)];
   }
 
-  // What a name in a formula means, parameters included (index: the parameter's). Nothing: it is unknown.
+  // Returns the meaning of a name in a formula, including parameters (index: the parameter's). nullopt: unknown.
   std::optional<Variable> variable(const Expression::Quantity& quantity) const;
 
-  // Its unit; of a parameter Parameter::unit.
+  // Returns the unit of a variable; for a parameter Parameter::unit.
   std::string_view unit(const Variable& variable) const;
-  bool slides(int coordinate) const;  // it is a length, m; otherwise an angle, rad
+  bool slides(int coordinate) const;  // whether it is a length, m; otherwise an angle, rad
 
   std::vector<const Shape*> shapes_of(int link) const;
-  // Corners of a shape in its link's frame.
+  // Returns the corners of a shape in its link's frame.
   template <class T>
   std::vector<Vector3<T>> corners(const Shape& shape, const std::vector<T>& all_numbers) const;
 
-  // Of a model that walks, whatever its numbers: throws ConfigError where its links and joints cannot exchange their roles.
+  // For walkers: throws ConfigError if the links and joints cannot exchange their roles for any numbers.
   void check_legs() const;
-  // With these numbers: throws ConfigError where the legs, exchanged, are not the same legs.
+  // For walkers with these numbers: throws ConfigError if the exchanged legs differ.
   void check_walker(const Tree<double>& tree) const;
 
-  // The sections of the text, in their order.
+  // The sections of the file, in their order.
   struct Section {
     std::string kind, name;  // "constraint", "rope"
     int line = 0;
@@ -182,15 +183,15 @@ struct Model {
   [[noreturn]] void fail(int line, const std::string& complaint) const;
   int swing_line = 0;
   std::vector<int> link_lines, range_lines;
-  std::vector<std::vector<std::string>> link_defaults;  // what the text does not say of each link
+  std::vector<std::vector<std::string>> link_defaults;  // [links] keys that have their default values
   bool gravity_given = false;
 };
 
-// Reads a model. Throws ConfigError, "ORIGIN:LINE: what, and what is allowed", of mistakes in the text and of default
-// values that make no sense; `judge` false leaves values to evaluate() and check_walker().
+// Reads a model. Throws ConfigError, "ORIGIN:LINE: what, and what is allowed", for errors in the text and for invalid
+// default values. With `judge` false, only evaluate() and check_walker() check values.
 Model read_model(std::string_view text, const std::string& origin, bool judge = true);
 
-// Models that come with the program, models/*.model, by name.
+// Returns the shipped models, models/*.model, by name.
 const std::map<std::string, std::string>& shipped_models();
 
 // Return a shipped model or a file: its text, or the model read from it. Throw ConfigError.

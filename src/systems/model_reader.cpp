@@ -324,7 +324,7 @@ void ModelReader::read_model() {
     model_.gravity_given = true;
     if (split_list(gravity->value).size() == 1) {
       tree.gravity = number(*gravity, "m/s2");
-    } else {  // a vector: what points down is what weighs
+    } else {  // a vector: the component downwards is `gravity`
       const auto parts = split_list(gravity->value);
       tree.across = vector(gravity->value, gravity->line, "gravity", "m/s2");
       tree.across[model_.dimension - 1] = 0.0;
@@ -335,7 +335,7 @@ void ModelReader::read_model() {
   tree.charge_constant = number_or(section, "charge-constant", 0.0, "");
 }
 
-// A unit vector from three numbers of any length.
+// Returns a unit vector from three numbers of any norm.
 ModelReader::Vector ModelReader::direction(const std::string& text, const Entry& entry) {
   const auto parts = split_list(text);
   if (parts.size() != 3)
@@ -459,7 +459,7 @@ void ModelReader::read_link(const Section& section) {
   tree.links.push_back(std::move(l));
 }
 
-// Names of coordinates, and partners, which may be links further down.
+// Reads names of coordinates and counterparts, which may be links further down.
 void ModelReader::read_names() {
   auto& tree = model_.structure;
   const auto roots = std::count_if(tree.links.begin(), tree.links.end(),
@@ -470,9 +470,9 @@ void ModelReader::read_names() {
     Link<Number>& l = tree.links[index++];
     if (const Entry* counterpart = section.find("counterpart")) l.counterpart = link(*counterpart);
     std::vector<std::string> names;
-    // the slides of a single root are x, y, z; a single move has its link's name, several have their axis' letter, too;
-    // of several roots the places are LINK_x; turns next to places are LINK_turn_x, so that no name means a place in one
-    // model and a turn in another; a link with a count is one of several
+    // Names of coordinates. Slides of a single root: x, y, z. A single move: the link's name; several: with the axis
+    // letter too. Slides of several roots: LINK_x. Turns next to slides: LINK_turn_x, so that a name never means a
+    // position in one model and a turn in another. A link with a count counts as one of several.
     const bool alone = roots == 1 && !counted_.contains(l.name);
     const auto is_place = [&](const Move& move) { return l.parent < 0 && move.kind == Move::slide; };
     const auto others = std::count_if(l.moves.begin(), l.moves.end(), [&](const Move& m) { return !is_place(m); });
@@ -525,7 +525,7 @@ void ModelReader::check_of_coordinates(const Formula<Number>& formula, const Ent
   }
 }
 
-// What is worked out of the links: default centres, and the mass of those with parts.
+// Adds the numbers computed for links: default centres, and the mass properties of links with parts.
 void ModelReader::complete() {
   int next = static_cast<int>(model_.definitions.size());
   const auto result = [&] {

@@ -1,4 +1,4 @@
-// Reading of a model's text: what its parts (model_reader.cpp, part_reader.cpp, hybrid_reader.cpp) share.
+// Reader of model files; shared by model_reader.cpp, part_reader.cpp and hybrid_reader.cpp.
 #pragma once
 
 #include <map>
@@ -16,9 +16,9 @@ namespace dodyn::systems {
 class ModelReader {
  public:
   ModelReader(std::string_view text, const std::string& origin);
-  // `given`: parameters that counts of links may speak of.
+  // `given`: parameters on which counts of links may depend.
   Model model(const std::map<std::string, double>& given = {});
-  const HybridParts& pieces() const { return pieces_; }  // once the model is read
+  const HybridParts& pieces() const { return pieces_; }  // valid after the model is read
 
  private:
   using Entry = ini::Entry;
@@ -37,10 +37,10 @@ class ModelReader {
   Number number_or(const Section& section, const char* key, double otherwise, std::string_view unit);
   Number at_least_zero(const Section& section, const char* key, double otherwise, const char* unit);
   std::optional<Number> positive(const Section& section, const char* key, const char* unit);
-  // As many numbers as dimensions.
+  // Reads one number per dimension.
   Vector vector(const std::string& text, int line, const std::string& key, std::string_view unit);
   Vector vector_or_zero(const Section& section, const char* key, std::string_view unit);
-  // An axial vector: in the plane its third component, one number, in space three.
+  // Reads an axial vector: one number in the plane (its third component), three in space.
   Vector axial(const Entry& entry, std::string_view unit);
   int count(const Entry& entry, int least, int most);
   Formula<Number> formula(const std::string& text, int line, bool of_positions_alone, const std::string& key,
@@ -55,7 +55,7 @@ class ModelReader {
   int link(const Entry& entry) const;
   int coordinate(const Entry& entry) const;
   Place<Number> place(const Entry& entry);
-  Place<Number> place_of(const Section& section);  // link, at
+  Place<Number> place_of(const Section& section);  // reads the keys link and at
 
   // ---- sections
   const Section& single(const char* kind) const;
@@ -65,13 +65,13 @@ class ModelReader {
   void read_parameters();
   void repeat(const std::map<std::string, double>& given);
   void read_model();
-  // The moves of a joint. Axes of its own are added to `axes`.
+  // Returns the moves of a joint. Appends axes other than x, y, z to `axes`.
   std::vector<Move> moves(const Entry& entry, std::vector<Vector>& axes);
   Vector direction(const std::string& text, const Entry& entry);
   void read_link(const Section& section);
   void read_names();
   void read_followers();
-  // Throws where a formula speaks of anything but coordinates and parameters.
+  // Throws if a formula contains anything except coordinates and parameters.
   void check_of_coordinates(const Formula<Number>& formula, const Entry& entry) const;
   void read_mass(const Section& section);
   void check_partner(const Section& mass) const;
@@ -87,7 +87,7 @@ class ModelReader {
   void read_stop(const Section& section);
   void read_reset(const Section& section);
   Number yes_or_no(const Section& section, const char* key);
-  // A key that is a coordinate or rate(COORDINATE), and whether it is a rate.
+  // Reads a key that is a coordinate or rate(COORDINATE); true: it is a rate.
   std::pair<int, bool> coordinate_or_rate(const Entry& entry) const;
   void complete();
 
@@ -96,9 +96,9 @@ class ModelReader {
   ini::Text text_;
   Model model_;
   HybridParts pieces_;
-  std::unordered_map<std::string, int> parameters_;  // by name
-  std::set<std::string> counted_;                    // links that have a count
-  std::unordered_map<std::string, int> numbers_;     // by text
+  std::unordered_map<std::string, int> parameters_;  // index by name
+  std::set<std::string> counted_;                    // names of links with a count
+  std::unordered_map<std::string, int> numbers_;     // index by text
   Dimensions dimensions_;
   std::vector<Measure> parameter_measures_;
   std::vector<bool> centre_given_;

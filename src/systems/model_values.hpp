@@ -1,4 +1,5 @@
-// Numbers of a model (model.hpp) in any type: expressions, and the mass of links put together from parts.
+// Evaluates the numbers of a model (model.hpp) in any number type: expressions, and mass properties of links with
+// parts.
 #pragma once
 
 #include <cmath>
@@ -13,7 +14,7 @@ template <class T>
 struct MassMoments {
   T mass = T(0.0);
   Vector3<T> first{T(0.0), T(0.0), T(0.0)};
-  Matrix3<T> second{};  // int r r^T dm; only what is on and above the diagonal is kept
+  Matrix3<T> second{};  // int r r^T dm; only the upper triangle is valid
 
   void add(const T& m, const Vector3<T>& centre) {
     mass += m;
@@ -41,13 +42,14 @@ struct MassMoments {
   }
 };
 
-// Facets of the convex hull of corners, outwards (edges in the plane, triangles in space): of their values, so that
-// what is summed up over them can be differentiated.
+// Returns the facets of the convex hull of corners, oriented outwards (edges in the plane, triangles in space). They
+// are found from values, so that sums over them can be differentiated.
 std::vector<std::array<int, 3>> facets(const std::vector<Vector3<double>>& corners, int dimension,
                                        const std::string& name);
 
-// Moments of a body of density 1 between facets: a sum over the simplices from the origin, of which each has the
-// second moment  V/((d + 1)(d + 2)) (sum r_i r_i^T + s s^T), s the sum of its corners r_i, in d dimensions.
+// Returns the moments of a body of density 1 enclosed by facets, as a sum over the simplices from the origin. The
+// second moment of a simplex is V/((d + 1)(d + 2)) (sum r_i r_i^T + s s^T), s the sum of its corners r_i, in d
+// dimensions.
 template <class T>
 MassMoments<T> solid_moments(const std::vector<Vector3<T>>& corners, const std::vector<std::array<int, 3>>& faces,
                              int dimension) {
@@ -70,7 +72,7 @@ MassMoments<T> solid_moments(const std::vector<Vector3<T>>& corners, const std::
   return sum;
 }
 
-// Unit vectors from the centre of an icosahedron, refined: every edge halved `levels` times.
+// Returns the corners of a refined icosahedron as unit vectors: every edge is halved `levels` times.
 std::vector<Vector3<double>> ball_directions(int levels);
 
 template <class T>

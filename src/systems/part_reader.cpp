@@ -1,12 +1,12 @@
-// The parts of a model's text that are no links: masses, shapes, springs, forces, actuators, ranges, contacts.
+// Reads the sections of a model other than links: masses, shapes, springs, forces, actuators, ranges, contacts.
 #include <algorithm>
 
 #include "systems/model_reader.hpp"
 
 namespace dodyn::systems {
 
-// Quantities that are no parameters are coordinates, rates, points and so on: `of_positions_alone` without rates and
-// controls.
+// Reads a formula of parameters and coordinates, rates, points and so on. `of_positions_alone`: rates and controls are
+// not allowed.
 Formula<Number> ModelReader::formula(const std::string& text, int line, bool of_positions_alone, const std::string& key,
                                      std::string_view unit) {
   Formula<Number> f{expression(text, line), {}};
@@ -52,7 +52,8 @@ void ModelReader::read_mass(const Section& section) {
       {section.name, on, vector_or_zero(section, "at", "m"), at_least_zero(section, "mass", 0.0, "kg")});
 }
 
-// Of a point mass: that on its link's partner. The exchange of the legs sees to their being equal.
+// Refuses a point mass that differs from that on its link's counterpart. The exchange of the legs requires equal
+// masses.
 void ModelReader::check_partner(const Section& mass) const {
   const Entry* counterpart = mass.find("counterpart");
   if (!counterpart) return;
@@ -102,7 +103,7 @@ void ModelReader::read_shape(const Section& section) {
   } else if (form->key == "ball") {
     shape.kind = Shape::Kind::ball;
     sizes(1, "its radius");
-    // a circle: number of corners; a sphere: 0, 1, 2 for 12, 42, 162 corners
+    // a circle: number of corners; a sphere: refinement 0, 1, 2 for 12, 42, 162 corners
     shape.corners = plane ? 12 : 1;
     if (corners && plane) shape.corners = count(*corners, 3, 256);
     if (corners && !plane) {
@@ -209,7 +210,8 @@ void ModelReader::read_actuator(const Section& section) {
   } else {
     if (!force && !torque)
       fail(section.line, section.title() + " has no direction; allowed: force or torque, in the link's axes");
-    // the control is a force along `force`, `torque` its lever; without a force it is a torque about `torque`
+    // The control is a force along `force`, and `torque` is its lever arm. Without `force` the control is a torque
+    // about `torque`.
     actuator.place = {link(*link_entry), vector_or_zero(section, "at", "m")};
     actuator.force = vector_or_zero(section, "force", "1");
     if (torque) actuator.torque = axial(*torque, force ? "m" : "1");
@@ -245,7 +247,7 @@ void ModelReader::read_knee(const Section& section) {
   model_.structure.knees.push_back({coordinate(needed(section, "coordinate")), way.constant > 0.0 ? 1 : -1});
 }
 
-// "cup, cone = yes", "others = no"
+// Reads lines such as "cup, cone = yes" and "others = no".
 void ModelReader::read_contacts(const Section& section) {
   for (const Entry& entry : section.entries) {
     if (entry.value != "yes" && entry.value != "no")

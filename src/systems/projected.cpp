@@ -29,7 +29,7 @@ std::vector<int> nodes(const Vars& x) {
 }
 Vars gradient(const Var& f, const Vars& x) { return on(autodiff::Recording::current->gradient(f.node, nodes(x))); }
 
-// Points of a box that fill it evenly (additive recurrence), components in [-1, 1).
+// Returns points that fill a box evenly (additive recurrence), components in [-1, 1).
 double spread(int i, std::size_t dimension) {
   static const double steps[] = {0.7548776662466927, 0.5698402909980532, 0.8191725133961645, 0.6710436067037893,
                                  0.5497004779019703};
@@ -192,7 +192,8 @@ Projected::Projected(const HybridModel& system) : system_(system) {
     });
 }
 
-// The largest spectral norm over angles, and over places within 10 m: the best of points spread over that box, refined.
+// Estimates the largest spectral norm over all angles and over positions within 10 m: the maximum over points spread in
+// that box, refined.
 double Projected::bound(const std::vector<double>& parameters) const {
   const int m = size() - 1;
   if (m == 0) return 0.0;
@@ -240,7 +241,7 @@ double Projected::bound(const std::vector<double>& parameters) const {
   return best;
 }
 
-// Lemma 3: on the surface, grad(gap) M^-1 grad(wire) = 0.
+// Checks Lemma 3: on the surface, grad(gap) M^-1 grad(constraint) = 0.
 void Projected::check_wire(const variational::Mechanics& model) const {
   const int wire_row = system_.pieces.contacts[0].slip ? 2 : 1, n = model.n();
   for (int i = 0; i < 100; ++i) {

@@ -1,11 +1,11 @@
-// Projected Hamilton's principle (Pekarek and Murphey, Global projections for variational nonsmooth mechanics): the elastic
-// motion q = P(z) of a smooth z that continues through the surface, P the reflection there.
+// Projected Hamilton's principle (Pekarek and Murphey, Global projections for variational nonsmooth mechanics). The
+// elastic motion is q = P(z): z moves smoothly through the surface, and P reflects it there.
 //
-//   where gap >= 0   q = z;   where gap < 0, in coordinates with the gap z1 among them, (14)-(16):
+//   gap >= 0:  q = z;   gap < 0, in coordinates that include the gap z1, (14)-(16):
 //   z1 -> -z1,   zi -> zi - 2 z1/(1 + k z1^2) Delta_i,   Delta_i = (M^-1)_i1/(M^-1)_11
 // with M the mass matrix in those coordinates, so Delta = M^-1 grad(gap)/(grad(gap) . M^-1 grad(gap)) in the old ones.
-// P is one-to-one for k above k_c, the square of the largest |d Delta/d(z2 ... zn)|. A single angle with a gap that is
-// even in it has the cubic map of section V instead, with the sign of b3 put right.
+// P is one-to-one for k > k_c, the square of the largest |d Delta/d(z2 ... zn)|. A single angle with an even gap uses
+// the cubic map of section V instead, with the corrected sign of b3.
 #pragma once
 
 #include <memory>
@@ -17,25 +17,26 @@ namespace dodyn::systems {
 
 class Projected {
  public:
-  // Records both sides. Throws ConfigError: more than one contact or wire, friction, exchanges, a gap that is not affine in
-  // any coordinate.
+  // Records both sides. Throws ConfigError: more than one contact or constraint, friction, exchanges, or a gap that is
+  // not affine in any coordinate.
   explicit Projected(const HybridModel& system);
 
   struct Instance {
-    std::unique_ptr<variational::Mechanics> inside, outside;  // in z; watched values: q = P(z), then its rate, [2 n]
+    std::unique_ptr<variational::Mechanics> inside, outside;  // functions of z; watched scalars: q = P(z), then its
+                                                              // rate, [2 n]
     variational::Switch law;
-    double k = 0.0, least_k = 0.0;  // 1/m^2; of a circle 0
+    double k = 0.0, least_k = 0.0;  // 1/m^2; 0 for a circle
   };
-  // k: 0 is 3 k_c. Throws ConfigError: k <= k_c, restitution, a wire that is not separable from the contact at its surface
-  // (Lemma 3), a wall nearer to the axis than the cubic map allows.
+  // k = 0 means 3 k_c. Throws ConfigError: k <= k_c; restitution; a constraint that is not separable from the contact
+  // at its surface (Lemma 3); a wall nearer to the axis than the cubic map allows.
   Instance instance(const Values<double>& values, double k) const;
 
   int size() const { return static_cast<int>(kept_.size()); }  // of z
-  // From (q, v) on the feasible side.
+  // Converts (q, v) on the feasible side to z.
   void lift(const Eigen::VectorXd& q, const Eigen::VectorXd& v, const variational::Mechanics& model, Eigen::VectorXd& z,
             Eigen::VectorXd& rate) const;
 
-  // z among all coordinates, not a number where a wire gives one.
+  // Returns z in all coordinates; NaN for a coordinate that a constraint determines.
   Eigen::VectorXd all_coordinates(const Eigen::VectorXd& z) const;
 
  private:
@@ -43,11 +44,11 @@ class Projected {
   void check_wire(const variational::Mechanics& model) const;
 
   const HybridModel& system_;
-  int normal_ = -1, wire_ = -1;  // coordinates that the gap, the wire replace
+  int normal_ = -1, wire_ = -1;  // coordinates that the gap and the constraint replace
   bool circle_ = false;
-  std::vector<int> kept_;  // coordinates of z, the normal one among them
+  std::vector<int> kept_;  // indices of the coordinates of z, including the normal one
   variational::Recorded model_, inside_, outside_;
-  std::shared_ptr<const autodiff::RecordedFunction> slope_;  // z -> d Delta_i/dz_k, i and k not the normal one
+  std::shared_ptr<const autodiff::RecordedFunction> slope_;  // z -> d Delta_i/dz_k, i and k not the normal coordinate
 };
 
 }  // namespace dodyn::systems

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_copies = 20000;
 
-// Whether a name stands in the text as a whole word.
+// Whether a name occurs in the text as a whole word.
 bool mentions(std::string_view text, std::string_view name) {
   const auto in_name = [&](std::size_t at) {
     return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
@@ -26,15 +26,15 @@ bool mentions(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-// [link box_i] with `count = 5` is five links, box_1 to box_5, and every section that speaks of box_i is there for each
-// of them: in its values, i is the number.
+// Expands [link box_i] with `count = 5` to five links, box_1 to box_5. Every section that mentions box_i is repeated
+// for each of them; in its values i is the number.
 void ModelReader::repeat(const std::map<std::string, double>& given) {
   struct Family {
     std::string name;
     int count;
   };
   std::vector<Family> families;
-  // What a count depends on has one value, the given one; its value.
+  // returns the value of a parameter on which a count depends; it must be the given one
   const std::function<double(const Definition&)> settled = [&](const Definition& d) {
     std::vector<double> arguments;
     for (const int used : d.uses) {
@@ -83,7 +83,8 @@ void ModelReader::repeat(const std::map<std::string, double>& given) {
       all.push_back(section);
       continue;
     }
-    const bool one = section.kind == "contact" || section.kind == "parameters";  // its entries are repeated
+    const bool one = section.kind == "contact" || section.kind == "parameters";  // in these sections single entries are
+                                                                                 // repeated, not the section
     if (one) all.push_back({section.kind, section.name, section.line, {}});
     for (int k = 1; k <= of->count; ++k) {
       if (!one) {

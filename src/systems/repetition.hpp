@@ -1,4 +1,4 @@
-// Models with links that are there several times ([link box_i], count = boxes).
+// Models with repeated links ([link box_i], count = boxes).
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace dodyn::systems {
 
-// read_model() where these parameters, which counts may speak of, are not what the text says. A model is for the counts
-// that it was read with: other values of those parameters are refused by evaluate().
+// Like read_model(), with other values of the parameters on which counts depend. The model is valid for these counts
+// only: evaluate() refuses other values of those parameters.
 Model read_model(std::string_view text, const std::string& origin, const std::map<std::string, double>& given);
 
 }  // namespace dodyn::systems

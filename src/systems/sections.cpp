@@ -9,7 +9,7 @@ const std::vector<ModelSection>& model_sections() {
   constexpr auto none = Name::none, optional = Name::optional, required = Name::required;
   constexpr std::array<const char*, 4> all = {"yes", "yes", "yes", "yes"};
   constexpr const char* const driven_forward = "`dodyn simulate`";
-  // title, kind, gait motion hybrid simulation
+  // title, kind, support by gait, motion, hybrid, simulation
   static const std::vector<ModelSection> rows = {
       {"model",
        {"model", none, {"name", "dimension", "gravity", "swing-foot", "charge-constant"}, false, {"dimension"}},
@@ -72,7 +72,7 @@ void check_honoured(const Model& model, std::string_view evaluator) {
     return one < row.honoured.size() && row.honoured[one] && std::string_view(row.honoured[one]) != "no";
   };
   for (const Model::Section& section : model.sections) {
-    const ModelSection* found = nullptr;  // the row of this kind, of a named [contact] the second one
+    const ModelSection* found = nullptr;  // the row of this kind; for a named [contact] the second one
     for (const ModelSection& row : model_sections())
       if (row.kind.kind == section.kind && (!found || !section.name.empty())) found = &row;
     if (found && honours(*found, column)) continue;

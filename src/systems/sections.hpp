@@ -1,5 +1,5 @@
-// The sections that a model may have, and which evaluators honour them: one table, which the reader, the evaluators and
-// docs/models.md share.
+// The sections of model files, and which evaluators support them. The reader, the evaluators and docs/models.md share
+// this table.
 #pragma once
 
 #include <array>
@@ -11,21 +11,21 @@
 
 namespace dodyn::systems {
 
-// Evaluators that take a model, in the order of the table's columns.
+// Evaluators that use a model, in the order of the table's columns.
 inline constexpr std::array<std::string_view, 4> model_evaluators = {"gait", "motion", "hybrid", "simulation"};
 
 struct ModelSection {
   const char* title;  // "constraint NAME"
   ini::SectionKind kind;
-  // By evaluator: "yes", or what is honoured in fewer words than a sentence; "no": the section is refused.
+  // By evaluator: "yes", or a short statement of what is supported; "no": the section is refused.
   std::array<const char*, 4> honoured;
 };
 
-// [contact] and [contact NAME] are two rows of one kind.
+// Returns the table. [contact] and [contact NAME] are two rows of one kind.
 const std::vector<ModelSection>& model_sections();
 
-// Throws ConfigError, "FILE:LINE: [constraint NAME] is not supported by evaluator motion; ...", of the first section of the
-// model that this evaluator does not honour. Every evaluator that takes a model calls this.
+// Throws ConfigError, "FILE:LINE: [constraint NAME] is not supported by evaluator motion; ...", for the first section
+// of the model that this evaluator does not support. Every evaluator that uses a model calls this.
 void check_honoured(const Model& model, std::string_view evaluator);
 
 }  // namespace dodyn::systems

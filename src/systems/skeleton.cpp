@@ -14,7 +14,8 @@ std::vector<std::string> joined_points(const Tree<Number>& tree, const std::stri
       return a.index == b.index && (a.index >= 0 || a.constant == b.constant);
     });
   };
-  std::vector<std::string> origins, joined;  // origins: the point at each link's joint, empty where there is none
+  std::vector<std::string> origins, joined;  // origins: names of the points at each link's joint, empty if there is
+                                             // none
   for (const auto& link : tree.links) {
     std::string origin;
     if (link.parent >= 0) {

@@ -2,9 +2,9 @@
 // space.
 //
 // Every link has a frame at its joint. At rest (q = 0) all frames are aligned with the world's. A joint is a list of
-// moves, one coordinate each, made in turn in the frame that the ones before have led to: turns about and slides along
-// an axis of that frame, x, y, z or any other. So a revolute joint is one turn, a spherical joint three (Euler or Tait-Bryan angles, in any
-// order), a point foot that may stand anywhere two or three slides, a planar or spatial root those slides and turns.
+// moves with one coordinate each. Each move is a turn about, or a slide along, an axis of the frame after the previous
+// moves: x, y, z or any other. So a revolute joint is one turn, a spherical joint three (Euler or Tait-Bryan angles, in
+// any order). A point foot at any position is two or three slides; a planar or spatial root is those slides and turns.
 //
 // Axes: x points forward; in the plane (dimension 2) y points up and turns are about z, counter-clockwise; in space y
 // points to the left and z up. Units: m, rad, kg, kg m^2.
@@ -22,17 +22,17 @@
 
 namespace dodyn::systems {
 
-// What a formula may speak of, next to parameters. index: of a coordinate, point, link or actuator.
+// A quantity in a formula, other than parameters. index: of a coordinate, point, link or actuator.
 struct Variable {
   enum Kind {
     parameter,
     coordinate,
     rate,      // of a coordinate
-    position,  // of a point along the world's `axis`, m
-    velocity,  // its rate, m/s
+    position,  // of a point, component along the world's `axis`, m
+    velocity,  // rate of a position, m/s
     speed,     // of a point, m/s
     distance,  // of two points, m
-    angle,     // of a link in the plane, from rest or, if other >= 0, from another link, rad
+    angle,     // of a link in the plane, relative to rest or to the link `other` >= 0, rad
     control    // of an actuator
   } kind = parameter;
   int index = -1, other = -1, axis = 0;
@@ -45,50 +45,51 @@ struct Formula {
     Variable variable;
     P parameter{};
   };
-  std::vector<Argument> arguments;  // what the expression's quantities are, in their order
+  std::vector<Argument> arguments;  // the expression's quantities, in their order
 };
 
 template <class P>
 struct Link {
   std::string name;
   int parent = -1;                     // index of an earlier link; -1: the ground
-  std::array<P, 3> at{};               // place of the joint in the parent's frame
-  std::vector<Move> moves;             // the joint, a coordinate each
-  std::vector<std::array<P, 3>> axes;  // unit vectors, of the moves that are along none of x, y, z
-  // A joint without a coordinate: one move, by a function of coordinates and parameters (m or rad). `moves` is empty then.
+  std::array<P, 3> at{};               // position of the joint in the parent's frame
+  std::vector<Move> moves;             // moves of the joint, one coordinate each
+  std::vector<std::array<P, 3>> axes;  // unit vectors of the moves along axes other than x, y, z
+  // A joint without a coordinate: one move by a function of coordinates and parameters (m or rad). `moves` is then
+  // empty.
   struct Follower {
     Move move{Move::turn, 2};
     Formula<P> place;
   };
   std::optional<Follower> follower;
-  P mass{};                     // 0 for a massless one
-  std::array<P, 3> centre{};    // of mass, in the link's frame
-  std::array<P, 3> inertia{};   // about the centre of mass and the axes of the link's frame (plane: the third)
-  bool skew = false;            // whether it has products of inertia:
+  P mass{};                     // 0: massless
+  std::array<P, 3> centre{};    // centre of mass, in the link's frame
+  std::array<P, 3> inertia{};   // about the centre of mass, in the link's axes (plane: the third component)
+  bool skew = false;            // whether it has products of inertia
   std::array<P, 3> products{};  // -int y z dm, -int x z dm, -int x y dm about the centre of mass
-  std::array<P, 3> end{};       // far end: a foot, a next joint, what is drawn
-  int counterpart = -1;         // the link that takes this one's place when the legs exchange their roles
-  // Of a joint of three turns, where the angles are a chart about an attitude: that rotation, made ahead of them.
+  std::array<P, 3> end{};       // far end: a foot, the next joint, the end of the drawn line
+  int counterpart = -1;         // the link of the other leg, whose role this link takes when the legs are exchanged
+  // If the angles of a joint of three turns are a chart about a reference attitude: that rotation, applied before them.
   std::optional<std::array<std::array<P, 3>, 3>> reference;
-  int first = 0;  // its first coordinate
+  int first = 0;  // index of its first coordinate
 };
 
-// A place on a link, in its frame; link -1: the ground.
+// A point on a link, in its frame; link -1: the ground.
 template <class P>
 struct Place {
   int link = -1;
   std::array<P, 3> at{};
 };
 
-// Potential stiffness/2 (x - rest)^2 and force -damping x' of a coordinate x, or of the distance x of two places.
+// Potential stiffness/2 (x - rest)^2 and force -damping x' for a coordinate x, or for the distance x of two points.
 template <class P>
 struct Spring {
   std::string name;
-  int coordinate = -1;  // -1: from place to place
+  int coordinate = -1;  // -1: between two points
   Place<P> from, to;
   P stiffness{}, rest{}, damping{};
 };
-// Two charges on links that may move against each other have the potential charge_constant c1 c2/distance.
+// Two charges on links that can move relative to each other have the potential charge_constant c1 c2/distance.
 template <class P>
 struct Charge {
   std::string name;
@@ -102,21 +103,21 @@ struct Drag {
   int link = 0;
   P linear{}, angular{};
 };
-// A user's energy (J), of positions alone.
+// A user's energy (J), a function of positions.
 template <class P>
 struct Potential {
   std::string name;
   Formula<P> energy;
 };
-// A mass (or a flywheel) beside the links that coordinates drive: at `place` (m, or rad), an expression of them, so that it has the
-// kinetic energy mass/2 (d place/dt)^2. It weighs nothing.
+// A mass (or flywheel) outside the links that coordinates drive: its position `place` (m, or rad) is an expression of
+// them. Its kinetic energy is mass/2 (d place/dt)^2; it has no weight.
 template <class P>
 struct Rotor {
   std::string name;
   Formula<P> place;
   P mass{};  // kg, or kg m2
 };
-// A user's force: on a coordinate (one component), or at a place, along the world's axes.
+// A user's force: on a coordinate (one component), or at a point, in world axes.
 template <class P>
 struct AppliedForce {
   std::string name;
@@ -124,25 +125,25 @@ struct AppliedForce {
   Place<P> place;
   std::vector<Formula<P>> components;
 };
-// Its control is a generalised force on a coordinate, or the size of a force and a torque on a link, whose directions
-// are fixed in the link, or in the world.
+// An actuator. Its control is a generalised force on a coordinate, or the magnitude of a force and a torque on a link.
+// Their directions are fixed in the link or in the world.
 template <class P>
 struct Actuator {
   std::string name;
-  int coordinate = -1;  // -1: at a place
+  int coordinate = -1;  // -1: at a point
   Place<P> place;
   std::array<P, 3> force{}, torque{};
-  std::optional<P> limit;  // of its size
-  P efficiency = P(1.0);   // mechanical power out per power in
+  std::optional<P> limit;  // largest magnitude of the control
+  P efficiency = P(1.0);   // mechanical output power over input power
   P loss{};                // W per squared unit of its control
-  bool in_world = false;   // whether force and torque are along the world's axes
+  bool in_world = false;   // whether force and torque have world axes
 };
 template <class P>
 struct Range {
   std::string name;
   int coordinate = 0;
   std::optional<P> from, to;
-  std::optional<P> speed;  // the largest size of its rate
+  std::optional<P> speed;  // largest magnitude of its rate
 };
 template <class P>
 struct Point {
@@ -150,27 +151,27 @@ struct Point {
   Place<P> place;
 };
 
-// Forces that have no potential: on coordinates, [n], and on links.
+// Forces without a potential: on coordinates, [n], and on links.
 template <class P, class T>
 struct Applied {
   std::vector<T> generalised;
   struct PointForce {
     Place<P> place;
-    Vector3<T> force;   // in the world's axes
-    Vector3<T> torque;  // in the link's
+    Vector3<T> force;   // world axes
+    Vector3<T> torque;  // link axes
   };
   std::vector<PointForce> pushes;
 };
 
-// `P` is the scalar of the parameters: double, or a type that carries derivatives with respect to the design.
+// `P`: number type of the parameters: double, or a type with derivatives with respect to the design.
 template <class P = double>
 struct Tree {
   using Parameter = P;
 
   std::string name;
   int dimension = 2;
-  P gravity = P(9.81);  // m/s^2, downwards
-  bool tilted = false;  // whether there is a uniform acceleration across it, too:
+  P gravity = P(9.81);  // downwards, m/s^2
+  bool tilted = false;  // whether there is a lateral uniform acceleration too
   std::array<P, 3> across{};
   P charge_constant{};  // N m^2 per unit charge squared
   std::vector<Link<P>> links;
@@ -185,28 +186,28 @@ struct Tree {
   std::vector<Range<P>> ranges;
   std::vector<Point<P>> named_points;
 
-  // A walker, besides: the first link stands on a point foot, and this link's end is the other foot.
+  // For walkers: the end of this link is the swing foot; the first link stands on the other foot, a point.
   int swing_link = -1;
   struct Knee {
-    int coordinate, flexion;  // which way it bends: +1 or -1
+    int coordinate, flexion;  // direction in which it bends: +1 or -1
   };
   std::vector<Knee> knees;
 
   int n() const { return static_cast<int>(coordinate_names.size()); }
   double up(int axis) const { return axis == dimension - 1 ? 1.0 : 0.0; }
 
-  // The link that a link is fixed to, through others; -1: the ground.
+  // Returns the moving link to which a link is fixed, directly or through others; -1: the ground.
   int carrier(int link) const {
     while (link >= 0 && links[link].moves.empty() && !links[link].follower) link = links[link].parent;
     return link;
   }
 
-  P mass() const {  // kg
+  P mass() const {  // total, kg
     P sum(0.0);
     for (const auto& link : links) sum += link.mass;
     return sum;
   }
-  P weight() const {  // N, on a slope (gravity across it) too
+  P weight() const {  // N, including lateral gravity on a slope
     if (!tilted) return mass() * gravity;
     using std::sqrt;
     P square = gravity * gravity;
@@ -218,11 +219,11 @@ struct Tree {
     return mapped<double>([](const P& x) { return autodiff::value_of(x); });
   }
 
-  // The same tree with every number replaced, f: P -> Q.
+  // Returns the tree with every number replaced by f: P -> Q.
   template <class Q, class F>
   Tree<Q> mapped(F f) const;
 
-  // Frames of the links. q, v: [n]
+  // Computes the frames of the links. q, v: [n]
   template <class T>
   std::vector<Frame<T>> frames(const T* q, const T* v) const {
     std::vector<Frame<T>> frames;
@@ -253,7 +254,7 @@ struct Tree {
     }
     return frames;
   }
-  // Makes one move of a link's joint, by q with the rate v.
+  // Applies one move of a link's joint, by q with the rate v.
   template <class T>
   static void make(Frame<T>& f, const Link<P>& link, const Move& move, const T& q, const T& v) {
     if (move.is_oblique()) {
@@ -268,7 +269,7 @@ struct Tree {
     return frames(q, std::vector<T>(n(), T(0.0)).data());
   }
 
-  // L = T - V (J), summed over the links, what they drive, springs, charges and potentials.
+  // Returns L = T - V (J) of links, rotors, springs, charges and potentials.
   template <class T>
   T lagrangian(const T* q, const T* v) const {
     const auto at = frames(q, v);
@@ -296,24 +297,24 @@ struct Tree {
     return L - potential_energy(at, q);
   }
 
-  // Generalised forces that have no potential, of damping, drag, loads and actuators: [n]. u: [actuators], or null: zero
+  // Returns the generalised forces without potential (damping, drag, loads, actuators): [n]. u: [actuators]; null: zero
   template <class T>
   std::vector<T> forces(const T* q, const T* v, const T* u) const;
 
-  // The same before it is projected on the coordinates.
+  // Returns these forces before the projection on coordinates.
   template <class T>
   Applied<P, T> applied(const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
-  // Energy of springs, charges and users' potentials.
+  // Returns the energy of springs, charges and users' potentials.
   template <class T>
   T potential_energy(const std::vector<Frame<T>>& at, const T* q) const;
 
-  // What a variable is worth. Without u all controls are zero.
+  // Returns the value of a variable. u null: all controls are zero.
   template <class T>
   T value(const Variable& variable, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
   template <class T>
   T value(const Formula<P>& formula, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
 
-  // A formula of coordinates and parameters, and its rate as the tangent.
+  // Returns the value of a formula of coordinates and parameters, with its rate as the tangent.
   template <class T>
   autodiff::Dual<T> moving(const Formula<P>& formula, const T* q, const T* v) const;
 
@@ -327,7 +328,7 @@ struct Tree {
     return at[place.link].velocity_of(lift<T>(place.at));
   }
 
-  // Position of the foot, then of every link's end: [(1 + links) dimension], m.
+  // Returns the positions of the foot and of every link's end: [(1 + links) dimension], m.
   template <class T>
   std::vector<T> points(const T* q) const {
     const auto at = frames(q);
@@ -339,7 +340,7 @@ struct Tree {
     return p;
   }
 
-  // Joint and far end of two links: [12], m.
+  // Returns joint and far end of two links: [12], m.
   template <class T>
   std::vector<T> segments(const T* q, int one, int other) const {
     const auto at = frames(q);
@@ -356,11 +357,11 @@ struct Tree {
     return {foot.begin(), foot.begin() + dimension};
   }
 
-  // Sign of a vector's component in the mirror that a step is seen through: in space each step alternates sides.
+  // Returns the sign of a vector component under the reflection of a step: in space every other step is reflected in y.
   double mirror(int axis) const { return dimension == 3 && axis == 1 ? -1.0 : 1.0; }
 
-  // The same posture, in space its mirror image, with the legs' roles exchanged: the swing foot becomes the base, every
-  // link takes its partner's place. An involution.
+  // Returns the posture with exchanged legs, in space reflected: the swing foot becomes the base, and every link takes
+  // the coordinates of its counterpart. An involution.
   template <class T>
   std::vector<T> exchange_legs(const T* q) const {
     const auto at = frames(q);
@@ -383,13 +384,13 @@ struct Tree {
       if (link.moves.empty()) continue;
       const int j = link.counterpart, k = link.parent < 0 ? -1 : links[link.parent].counterpart;
       if (k >= 0 && links[k].parent == j && link.moves.size() == 1) {
-        // The partner's joint, looked at from its other side (hence the minus), in the mirror, which turns the
-        // direction of what lies across it, and the sense of turns about what lies in it.
+        // The counterpart's joint is traversed in the other direction, hence the minus. The reflection changes the sign
+        // of vectors normal to its plane, and of turns about axes in it.
         const auto& [kind, axis] = link.moves[0];
         const double sign = dimension == 2 ? -1.0 : kind == Move::turn ? mirror(axis) : -mirror(axis);
         exchanged.push_back(sign * q[links[k].first]);
       } else if (turns.empty()) {
-        continue;  // slides of the root stay as they are
+        continue;  // slides of the root are unchanged
       } else if (dimension == 2) {
         exchanged.push_back(k < 0 ? at[j].angle : at[j].angle - at[k].angle);
       } else {
@@ -406,8 +407,8 @@ struct Tree {
     return exchanged;
   }
 
-  // Double support with the swing foot `step` ahead (and, in space, to the left): where cold starts begin. Joint
-  // coordinates only; the least motion from standing on all but straight legs.
+  // Returns the joint coordinates of double support with the swing foot `step` ahead (in space also to the left), for
+  // cold starts. Smallest deviation from standing with almost straight legs.
   std::vector<double> touch_down(const std::vector<double>& step) const {
     using autodiff::Dual;
     const Tree<double> tree = plain();
@@ -415,7 +416,7 @@ struct Tree {
     for (const auto& knee : knees) q[knee.coordinate] = 0.05 * knee.flexion;
     const int d = dimension;
     for (int iteration = 0; iteration < 200; ++iteration) {
-      // damped least squares by the conjugate direction of each component in turn (Kaczmarz): tiny, and never singular
+      // damped least squares by one component at a time (Kaczmarz); never singular
       for (int c = 0; c < d; ++c) {
         std::vector<double> slope(n(), 0.0);
         double square = 1e-3, miss = step[c];

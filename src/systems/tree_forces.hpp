@@ -1,4 +1,4 @@
-// Potentials and forces of trees (tree.hpp), and trees in other numbers.
+// Potentials and forces of trees (tree.hpp), and conversion of trees to other number types.
 #pragma once
 
 #include <cmath>
@@ -144,7 +144,7 @@ template <class T>
 std::vector<T> Tree<P>::forces(const T* q, const T* v, const T* u) const {
   auto [Q, pushes] = applied(frames(q, v), q, v, u);
   if (pushes.empty()) return std::move(Q);
-  // Virtual power: velocities are linear in the rates, so those of unit rates are what the forces are projected on.
+  // Virtual power: velocities are linear in the rates, so forces are projected on the velocities of unit rates.
   std::vector<T> unit(n(), T(0.0));
   for (int i = 0; i < n(); ++i) {
     unit[i] = T(1.0);

@@ -32,7 +32,8 @@ void Model::check_legs() const {
   if (links[structure.swing_link].counterpart != 0)
     fail(swing_line, "swing-foot = " + links[structure.swing_link].name + " must be the partner of the first link, " +
                          links[0].name);
-  for (std::size_t i = 0; i < links.size(); ++i) {  // whose joint, seen from its other side, becomes that of a link
+  for (std::size_t i = 0; i < links.size(); ++i) {  // finds the link whose joint, traversed in the other direction,
+                                                    // becomes that of link i
     const int k = links[i].parent < 0 ? -1 : links[links[i].parent].counterpart;
     if (k >= 0 && links[k].parent == links[i].counterpart && links[i].moves.size() == 1 && links[k].moves.size() != 1)
       fail(link_lines[i], "exchanging the legs does not put a joint in the place of that of " + links[i].name +
@@ -46,7 +47,7 @@ void Model::check_legs() const {
          "links whose partners they join, too");
 }
 
-// Found out by trying.
+// Compares the exchanged legs numerically, at a test posture.
 void Model::check_walker(const Tree<double>& tree) const {
   check_legs();
   const auto& links = tree.links;
@@ -60,7 +61,7 @@ void Model::check_walker(const Tree<double>& tree) const {
   for (int i = 0; i < tree.n(); ++i) {
     q[i] = 0.3 * std::sin(1.0 + 2.7 * i);
     v[i] = std::cos(0.4 + 1.9 * i);
-    if (is_turn(i)) q[i] = std::abs(q[i]);  // Euler angles: where the middle one is positive
+    if (is_turn(i)) q[i] = std::abs(q[i]);  // Euler angles: the middle one is positive
   }
   std::vector<autodiff::Dual<double>> moving(tree.n());
   for (int i = 0; i < tree.n(); ++i) moving[i] = {q[i], v[i]};
