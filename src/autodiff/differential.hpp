@@ -1,4 +1,4 @@
-// A number and its gradient with respect to the design: what parameters of a model become once some of them are free.
+// A number and its gradient with respect to the design: the type of a model's parameters if some of them are free.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,12 +15,12 @@ struct Differential {
   Differential() = default;
   Differential(double constant) : value(constant) {}  // NOLINT: a constant is a number like any other
   Differential(double v, Eigen::VectorXd g) : value(v), gradient(std::move(g)) {}
-  // Of one design variable alone.
+  // Depends on one design variable only.
   Differential(double v, double slope) : value(v), gradient(Eigen::VectorXd::Constant(1, slope)) {}
 
-  // d value / d design i
+  // Returns d value / d design i.
   double slope(Eigen::Index i) const { return i < gradient.size() ? gradient(i) : 0.0; }
-  // gradient += factor * this gradient
+  // Computes sum += factor * gradient.
   void add_gradient(double factor, Eigen::Ref<Eigen::VectorXd> sum) const {
     if (gradient.size() > 0) sum.head(gradient.size()) += factor * gradient;
   }
@@ -56,7 +56,7 @@ struct Differential {
   friend Differential abs(const Differential& a) { return a.value < 0.0 ? -a : a; }
   friend Differential max(const Differential& a, const Differential& b) { return a.value < b.value ? b : a; }
 
-  // f(a) with f'(a) = slope, and of two numbers
+  // Return f(a) given f'(a) = slope, and the same for a function of two numbers.
   static Differential chained(double value, double slope, const Differential& a) {
     return a.gradient.size() == 0 ? Differential(value) : Differential(value, slope * a.gradient);
   }
@@ -70,7 +70,7 @@ struct Differential {
 
 inline double value_of(const Differential& x) { return x.value; }
 
-// Their values alone.
+// Returns the values without gradients.
 inline std::vector<double> values_of(const std::vector<Differential>& all) {
   std::vector<double> values;
   values.reserve(all.size());

@@ -1,6 +1,6 @@
 // First-order forward differentiation in one direction: a number and its tangent. The underlying scalar may itself
-// carry derivatives, so that Dual<Jet<N>> is the gradient and Hessian of a directional derivative, and
-// Dual<Dual<double>> a mixed second derivative.
+// carry derivatives. So Dual<Jet<N>> is the gradient and Hessian of a directional derivative, and Dual<Dual<double>> a
+// mixed second derivative.
 #pragma once
 
 #include <cmath>
@@ -11,11 +11,11 @@ namespace dodyn::autodiff {
 template <class S>
 struct Dual;
 
-// The number without its derivatives.
+// Returns the number without its derivatives.
 inline double value_of(double x) { return x; }
 inline double sign_of(double x) { return x < 0.0 ? -1.0 : x > 0.0 ? 1.0 : 0.0; }
 template <class S>
-requires requires(const S& s) { value_of(s); }  // a recorded number has none yet
+requires requires(const S& s) { value_of(s); }  // recorded numbers have no value yet
 double value_of(const Dual<S>& x);
 
 template <class S>
@@ -85,7 +85,7 @@ struct Dual {
     using std::log;
     return {log(a.value), a.tangent / a.value};
   }
-  // -1, 0 or 1
+  // returns -1, 0 or 1
   friend Dual sign_of(const Dual& a) { return {sign_of(a.value), S(0.0)}; }
   friend Dual abs(const Dual& a) {
     using std::abs;
@@ -94,12 +94,13 @@ struct Dual {
   friend Dual max(const Dual& a, const Dual& b) {
     if constexpr (requires { value_of(a.value); })
       return value_of(a.value) < value_of(b.value) ? b : a;
-    else  // recorded numbers are not compared yet
+    else  // recorded numbers cannot be compared yet
       return 0.5 * (a + b + abs(a - b));
   }
 };
 
-// A parameter with a derivative of its own meets a number one level up: the parameter is constant at that level.
+// Operations of a parameter with derivatives of its own and a number one level higher: the parameter is constant at
+// that level.
 template <class S>
 Dual<Dual<S>> operator*(const Dual<S>& a, const Dual<Dual<S>>& b) {
   return {a * b.value, a * b.tangent};

@@ -1,5 +1,5 @@
-// A small vector function of a few of the variables of a large problem, with its derivatives. Large sparse problems are
-// sums of elements: a transcription has one per interval of the motion and a few at its ends.
+// A small vector function of some variables of a large problem, with its derivatives. Large sparse problems are sums of
+// elements: a transcription has one per interval of the motion and a few at its ends.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,19 +14,19 @@ class Element {
 
   // f(z): values[outputs]
   virtual void evaluate(const double* z, double* values) const = 0;
-  // df/dz: row-major [outputs x inputs]
+  // df/dz: [outputs, inputs], row-major
   virtual void jacobian(const double* z, double* jacobian) const = 0;
-  // d2(weights . f)/dz2: symmetric [inputs x inputs]
+  // d2(weights . f)/dz2: symmetric [inputs, inputs]
   virtual void hessian(const double* z, const double* weights, double* hessian) const = 0;
-  // The two above at once, which may share work.
+  // Computes Jacobian and Hessian together, which may share work.
   virtual void derivatives(const double* z, const double* weights, double* jacobian_values,
                            double* hessian_values) const {
     jacobian(z, jacobian_values);
     hessian(z, weights, hessian_values);
   }
-  // The same for `count` points: every array holds what one point has, point after point. A point's numbers are those
-  // of the calls above to the last bit, whatever the others are. Of a Hessian, its lower triangle is written; where
-  // Jacobians or Hessians (then weights too) are a null pointer, they are not asked for.
+  // Evaluates `count` points; every array has the data of one point after the other. The results of a point are
+  // bit-identical to those of the functions above, whatever the other points are. Of a Hessian only the lower triangle
+  // is written. Null pointers: Jacobians or Hessians (and weights) are not computed.
   virtual void evaluate_all(int count, const double* z, double* values) const {
     for (int k = 0; k < count; ++k) evaluate(z + k * inputs, values + k * outputs);
   }
@@ -43,7 +43,7 @@ class Element {
       if (hessians) hessians += inputs * inputs, weights += outputs;
     }
   }
-  // Adds the gradient of  sum over points of weights . f  with respect to the design, at fixed z: [designs].
+  // Adds the gradient of sum over points of weights . f with respect to the design, at fixed z: [designs].
   virtual void add_design_gradient(int count, const double* z, const double* weights,
                                    Eigen::Ref<Eigen::VectorXd> gradient) const = 0;
 };

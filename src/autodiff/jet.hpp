@@ -21,7 +21,7 @@ struct Jet {
 
   Jet() = default;
   Jet(double constant) : value(constant) {}  // NOLINT: a constant is a number like any other
-  // The i-th independent variable.
+  // Returns the i-th independent variable.
   static Jet variable(double value, int i) {
     Jet x(value);
     x.gradient(i) = 1.0;
@@ -82,7 +82,7 @@ struct Jet {
   }
   friend Jet operator/(double a, const Jet& b) { return Jet(a) / b; }
 
-  // f(a) from f, f', f'' at a.value
+  // Returns f(a) from f, f', f'' at a.value.
   friend Jet chain(const Jet& a, double f, double df, double ddf) {
     Jet c;
     c.value = f;

@@ -1,4 +1,4 @@
-// Several points at a time: as many numbers as a Program runs side by side, and their sines and cosines.
+// Vectors of as many numbers as a Program evaluates at a time, and their sines and cosines.
 #pragma once
 
 #include <cmath>
@@ -11,16 +11,18 @@ namespace dodyn::autodiff {
 using Lanes = double __attribute__((vector_size(Program::lanes * sizeof(double)), may_alias));
 using LaneBits = std::int64_t __attribute__((vector_size(Program::lanes * sizeof(double)), may_alias));
 
-// Sine (quarter = 0) or cosine (quarter = 1) of x, within a unit in the last place, by additions and multiplications alone:
-// the same digits with every C library, and eight for the price of two. Reduced by multiples of pi/2 in three parts
-// (Cody and Waite 1980, Software Manual for the Elementary Functions) to |r| <= pi/4, r + s to twice the digits; there by
-// the polynomials of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c). `x` within 10^6 (see sines_reach).
+// Returns the sine (quarter = 0) or cosine (quarter = 1) of x within one unit in the last place, by additions and
+// multiplications only. The digits do not depend on the C library, and eight values cost as much as two library calls.
+// Reduction by multiples of pi/2 in three parts (Cody and Waite 1980, Software Manual for the Elementary Functions) to
+// |r| <= pi/4, r + s with twice the digits. Then the polynomials of fdlibm (Sun Microsystems 1993, k_sin.c and
+// k_cos.c). |x| < 10^6 (see sines_reach).
 [[gnu::always_inline]] inline void sine_of_lanes(const Lanes& x, int quarter, Lanes& to) {
   constexpr double two_over_pi = 6.36619772367581382433e-01;
-  // pi/2: the first two have 33 digits each, so that up to 2^20 multiples of them are exact
+  // pi/2 in three parts: the first two have 33 bits each, so up to 2^20 multiples of them are exact
   constexpr double first = 1.57079632673412561417e+00, second = 6.07710050630396597660e-11,
                    third = 2.02226624879595063154e-21;
-  constexpr double rounder = 0x1.8p52;  // added and taken away: the nearest integer, which stands in the last digits
+  constexpr double rounder = 0x1.8p52;  // added and subtracted, it rounds to the nearest integer, whose bits are then
+                                        // the last ones
   const Lanes shifted = x * two_over_pi + rounder, multiple = shifted - rounder;
   const LaneBits turns = reinterpret_cast<const LaneBits&>(shifted) + quarter;
   const Lanes rough = x - multiple * first, next = multiple * second, rest = rough - next;
@@ -41,14 +43,14 @@ using LaneBits = std::int64_t __attribute__((vector_size(Program::lanes * sizeof
   const Lanes half = 0.5 * z, most = 1.0 - half;
   const Lanes cosine = most + (((1.0 - most) - half) + (z * c - r * s));
 
-  const LaneBits odd = -(turns & 1), negative = (turns & 2) << 62;  // all ones; the sign
+  const LaneBits odd = -(turns & 1), negative = (turns & 2) << 62;  // masks with all bits set, and the sign bit
   const LaneBits value =
       (odd & reinterpret_cast<const LaneBits&>(cosine)) | (~odd & reinterpret_cast<const LaneBits&>(sine));
   const LaneBits signed_value = value ^ negative;
   to = reinterpret_cast<const Lanes&>(signed_value);
 }
 
-// Whether sine_of_lanes holds for every lane (of the others, and of what is not a number, the library knows).
+// Whether sine_of_lanes is valid for every lane. For other values, including NaN, use the library.
 [[gnu::always_inline]] inline bool sines_reach(const Lanes& x) {
   bool all = true;
   for (int l = 0; l < Program::lanes; ++l) all = all & (std::abs(x[l]) <= 1e6);

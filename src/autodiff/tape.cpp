@@ -8,7 +8,7 @@
 
 #include "autodiff/lanes.hpp"
 
-// Four numbers at a time where the processor can. No fused multiply-add: the digits are the same on every machine.
+// Four numbers at a time if the processor can. No fused multiply-add: the digits are equal on every machine.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define DODYN_WIDE __attribute__((target_clones("avx2", "default")))
 #else
@@ -85,7 +85,7 @@ int Graph::append(const Node& node) {
   return static_cast<int>(nodes_.size()) - 1;
 }
 
-// Which operand of a sum or product comes first.
+// Whether operand a of a sum or product comes before b.
 bool Graph::precedes(int a, int b) const { return keys_[a] != keys_[b] ? keys_[a] < keys_[b] : a < b; }
 
 std::vector<int> Graph::operands_first(int output) const {
@@ -139,7 +139,7 @@ int Graph::input() { return append({Operation::input, inputs_++, -1, 0.0, false}
 int Graph::parameter() { return append({Operation::input, parameters_++, -1, 0.0, true}); }
 
 int Graph::constant(double value) {
-  if (value == 0.0) value = 0.0;  // turns -0 into 0, so that both find one node
+  if (value == 0.0) value = 0.0;  // makes 0 of -0, so that both share one node
   return find({Operation::constant, -1, -1, value, true});
 }
 
@@ -147,8 +147,8 @@ int Graph::node(Operation o, int a, int b) {
   const bool constant_a = nodes_[a].operation == Operation::constant,
              constant_b = b < 0 || nodes_[b].operation == Operation::constant;
   if (constant_a && constant_b) return constant(result(o, nodes_[a].constant, b < 0 ? 0.0 : nodes_[b].constant));
-  // A product's constant comes first, so that signs are seen and go to where they cost nothing; and what depends on
-  // parameters alone, so that it is multiplied once.
+  // A product's constant comes first, so that signs can be moved to where they cost nothing. Next comes an operand that
+  // depends on parameters only, so that it is multiplied once.
   const bool uniform_a = nodes_[a].uniform, uniform_b = b < 0 || nodes_[b].uniform;
   const auto factor = [&](int x) {
     return nodes_[x].operation == multiply && nodes_[nodes_[x].a].uniform && !nodes_[x].uniform;
@@ -192,7 +192,7 @@ int Graph::node(Operation o, int a, int b) {
 }
 
 Graph::Partials Graph::partials(int i) {
-  const auto [o, a, b, value, uniform] = nodes_[i];  // a copy: nodes_ grows
+  const auto [o, a, b, value, uniform] = nodes_[i];  // a copy, because nodes_ grows
   const int zero = constant(0.0), one = constant(1.0), minus_one = constant(-1.0);
   const auto times = [this](int x, int y) { return node(multiply, x, y); };
   Partials p{takes_two(o) ? 2 : 1, {a, b}, {zero, zero}, {zero, zero, zero}};
@@ -273,9 +273,9 @@ std::vector<int> Graph::gradient(int output, const std::vector<int>& variables) 
   return result;
 }
 
-// Backwards over the operations, second derivatives with respect to what is left of them are kept in the nodes they
-// belong to, and pushed on to operands (Gower and Mello 2012, "A new framework for the computation of Hessians",
-// algorithm 2). Sparse where the function is, and its symmetry costs nothing.
+// Traverses the operations backwards. Second derivatives with respect to the remaining nodes are stored at these nodes
+// and passed on to operands (Gower and Mello 2012, "A new framework for the computation of Hessians", algorithm 2). The
+// result is sparse if the function is, and symmetry costs nothing.
 Graph::Derivatives Graph::differentiate(int output, const std::vector<int>& variables) {
   const int zero = constant(0.0);
   std::vector<bool> active(output + 1, false);
@@ -292,7 +292,7 @@ Graph::Derivatives Graph::differentiate(int output, const std::vector<int>& vari
   std::vector<int> rank(output + 1, -1);  // inputs keep their own order
   for (std::size_t i = 0; i < order.size(); ++i)
     rank[order[i]] = is_leaf(nodes_[order[i]].operation) ? order[i] : static_cast<int>(i);
-  // of a node and one that comes before it, inputs before all else
+  // second derivatives of a node and one that precedes it; inputs precede all others
   std::vector<std::vector<Entry>> second(output + 1);
   const auto before = [&](int i, int j) {
     const bool leaf_i = is_leaf(nodes_[i].operation), leaf_j = is_leaf(nodes_[j].operation);
@@ -371,7 +371,7 @@ std::vector<int> Graph::directional(const std::vector<int>& outputs, const std::
 // ---- program
 
 Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs) {
-  // What points share and differ in: uniform nodes that others need, or that are outputs.
+  // Separates the nodes that are equal at all points: uniform nodes that are outputs or that other nodes need.
   const auto& nodes = graph.nodes();
   const int count = static_cast<int>(nodes.size());
   std::vector<bool> needed(count, false), shared(count, false);
@@ -418,19 +418,20 @@ std::vector<double> Program::prepared(const std::vector<double>& parameters) con
 
 namespace {
 
-// An operation to do: node `to` of the nodes a, b and c.
+// An operation: computes node `to` from the nodes a, b and c.
 struct Todo {
   Operation operation;
   int to, a, b, c;
 };
 
-// The operations that outputs need, last ones first. A product that goes into one sum alone becomes part of that sum's step.
+// Returns the operations that outputs need, the last ones first. A product that occurs in one sum only is fused with
+// that sum.
 template <class Leaf>
 std::vector<Todo> needed_backwards(const Graph& graph, const std::vector<int>& outputs, const Leaf& leaf) {
   const auto& nodes = graph.nodes();
   const int count = static_cast<int>(nodes.size());
   std::vector<int> uses(count, 0);
-  for (const int y : outputs) uses[y] += 2;  // never a part of another step
+  for (const int y : outputs) uses[y] += 2;  // never fused
   for (int i = count - 1; i >= 0; --i) {
     if (uses[i] == 0 || leaf(i)) continue;
     ++uses[nodes[i].a];
@@ -455,11 +456,12 @@ std::vector<Todo> needed_backwards(const Graph& graph, const std::vector<int>& o
   return backwards;
 }
 
-// Steps that wait for equally many others are done together, in runs of one operation: the processor need not guess
-// which comes next, nor wait for the step before. `count`: nodes of the graph.
+// Groups steps of the same level and operation into runs. Within a run the processor need not predict the next
+// operation or wait for the previous step. `count`: nodes of the graph.
 std::vector<Todo> in_runs(const std::vector<Todo>& backwards, int count) {
   constexpr int kinds = static_cast<int>(subtract_multiply) + 1;
-  std::vector<int> level(count, 0), first;  // first[key + 1]: steps of this level and operation, then where they begin
+  std::vector<int> level(count, 0), first;  // first[key + 1]: number of steps of this level and operation, then their
+                                            // first index
   const auto key = [&](const Todo& t) {
     return static_cast<std::size_t>(level[t.to] * kinds + static_cast<int>(t.operation));
   };
@@ -486,7 +488,7 @@ void Program::build(const Graph& graph, const std::vector<int>& outputs, const s
   const auto leaf = [&](int i) { return place_given[i] >= 0 || is_leaf(nodes[i].operation); };
   const std::vector<Todo> todo = in_runs(needed_backwards(graph, outputs, leaf), count);
 
-  std::vector<int> last_use(count, -1);  // the last step that needs a node
+  std::vector<int> last_use(count, -1);  // last step that uses a node
   const int steps = static_cast<int>(todo.size());
   for (int s = 0; s < steps; ++s)
     for (const int x : {todo[s].a, todo[s].b, todo[s].c}) last_use[x] = s;
@@ -506,7 +508,7 @@ void Program::build(const Graph& graph, const std::vector<int>& outputs, const s
   for (int s = 0; s < steps; ++s) {
     const auto [o, to, a, b, c] = todo[s];
     Step step{0, place[a], place[b], place[c]};
-    // An operand that is not needed any more makes room. Constants and what is prepared stay.
+    // Frees the memory of an operand after its last use. Constants and prepared values stay.
     for (const int x : {a, b, c}) {
       if (last_use[x] != s) continue;
       last_use[x] = -1;
@@ -538,7 +540,7 @@ double* Program::start(const std::vector<double>& prepared) const {
 
 namespace {
 
-// f of every point; the lanes past them get the last one's.
+// Applies f to every point; unused lanes get the last point's data.
 template <class F>
 void each(double* to, const double* a, const double* b, int points, F f) {
   for (int l = 0; l < points; ++l) to[l] = f(a[l], b[l]);
@@ -619,7 +621,7 @@ std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vect
   Program values(graph, outputs, inputs);
   const auto differentiate = [graph = std::move(graph), variables = std::move(variables),
                               parameters = std::move(parameters), outputs = std::move(outputs), inputs]() mutable {
-    // The Jacobian is what the weighted sum's Hessian holds where weights and variables meet.
+    // The Jacobian is the block of the weighted sum's Hessian with rows of weights and columns of variables.
     int sum = graph.constant(0.0);
     for (const int y : outputs) {
       variables.push_back(graph.input());

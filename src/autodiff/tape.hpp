@@ -1,11 +1,11 @@
 // Functions recorded once and differentiated as often as needed.
 //
 // A function templated on its scalar is run on `Var` numbers, which write every operation into a `Graph`. The graph
-// folds constants, shares equal operations, and differentiates itself: gradient, Hessian and derivatives in a direction
-// are nodes of the same graph, and share what they can. A `Program` is what is left to do for chosen outputs: a
-// straight line of operations, run on doubles of several points at a time, so that the cost of finding out what to do
-// next is spread and the processor's vector registers are filled. Inputs that are the same at all points are parameters:
-// what depends on them alone is done once, ahead of all points.
+// folds constants, shares equal operations, and differentiates itself: gradient, Hessian and directional derivatives
+// are nodes of the same graph, and share common operations. A `Program` is the sequence of operations for chosen
+// outputs. It runs on doubles of several points at a time, which spreads the cost of decoding and fills vector
+// registers. Inputs that are equal at all points are parameters: operations that depend on them alone run once, before
+// all points.
 //
 // For models whose size is known only at run time.
 #pragma once
@@ -38,8 +38,8 @@ enum class Operation : std::uint8_t {
   exponential,
   logarithm,
   absolute,
-  sign,  // -1, 0 or 1; constant where it is not zero
-  // in programs only; rounds twice
+  sign,  // -1, 0 or 1; constant except at zero
+  // fused operations of programs; they round twice
   multiply_add,       // a b + c
   multiply_subtract,  // a b - c
   subtract_multiply   // c - a b
@@ -49,13 +49,13 @@ class Graph {
  public:
   struct Node {
     Operation operation;
-    int a = -1, b = -1;     // operands; an input's number in a
-    double constant = 0.0;  // value of a constant
-    bool uniform = false;   // the same at all points: of constants and parameters alone
+    int a = -1, b = -1;     // operands; for an input its index in a
+    double constant = 0.0;  // of a constant node
+    bool uniform = false;   // equal at all points: depends on constants and parameters only
   };
 
-  int input();      // the next one
-  int parameter();  // an input that is the same at all points
+  int input();      // adds the next input
+  int parameter();  // adds an input that is equal at all points
   int constant(double value);
   int node(Operation operation, int a, int b = -1);
 
@@ -66,15 +66,15 @@ class Graph {
   };
   Derivatives differentiate(int output, const std::vector<int>& variables);
   std::vector<int> gradient(int output, const std::vector<int>& variables);
-  // The derivatives of nodes as every one of these inputs moves at the rate that another node gives.
+  // Returns the directional derivatives of the outputs; each input changes at the rate that another node gives.
   std::vector<int> directional(const std::vector<int>& outputs, const std::vector<int>& inputs,
                                const std::vector<int>& rates);
 
-  int inputs() const { return inputs_; }  // parameters not counted
+  int inputs() const { return inputs_; }  // without parameters
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
-  // An operation's derivatives with respect to its operands, as nodes; one operand that is both counts once.
+  // Derivatives of an operation with respect to its operands, as nodes. An operand that occurs twice counts once.
   struct Partials {
     int count = 0;
     std::array<int, 2> operands, first;
@@ -82,21 +82,22 @@ class Graph {
   };
   Partials partials(int node);
   bool is(int node, double value) const;
-  int find(const Node& node);  // returns the node's number, a new one if the node is unknown
+  int find(const Node& node);  // returns the index of the node; adds it if it is unknown
   int append(const Node& node);
   bool precedes(int a, int b) const;
-  // The nodes that `output` depends on, operands first: the same whatever order they were written in.
+  // Returns the nodes on which `output` depends, operands first, in an order that does not depend on the order of
+  // recording.
   std::vector<int> operands_first(int output) const;
 
   int inputs_ = 0, parameters_ = 0;
   std::vector<Node> nodes_;
   std::vector<std::uint64_t>
-      keys_;                // by node: what it computes. Compilers write the operands of an operation in either order,
-                            // so that numbers of nodes say nothing
-  std::vector<int> table_;  // of nodes but inputs, by what they are: open addressing, -1 where empty
+      keys_;                // by node: a hash of its computation. Compilers may evaluate the operands of an operation
+                            // in either order, so node indices are not reproducible
+  std::vector<int> table_;  // hash table of nodes other than inputs: open addressing, -1: empty
 };
 
-// The graph that Vars of this thread are written to, while it lives.
+// While it lives, Vars of this thread are recorded in its graph.
 class Recording {
  public:
   Recording() : outer_(current) { current = &graph; }
@@ -110,7 +111,7 @@ class Recording {
   Graph* outer_;
 };
 
-// A number being recorded. Needs a Recording.
+// A number that is being recorded. Requires a Recording.
 struct Var {
   int node;
   Var() : Var(0.0) {}
@@ -144,7 +145,7 @@ struct Var {
   friend Var atan2(Var y, Var x) { return {Operation::arctangent, y, x}; }
 };
 
-// The angle of (x, y), with its derivative.
+// Returns the angle of (x, y), with its derivative.
 template <class S>
 Dual<S> atan2(const Dual<S>& y, const Dual<S>& x) {
   using std::atan2;
@@ -152,22 +153,22 @@ Dual<S> atan2(const Dual<S>& y, const Dual<S>& x) {
           (x.value * y.tangent - y.value * x.tangent) / (x.value * x.value + y.value * y.value)};
 }
 
-// What is left to do of a graph for some outputs.
+// The operations of a graph that some outputs need.
 class Program {
  public:
-  static constexpr int lanes = 8;  // points at a time
+  static constexpr int lanes = 8;  // number of points evaluated at a time
 
   Program() = default;
-  // It is given all parameters of the graph, and of its other inputs the first `inputs`; the rest is zero.
+  // Uses all parameters of the graph and its first `inputs` other inputs; the rest is zero.
   Program(const Graph& graph, const std::vector<int>& outputs, int inputs);
 
-  // What depends on the parameters alone: to be given to every run.
+  // Returns the values that depend on parameters only; pass them to every run.
   std::vector<double> prepared(const std::vector<double>& parameters) const;
 
-  // A run: room with this thread's copy of the constants and of what was prepared, where input i of point l goes to
-  // [i * lanes + l]; then the operations, on all lanes (those past `points` must hold numbers of one of the points);
-  // then the outputs. The numbers of one lane do not depend on what the others hold. Room lasts until this thread's
-  // next start of any program.
+  // A run has three steps. start() returns this thread's buffer with the constants and prepared values; write input i
+  // of point l to [i * lanes + l]. Then the operations run on all lanes (unused ones must contain the numbers of a
+  // point). Then read the outputs. The numbers of one lane do not depend on the other lanes. The buffer is valid until
+  // this thread starts any program again.
   double* start(const std::vector<double>& prepared = {}) const;
   void run(double* room, int points) const;
   const double* output(const double* room, int j) const { return room + outputs_[j]; }
@@ -175,32 +176,31 @@ class Program {
   int operations() const { return static_cast<int>(steps_.size()); }
 
   struct Step {
-    std::uint32_t to, a, b, c;  // places: where their first lane is
+    std::uint32_t to, a, b, c;  // positions of their first lanes
   };
 
  private:
-  // Nodes that are leaves to it stand in `given`, in their order: places 0, 1, ...
+  // Leaf nodes are in `given`, in the order of their positions 0, 1, ...
   void build(const Graph& graph, const std::vector<int>& outputs, const std::vector<int>& given);
 
   std::uint32_t inputs_ = 0, prepared_ = 0, places_ = 0;
-  std::vector<double> constants_;  // in the places after the inputs and what is prepared
+  std::vector<double> constants_;  // at the positions after inputs and prepared values
   std::vector<Step> steps_;
   struct Run {
     Operation operation;
-    std::size_t end;  // of its steps
+    std::size_t end;  // index after its last step
   };
-  std::vector<Run> runs_;  // of steps of one operation
+  std::vector<Run> runs_;  // ranges of steps with one operation
   std::vector<std::uint32_t> outputs_;
-  std::shared_ptr<const Program> prologue_;  // from the parameters what is prepared; null where there is nothing
+  std::shared_ptr<const Program> prologue_;  // computes the prepared values from the parameters; null: there are none
 };
 
-// The programs of a vector function f(z; parameters). What derivatives need is worked out when the first one is asked
-// for.
+// The programs of a vector function f(z; parameters). Those of derivatives are built at their first use.
 class RecordedFunction {
  public:
   struct Derivatives {
-    Program jacobian;  // row-major [outputs x inputs]
-    Program both;      // that, then the lower triangle of the Hessian of weights . f
+    Program jacobian;  // [outputs, inputs], row-major
+    Program both;      // the Jacobian, then the lower triangle of the Hessian of weights . f
     Program design;    // gradient of weights . f with respect to the parameters
   };
   RecordedFunction(int input_count, int parameter_count, int output_count, Program value_program,
@@ -221,7 +221,7 @@ class RecordedFunction {
   mutable Derivatives derivatives_;
 };
 
-// A recorded function with its parameters' values, and their gradients with respect to the design.
+// A recorded function with values of its parameters, and their gradients with respect to the design.
 class RecordedElement final : public Element {
  public:
   RecordedElement(std::shared_ptr<const RecordedFunction> function, std::vector<Differential> parameters);
@@ -254,11 +254,11 @@ class RecordedElement final : public Element {
   mutable Prepared prepared_;
 };
 
-// The programs of nodes that depend on these `variables`, a graph's first inputs, and on these `parameters`.
+// Makes the programs of outputs that depend on these `variables`, a graph's first inputs, and on these `parameters`.
 std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
                                                           std::vector<int> parameters, std::vector<int> outputs);
 
-// Of a callable  std::vector<Var> f(const std::vector<Var>& z, const std::vector<Var>& parameters).
+// Records a callable std::vector<Var> f(const std::vector<Var>& z, const std::vector<Var>& parameters).
 template <class F>
 std::shared_ptr<const RecordedFunction> record(int inputs, int parameters, F f) {
   Recording recording;
