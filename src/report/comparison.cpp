@@ -29,17 +29,17 @@ struct Edit {
   std::string_view line;
 };
 
-// Above this number of pairs of lines, the differing middle of two texts counts as replaced.
+// Limit of the number of pairs of lines. Above it the differing middle of two texts counts as replaced.
 constexpr std::size_t max_pairs = 16 << 20;
 
-// The longest common subsequence of lines decides what stays.
+// Compares by the longest common subsequence of lines.
 std::vector<Edit> edits_between(const Lines& a, const Lines& b) {
   std::size_t head = 0, tail = 0;
   while (head < a.size() && head < b.size() && a[head] == b[head]) ++head;
   while (tail < a.size() - head && tail < b.size() - head && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) ++tail;
   const std::size_t rows = a.size() - head - tail, columns = b.size() - head - tail;
   const bool is_searched = rows == 0 || columns <= max_pairs / rows;
-  // common[i][j]: of the lines from i and from j on
+  // common[i][j]: length for the lines from i and from j on
   std::vector<std::uint32_t> common(is_searched ? (rows + 1) * (columns + 1) : 0);
   const auto at = [&](std::size_t i, std::size_t j) -> std::uint32_t& { return common[i * (columns + 1) + j]; };
   for (std::size_t i = is_searched ? rows : 0; i-- > 0;)
@@ -86,7 +86,8 @@ const archive::HeldFile* file_named(const Described& described, const std::strin
   return nullptr;
 }
 
-// Settings that do not describe the problem: paths of a machine, and checksums of files, whose contents are compared.
+// Whether a setting describes the problem. Paths of a machine do not. Checksums of files do not either, because the
+// contents are compared.
 bool is_compared(const std::string& key) {
   return key != "study.archive" && key != "study.snapshot" && key != "command.directory" && !key.ends_with("-checksum");
 }

@@ -17,7 +17,7 @@ namespace {
 // A cell of the table.
 struct Cell {
   std::string name, unit, text;
-  double value = 0.0;  // of numbers
+  double value = 0.0;  // of a cell with a number
 
   // True if `asked` is its name, or the name of its design variable or metric.
   bool is(const std::string& asked) const { return asked == name || asked == short_name(); }
@@ -159,14 +159,14 @@ std::vector<std::pair<std::string, int>> event_counts(const std::vector<Event>& 
 
 std::vector<std::size_t> listed_rows(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                      const Listing& listing) {
-  using Key = std::tuple<bool, double, std::string>;  // violates a constraint (if sorted by cost), value, text
+  using Key = std::tuple<bool, double, std::string>;  // violates a constraint (only if sorted by cost), value, text
   const std::size_t by = column_named(cells_of({}, contents.layout), listing.sort, "--sort");
   std::vector<std::pair<Key, std::size_t>> rows;
   for (const auto& [id, row] : archive::latest(contents)) {
     const Evaluation& evaluation = contents.evaluations[row];
     if (listing.failed_only && !is_retryable(evaluation.status)) continue;
     const Cell cell = cells_of(evaluation, contents.layout)[by];
-    // numbers that are none come last
+    // cells without a number come last
     rows.emplace_back(Key(cell.name == "cost" && !broken_text(contents, observed, evaluation).empty(),
                           std::isnan(cell.value) ? HUGE_VAL : cell.value, cell.text),
                       row);
@@ -204,7 +204,7 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
   std::string history;
   for (const auto& [kind, count] : event_counts(contents.events))
     history += (history.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
-  if (contents.events.size() <= 2) history.clear();  // a start and a stop only
+  if (contents.events.size() <= 2) history.clear();  // only one start and one stop: not worth listing
   return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, observed, listing.units) +
          formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
          (again ? std::to_string(again) + (again == 1 ? " earlier attempt; " : " earlier attempts; ") : "") +

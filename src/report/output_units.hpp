@@ -1,4 +1,4 @@
-// Units of the reader's choice for numbers that are shown: `--units deg,mm`.
+// Units of the reader's choice for output: `--units deg,mm`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace dodyn::report {
 
-// Each unit replaces those of its dimension. An angle is no pure number: deg replaces rad alone.
+// Each unit replaces those of its dimension. Angles are not pure numbers: deg replaces only rad.
 struct OutputUnits {
   std::vector<std::pair<std::string, Unit>> chosen;
 
@@ -19,13 +19,15 @@ struct OutputUnits {
   double convert(std::string& unit) const;
 };
 
-// Reads "deg, mm, N mm". Throws ConfigError if a word is no unit, if it measures a pure number, or if two measure the same.
+// Reads "deg, mm, N mm". Throws ConfigError if a word is not a unit, if it is the unit of a pure number, or if two have
+// the same dimension.
 OutputUnits read_output_units(const std::string& list);
 
 // Replaces the units and bounds of variables. Returns the factors of their numbers, [variables].
 Eigen::VectorXd convert(std::vector<Variable>& variables, const OutputUnits& units);
 
-// Convert numbers and the names of their units. A gradient is then per new unit of its variable; costs and times stay.
+// Convert numbers and the names of their units. Gradients are converted to the new units of their variables. Costs and
+// times are unchanged.
 void convert(archive::Layout& layout, std::vector<Evaluation>& evaluations, const OutputUnits& units);
 void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& units);
 

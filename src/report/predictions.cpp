@@ -22,9 +22,9 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr int effect_points = 21, effect_samples = 512;
-constexpr std::size_t most_fitted = 500;  // evaluations up to which a model is quickly made
-constexpr double poor = 0.8;              // quality below which the figures of a model need a warning
-// Samples that fill the box worse than this fraction of a Sobol sequence are crowded. Grids have 1, designs of finished
+constexpr std::size_t most_fitted = 500;  // number of evaluations up to which a model is fitted quickly
+constexpr double poor = 0.8;              // R2 below which the figures of a model need a warning
+// Samples crowd if they cover the box worse than this fraction of a Sobol sequence. Grids have 1, designs of finished
 // searches 0.4 to 0.7 (docs/measured/surrogates.md).
 constexpr double crowded = 0.75;
 
@@ -41,7 +41,7 @@ surrogate::ArchiveModel fitted(const archive::Contents& contents, const surrogat
   }
 }
 
-// `available`: evaluations of which the model took `samples`.
+// `available`: number of evaluations, of which the model used `samples`.
 std::string model_text(Index samples, Index available, double quality) {
   return std::to_string(samples) + (available > samples ? " of " + std::to_string(available) : "") + " evaluations" +
          formatted(", quality %.3f", quality);
@@ -54,7 +54,7 @@ std::string warning(double quality) {
              : "";
 }
 
-// The limit has a unit if it is one of the reader's choice.
+// The limit is shown with a unit if the reader chose one for it.
 std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c,
                             const OutputUnits& units) {
   Quantity quantity = quantity_of(contents, c.metric);
@@ -109,7 +109,7 @@ std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed)
             if (theirs > ours) return false;
             better |= theirs < ours;
           }
-          return better || other.id < one.id;  // of equals the first
+          return better || other.id < one.id;  // of equal values the first evaluation
         });
     if (!dominated) front.push_back(&one);
   }

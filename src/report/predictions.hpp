@@ -34,7 +34,7 @@ std::string broken_text(const archive::Contents& contents, const surrogate::Obse
 struct Predicted {
   std::string name, unit;
   surrogate::PredictionInterval forecast;
-  Eigen::Index samples = 0, available = 0;  // evaluations to which the model is fitted, and that there are
+  Eigen::Index samples = 0, available = 0;  // number of evaluations used by the model, and available
   double quality = 0;                       // surrogate::ArchiveModel::quality()
 };
 
@@ -43,9 +43,10 @@ struct DesignPrediction {
   Eigen::VectorXd design;
   std::vector<Predicted> quantities;
   double evaluates = 1;                              // probability that the design evaluates
-  std::vector<std::pair<std::string, double>> kept;  // constraint as text, and its probability
-  std::int64_t nearest = -1;                         // evaluation closest to it
-  double distance = 0;                               // to it, largest over the variables, in units of the ranges
+  std::vector<std::pair<std::string, double>> kept;  // constraint as text, and the probability that it is satisfied
+  std::int64_t nearest = -1;                         // id of the evaluation nearest to the design
+  double distance = 0;                               // largest distance to it over the variables, relative to the
+                                                     // ranges
 };
 
 // Predicts the cost, the objectives, the metrics of constraints, and `metrics` (indices; -1: the cost) at a design. Throws
@@ -58,14 +59,15 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
 std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
 
-// Returns JSON for pictures of the model of the cost: along each variable and each pair of real variables through `design`, with its 95 % band; in the
-// middle of the ranges; and where the optimum may lie (5 % and 95 % of sampled optima; null where none can be sampled). Throws
-// std::invalid_argument where fewer than two evaluations have a cost.
+// Returns JSON for pictures of the model of the cost. Along each variable and each pair of real variables through
+// `design`: the prediction with its 95 % interval. Also the prediction in the middle of the ranges, and the optimum's
+// location (5 % and 95 % of sampled optima; null: they cannot be sampled). Throws std::invalid_argument if fewer than
+// two evaluations have a cost.
 std::string slices_json(const archive::Contents& contents, const surrogate::ObservedData& observed,
                         const Eigen::VectorXd& design);
 
 // Returns the model of a quantity as datasets that a few lines of numpy evaluate (docs/surrogates.md). Throws
-// std::invalid_argument as above, and if variables are labels.
+// std::invalid_argument as slices_json(), and if variables are labels.
 archive::Group exported(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric);
 
 struct Sensitivity {
@@ -73,15 +75,16 @@ struct Sensitivity {
   std::string name, unit;  // of the quantity
   Eigen::Index samples = 0, available = 0;
   double quality = 0, quality_over_box = 0, even_samples = 0,
-         even_samples_of_filling = 0;  // of surrogate::ArchiveModel
-  double unlikely = 0;                 // share of the box where a design evaluates with probability below 0.5
+         even_samples_of_filling = 0;  // see surrogate::ArchiveModel
+  double unlikely = 0;                 // fraction of the box where a design evaluates with probability below 0.5
   surrogate::SobolIndices indices;
-  Eigen::MatrixXd effects;  // main effects, variables x 21
-  // Of a study with the strategy morris: from its evaluations, without a model.
+  Eigen::MatrixXd effects;  // main effects, [variables, 21]
+  // For a study with the strategy morris: computed from its evaluations, without a model.
   std::optional<surrogate::ElementaryEffects> elementary = {};
 };
 
-// Computes Sobol indices and effects of the kriging model of one quantity, by `samples` points. Throws as above.
+// Computes Sobol indices and effects of the kriging model of one quantity from `samples` points. Throws as
+// slices_json().
 Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric,
                            int samples, const OutputUnits& units = {});
 std::string as_text(const Sensitivity& found);

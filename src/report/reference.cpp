@@ -1,4 +1,4 @@
-// Text about keys: `dodyn help keys`, `dodyn help key`, --help, `dodyn help --markdown`.
+// Formats descriptions of keys for `dodyn help keys`, `dodyn help key`, --help and `dodyn help --markdown`.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -12,7 +12,7 @@
 namespace dodyn::report {
 namespace {
 
-// Text for a cell of a table.
+// Escapes text for a cell of a table.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : c == '<' ? std::string("&lt;") : std::string(1, c);
@@ -32,15 +32,15 @@ std::string table(const std::vector<Key>& keys) {
   return text;
 }
 
-// A key in a list for people.
+// A key in a list for readers.
 struct Entry {
   Key key;
   std::string value;  // "default 40", "must be given", "now 0.03 m (knee.cfg:36)"; may be empty
 };
 
-// Keys of one owner, and the sections that an evaluator reads itself.
+// Keys of one owner, and sections of an evaluator.
 struct Group {
-  std::string title;  // "with study.evaluator = gait (...)"; empty: of every study
+  std::string title;  // "with study.evaluator = gait (...)"; empty: keys of every study
   std::vector<Entry> entries;
   std::vector<ini::SectionKind> sections;
 };
@@ -49,7 +49,7 @@ constexpr std::size_t name_width = 34, line_width = 110;  // characters
 
 std::string section_of(const std::string& key) { return key.substr(0, key.find('.')); }
 
-// The first statement of a description, cut to fit behind a key's name.
+// Returns the first statement of a description, truncated to fit after a key's name.
 std::string brief(const std::string& description) {
   std::string text = description.substr(0, description.find("; "));
   constexpr std::size_t space = line_width - name_width - 3;
@@ -112,7 +112,7 @@ std::vector<Group> groups_of(const Settings& settings) {
   for (const auto& [key, value, source, note, is_used] : settings.all) {
     if (!is_used || key.description.empty() || key.name.find('.') == key.name.npos) continue;
     const bool is_number = !value.empty() && value.find_first_not_of("0123456789.e+-") == value.npos;
-    const std::string now = is_number ? with_unit(value, key.unit) : value;  // or a word, or a formula
+    const std::string now = is_number ? with_unit(value, key.unit) : value;  // a word or a formula has no unit
     group.entries.push_back({key, (now.empty() ? "empty" : now) + " (" + source + ")"});
   }
   for (const auto& kind : evaluators::evaluator_kinds())
@@ -171,12 +171,12 @@ std::string keys_text(const Settings* settings, const std::string& section) {
   if (text.empty())
     throw ConfigError("no section '" + shown(section) + "'" + did_you_mean(section, {known.begin(), known.end()}) +
                       "; dodyn help keys lists all sections");
-  return text.substr(1);  // without the empty line above the first
+  return text.substr(1);  // without the first empty line
 }
 
 std::string key_text(const std::string& name, const Settings* settings) {
   std::vector<std::string> known;
-  std::vector<std::pair<std::string, std::string>> texts;  // of the key, its owners
+  std::vector<std::pair<std::string, std::string>> texts;  // description of the key, its owners
   for (const Group& group : settings ? groups_of(*settings) : groups_of_all())
     for (const Entry& entry : group.entries) {
       known.push_back(entry.key.name);

@@ -10,7 +10,7 @@
 namespace dodyn::report {
 
 namespace {
-constexpr std::size_t widest = 60;  // a longer cell moves what follows it in its own row alone
+constexpr std::size_t widest = 60;  // a wider cell shifts the rest of its own row only
 }
 
 std::string columns(const std::vector<std::vector<std::string>>& rows) {
@@ -93,7 +93,7 @@ std::string causes_text(const archive::Contents& contents) {
       ++hosts[row.host.empty() ? "unknown host" : row.host];
     }
     if (count == 0) continue;
-    const auto list = [](const std::map<std::string, int>& counts) {  // most frequent first, five at most
+    const auto list = [](const std::map<std::string, int>& counts) {  // at most five, the most frequent first
       std::vector<std::pair<int, std::string>> sorted;
       for (const auto& [name, number] : counts) sorted.emplace_back(-number, name);
       std::sort(sorted.begin(), sorted.end());
@@ -181,7 +181,7 @@ std::string record_text(const Evaluation& evaluation, const std::vector<Variable
 std::string csv(const Trajectory& trajectory, const Channels& channels) {
   std::string text;
   if (trajectory.empty()) return "\n";
-  // What has a row for each node or each interval; other tables of an evaluation have no place beside them.
+  // CSV has the channels with a row per node or per interval; other tables do not fit beside them.
   const Eigen::Index nodes = trajectory.values.front().rows();
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < trajectory.values.size(); ++c)

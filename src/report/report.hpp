@@ -1,4 +1,4 @@
-// What a person reads: tables, records and notes as text.
+// Formats tables, records and notes as text.
 #pragma once
 
 #include <array>
@@ -15,29 +15,29 @@
 
 namespace dodyn::report {
 
-// Rows of cells as left-aligned columns.
+// Returns rows of cells as left-aligned columns.
 std::string columns(const std::vector<std::vector<std::string>>& rows);
 
 // Returns "knee = 0.35 m, mass = 10 kg", numbers with at most `digits` digits.
 std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design, int digits = 8);
 
-// Returns a line that names the variables at an end of their range (within 1e-6 of it), where the optimum may lie beyond
-// the range; empty if there are none. For where the costs are not at hand; see also predictions.hpp.
+// Returns a line that names the variables at an end of their range (within 1e-6 of it), where the optimum may lie
+// beyond the range; empty if there are none. For callers without the costs; see also predictions.hpp.
 std::string bound_note(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
 
 // Returns "[12/40] 11 ok, 1 failed, 2 running; best 0.1126 at knee = 0.35 m; 43 s, up to 1 min 10 s left".
 std::string progress_text(const study::Progress& tally, const std::vector<Variable>& variables);
 
-// Which evaluations a table lists, and in which order.
+// The evaluations that a table lists, and their order.
 struct Listing {
-  std::string sort = "id";  // a column: id, cost, status, ..., or the name of a design variable or metric; lowest first
-  bool failed_only = false;  // failed, timed out or lost
+  std::string sort = "id";   // a column: id, cost, status, ..., or the name of a design variable or metric; ascending
+  bool failed_only = false;  // only failed, timed out or lost evaluations
   // Columns of the table after the id, named as for `sort`, also source and cause. Empty: the design variables, the
   // cost, the metrics that constraints and objectives name, status, wall_time, rank, source, reason; with `failed_only`
   // also cause and host.
   std::vector<std::string> columns = {};
-  std::size_t width = 0;   // of lines, characters; longer lines end in an ellipsis; 0: not limited
-  OutputUnits units = {};  // of all numbers with a unit
+  std::size_t width = 0;   // of lines, characters; longer lines end in an ellipsis; 0: no limit
+  OutputUnits units = {};  // for all numbers with a unit
 };
 
 // Returns a line per evaluation, then the best one and why the study ended. If an id has several rows, the last one
@@ -61,7 +61,7 @@ std::string outcome_json(const Outcome& outcome, const archive::Layout& layout);
 
 // Returns the rows from `first` on in their order, a line each.
 std::string rows_text(const archive::Contents& contents, std::size_t first);
-// Returns the best evaluation with its design, `note` about it, and its warnings. Null: there is none.
+// Returns the best evaluation with its design, `note` about it, and its warnings. Null: there is no best one.
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables, const std::string& note);
 
 // Returns a line with the ids of evaluations without an answer, by status, and the command that repeats them; empty if
@@ -72,8 +72,8 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
 std::string record_text(const Evaluation& evaluation, const std::vector<Variable>& variables,
                         const std::vector<Quantity>& metrics);
 
-// Returns the trajectory as CSV: a column per coordinate, named "channel.coordinate [unit]", a row per node. Channels with a
-// row per interval leave their last cell empty; other channels are left out.
+// Returns the trajectory as CSV: a column per coordinate, named "channel.coordinate [unit]", a row per node. Channels
+// with a row per interval leave their last cell empty. Other channels are left out.
 std::string csv(const Trajectory& trajectory, const Channels& channels);
 
 // Returns the reference of commands (name, arguments, description), keys, strategies, evaluators and archive columns.
@@ -82,13 +82,13 @@ std::string reference_markdown(const std::vector<std::array<std::string, 3>>& co
 // Returns every setting with its value, unit, default and source.
 std::string settings_text(const Settings& settings);
 
-// Returns keys for `dodyn help keys` and --help: of every study, or of the configuration `settings` with their values.
-// Without `section` a line each, by section; else the keys of that section ("gait", "phase") with range and default.
-// Throws ConfigError if there is no such section.
+// Returns keys for `dodyn help keys` and --help: of every study, or those of `settings` with their values. Without
+// `section`: one line per key, by section. With `section` ("gait", "phase"): its keys with range and default. Throws
+// ConfigError if there is no such section.
 std::string keys_text(const Settings* settings = nullptr, const std::string& section = "");
 // Returns the meaning, range, default and owners of one key. Throws ConfigError if there is no such key.
 std::string key_text(const std::string& name, const Settings* settings = nullptr);
-// Returns the keys that a user meets first, a line each.
+// Returns the keys that a new user needs first, one line each.
 std::string first_keys_text();
 
 }  // namespace dodyn::report

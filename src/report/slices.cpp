@@ -17,7 +17,7 @@ using Eigen::VectorXd;
 using Json = nlohmann::ordered_json;
 
 constexpr int slice_points = 41, pair_points = 24;
-constexpr Index max_paired = 8;  // variables: 28 pairs
+constexpr Index max_paired = 8;  // number of variables, which give 28 pairs
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -25,7 +25,7 @@ Json json_of(const surrogate::PredictionInterval& p) {
   return {{"median", number_or_null(p.middle)}, {"lower", number_or_null(p.lower)}, {"upper", number_or_null(p.upper)}};
 }
 
-// Coordinates in the unit cube at which variable i is drawn: evenly, or all its levels.
+// Returns the coordinates in the unit cube at which variable i is drawn: equidistant, or all its levels.
 std::vector<double> grid_of(const surrogate::DesignSpace& space, Index i, int points) {
   std::vector<double> units;
   if (space.real(i))
@@ -99,7 +99,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
                                                           optimum.upper(static_cast<Index>(i))};
     all["optimum"]["cost"] = json_of(optimum.cost);
   } catch (const std::invalid_argument&) {
-    all["optimum"] = Json();  // no feasible design, or several objectives: nothing is drawn
+    all["optimum"] = Json();  // no feasible design, or several objectives: no optimum is drawn
   }
   return all.dump() + "\n";
 }
