@@ -1,5 +1,5 @@
-// A design variable as a list: `design.bore = 20 mm, 25 mm, 32 mm` frees it to be one of these, `design.material = steel,
-// aluminium` one of these names, by their places 0, 1, ...
+// Lists as design variables. `design.bore = 20 mm, 25 mm, 32 mm` frees it to be one of these numbers. `design.material
+// = steel, aluminium` frees it to be one of these names; its value is the position 0, 1, ...
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace dodyn {
 
-// The words of a list; none where the text is not one (it has no comma).
+// Returns the elements of a list; empty if the text is not a list (it has no comma).
 std::vector<std::string> choices_in(std::string_view text);
-// Whether they are meant as numbers: the first begins like one.
+// Whether the elements are numbers: the first begins like one.
 bool are_numbers(const std::vector<std::string>& choices);
 
 }  // namespace dodyn

@@ -23,7 +23,7 @@ std::vector<po::option> take_key(std::vector<std::string>& words) {
 }
 
 std::vector<Word> parse_words(const std::vector<std::string>& words) {
-  const po::options_description none;  // which keys there are depends on the values of some
+  const po::options_description none;  // the set of keys depends on the values of some
   const po::parsed_options all =
       po::command_line_parser(words)
           .options(none)

@@ -1,5 +1,5 @@
-// `--section.key value` and `--section.key=value`: keys of a study on a command line. Boost.Program_options reads them by a
-// style of its own (extra_style_parser), since only the evaluator knows which keys there are.
+// Parses keys of a study on a command line, `--section.key value` and `--section.key=value`. Boost.Program_options
+// reads them by a separate style (extra_style_parser), because only the evaluator knows its keys.
 #pragma once
 
 #include <boost/program_options/option.hpp>
@@ -13,12 +13,12 @@ struct Word {
   bool has_value;
 };
 
-// Throws ConfigError on a word that is neither a key nor the value of one. A key that another key follows has no value;
-// one that begins with a single dash is a value, such as -1.5.
+// Throws ConfigError if a word is neither a key nor its value. A key that is followed by another key has no value. A
+// word with a single dash, such as -1.5, is a value.
 std::vector<Word> parse_words(const std::vector<std::string>& words);
 
-// A style parser of Boost.Program_options: takes a key and its value off the front of `words`. Its option holds no value
-// where the key has none. Takes nothing where the first word is no key.
+// A style parser of Boost.Program_options: removes a key and its value from the front of `words`. The returned option
+// has no value if the key has none. Removes nothing if the first word is not a key.
 std::vector<boost::program_options::option> take_key(std::vector<std::string>& words);
 
 }  // namespace dodyn

@@ -8,8 +8,8 @@
 namespace dodyn {
 namespace {
 
-// Length of the UTF-8 character that `text` begins with, 0 where it begins with none. Overlong forms, surrogates and
-// the control characters of U+0000 to U+001F and U+007F to U+009F are none.
+// Returns the length of the UTF-8 character at the beginning of `text`; 0 if there is none. Overlong forms, surrogates
+// and the control characters U+0000 to U+001F and U+007F to U+009F do not count.
 std::size_t readable_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
@@ -65,14 +65,14 @@ std::string listed(const std::vector<std::string>& words, std::size_t most, std:
 }
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t longest = 200;  // no name is; what is longer is near to none
+  constexpr std::size_t longest = 200;  // names are shorter; longer words resemble none
   if (word.size() > longest) return "";
   if (const std::string now = renamed(word, candidates); !now.empty()) return "; it is now called '" + now + "'";
   const std::string* nearest = nullptr;
   std::size_t best = 0;
   for (const auto& candidate : candidates) {
     if (candidate.size() > longest) continue;
-    // A key without its section ("step-length"), or all but right in another one, is as near as the rest of it is.
+    // Compares without the section too: a key may lack its section ("step-length") or have a wrong one.
     auto d = distance(word, candidate);
     if (const auto dot = candidate.find('.'); dot != std::string::npos) {
       const bool bare = word.find('.') == std::string::npos;
@@ -82,11 +82,11 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
     }
     if (!nearest || d < best) nearest = &candidate, best = d;
   }
-  constexpr std::size_t shortest_part = 3;  // of a name; shorter ones are in too many
+  constexpr std::size_t shortest_part = 3;  // of a name; shorter words occur in too many names
   if (!nearest || best > std::max<std::size_t>(2, word.size() / 2)) {
     nearest = nullptr;
     if (word.size() >= shortest_part)
-      for (const auto& candidate : candidates)  // "cone" of "friction-cone"
+      for (const auto& candidate : candidates)  // a part of a name, such as "cone" of "friction-cone"
         if (!nearest && (candidate.ends_with("-" + word) || candidate.starts_with(word + "-"))) nearest = &candidate;
     if (!nearest) return "";
   }

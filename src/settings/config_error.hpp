@@ -1,4 +1,4 @@
-// Bad input, and how it is shown: one line that says where, what, what is allowed, and the nearest valid name.
+// Invalid input and its message: one line with place, error, allowed values, and the nearest valid name.
 #pragma once
 
 #include <stdexcept>
@@ -8,21 +8,22 @@
 
 namespace dodyn {
 
-// Bad input. One line fit to show to a user: where, what, what is allowed, nearest valid name. Exit code 2.
+// Invalid input. what() is one line for the user: place, error, allowed values, nearest valid name. Exit code 2.
 struct ConfigError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a user wrote, as a message may repeat it: control bytes and what is not UTF-8 as \xNN, of a long text the
-// first `longest` bytes and "...".
+// Returns a user's text for a message: control characters and invalid UTF-8 as \xNN; a long text as its first `longest`
+// bytes and "...".
 std::string shown(std::string_view text, std::size_t longest = 80);
 
-// "a, b, c", each as shown(); of a long list the first `most` and how many there are.
+// Returns "a, b, c", each as shown(); a long list as its first `most` elements and its length.
 std::string listed(const std::vector<std::string>& words, std::size_t most = 60, std::size_t longest = 80);
 
-// "; it is now called 'WORD'" where a candidate is the name that `word` has today (renamed.hpp), else
-// " (did you mean 'WORD'?)" with the candidate nearest to `word`, or empty where none is near. Distance: least number
-// of insertions, deletions, substitutions and swaps of neighbours (Damerau 1964, in its optimal-string-alignment form).
+// Returns a suggestion for an unknown word. "; it is now called 'WORD'" if a candidate is the present name of `word`
+// (renamed.hpp). Otherwise " (did you mean 'WORD'?)" with the nearest candidate, or empty if none is near. Distance:
+// minimum number of insertions, deletions, substitutions and swaps of neighbours (Damerau 1964, optimal string
+// alignment).
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace dodyn

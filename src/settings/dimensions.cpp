@@ -8,7 +8,7 @@
 namespace dodyn {
 namespace {
 
-constexpr double rounding = 1e-9;  // of exponents that roots and powers have been through
+constexpr double rounding = 1e-9;  // of exponents after roots and powers
 
 double rounded(double exponent) {
   const double nearest = std::round(exponent);
@@ -78,7 +78,7 @@ bool Dimensions::agree(const Measure& one, const Measure& other) {
 std::string Dimensions::described(const Measure& measure) const {
   const Measure m = resolved(measure);
   if (m.any) return "a number without a unit";
-  if (!m.unknowns.empty()) {  // [k]: the dimension of k, as in papers
+  if (!m.unknowns.empty()) {  // [k]: the dimension of k
     std::string text = "a number in";
     for (const auto& [unknown, power] : m.unknowns) {
       text += " [" + unknowns_[static_cast<std::size_t>(unknown)].name + "]";

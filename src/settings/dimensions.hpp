@@ -1,9 +1,8 @@
 // Dimensions of expressions, checked before any of them is evaluated.
 //
-// A number without a unit may stand for any dimension; as a factor of what has one it is pure. The dimension of a name
-// whose unit is not known yet is an unknown. It follows from the first place that decides it: sums, comparisons and
-// places are equations between the exponents, and each fixes one unknown (Kennedy, Relational parametricity and units
-// of measure, 1997).
+// A number without a unit may have any dimension; as a factor it is pure. If the unit of a name is not known yet, its
+// dimension is an unknown. Sums, comparisons and the expected dimension of an entry are equations between the
+// exponents, and each determines one unknown (Kennedy, Relational parametricity and units of measure, 1997).
 #pragma once
 
 #include <map>
@@ -18,29 +17,29 @@ namespace dodyn {
 // The dimension of a value: known exponents times powers of unknown dimensions.
 struct Measure {
   Dimension exponents = {};
-  std::map<int, double> unknowns;  // powers by number, none of them 0
-  bool any = false;                // a number without a unit
-  bool angle = false;              // rad or deg, where the exponents are 0
+  std::map<int, double> unknowns;  // powers by index of the unknown, none of them 0
+  bool any = false;                // a number without a unit, which agrees with any dimension
+  bool angle = false;              // rad or deg, if the exponents are 0
 
   static Measure of(const Unit& unit);
   static Measure anything() { return {{}, {}, true, false}; }
   bool is_pure() const { return exponents == Dimension{} && unknowns.empty(); }
-  Measure times(const Measure& other, double power) const;  // this * other^power
+  Measure times(const Measure& other, double power) const;  // returns this * other^power
   bool operator==(const Measure&) const = default;
 };
 
 class Dimensions {
  public:
-  // A new unknown; `name` is what messages call it.
+  // Makes a new unknown; `name` is used in messages.
   Measure unknown(std::string name);
 
-  // With what is known of its unknowns by now.
+  // Returns the measure with the values of the unknowns that are determined by now.
   Measure resolved(const Measure& measure) const;
 
-  // Makes both the same dimension, where that can be. An angle agrees with a pure number.
+  // Makes both dimensions equal, if possible. An angle agrees with a pure number.
   bool agree(const Measure& one, const Measure& other);
 
-  // For messages: "a length (m, cm, mm)", "a number in [motor] m".
+  // Returns text for messages: "a length (m, cm, mm)", "a number in [motor] m".
   std::string described(const Measure& measure) const;
 
  private:

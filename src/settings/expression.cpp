@@ -34,7 +34,7 @@ std::string Expression::Quantity::text() const {
 
 Expression::Expression(double constant) { add({Operation::constant, -1, -1, constant}); }
 
-// Recursive descent; every level that may nest counts towards the depth.
+// A recursive descent parser; every nesting level counts towards the depth limit.
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, std::span<const std::string> hyphenated)
@@ -87,7 +87,7 @@ class ExpressionParser {
     ~Level() { --parser.depth_; }
   };
 
-  // Operations on constants are done here and now.
+  // Folds operations on constants.
   int make(Operation operation, int a, int b = -1, double value = 0.0) {
     e_.add({operation, a, b, value});
     const auto constant = [&](int i) {
@@ -203,7 +203,7 @@ class ExpressionParser {
     return constant_of(value * own->in_si, Measure::of(*own));
   }
 
-  // The unit behind a number: words with spaces between, then '/' and a word without.
+  // Takes the unit after a number: words separated by spaces, then '/' and words without spaces.
   std::optional<Unit> taken_unit() {
     std::optional<Unit> product;
     const auto take_factor = [&](const Unit& factor, int power) {
@@ -218,7 +218,7 @@ class ExpressionParser {
       std::size_t end = at_;
       while (end < text_.size() && in_name(text_[end])) ++end;
       const auto found = unit(text_.substr(at_, end - at_));
-      // a name that is called or dotted is no unit, nor one behind another number's
+      // a name with '(' or '.' after it is not a unit, nor is a second unit
       if (!found || (end < text_.size() && (text_[end] == '(' || text_[end] == '.'))) {
         at_ = before;
         return product;
@@ -319,9 +319,9 @@ Expression Expression::parse(std::string_view text, std::span<const std::string>
   return ExpressionParser(text, hyphenated).parse();
 }
 
-// By Box and Muller (1958) from two hashes: the distributions of <random> differ between standard libraries.
+// Box and Muller (1958) from two hashes, because the distributions of <random> differ between standard libraries.
 double Expression::standard_normal(double k) {
-  const auto uniform = [&](std::uint64_t which) {  // in (0, 1]
+  const auto uniform = [&](std::uint64_t which) {  // uniform in (0, 1]
     const auto stream = static_cast<std::int64_t>(std::floor(k));
     return static_cast<double>((evaluation_seed(which, stream) >> 11) + 1) * 0x1p-53;
   };
@@ -334,7 +334,8 @@ bool Expression::is_condition() const {
          o == Operation::either || o == Operation::opposite;
 }
 
-// Nodes are in the order of a recursive descent, so a node's operands and theirs come before it; they are copied in order.
+// The operands of a node precede it, because nodes are in the order of a recursive descent. So they are copied in
+// order.
 int Expression::copy(const Expression& from, int node) {
   std::vector<bool> needed(static_cast<std::size_t>(node) + 1, false);
   needed[static_cast<std::size_t>(node)] = true;
@@ -468,7 +469,7 @@ std::vector<Expression::Comparison> Expression::comparisons() const {
       self(self, n.b);
     } else if (n.operation == Operation::less || n.operation == Operation::less_equal ||
                n.operation == Operation::equal) {
-      // a <= b: b - a >= 0;  |a| <= b: both b - a >= 0 and b + a >= 0
+      // a <= b gives b - a >= 0; |a| <= b gives both b - a >= 0 and b + a >= 0
       const bool absolute =
           n.operation != Operation::equal && nodes_[static_cast<std::size_t>(n.a)].operation == Operation::absolute;
       for (const bool plus : {false, true}) {

@@ -1,11 +1,11 @@
-// Expressions of named quantities, as texts of systems, motions and studies hold them:
+// Expressions of named quantities, for model files and configurations:
 //
 //   density*knee^3/12        130 deg        abs(tangential(foot)) <= 0.8*normal(foot) and foot.y >= 5 mm
 //
-// Numbers may carry a unit, which is converted to SI: `130 deg`, `5 mm`, `60 N m`, `15 rad/s`. Functions: sin, cos, tan,
-// sqrt, exp, log, abs, min, max; floor(x); noise(k), a standard normal number, always the same for the whole part of k and
-// independent of those of other k. Comparisons and `and`, `or`, `not` make conditions. Any other name, dotted or with
-// arguments, is a quantity: what it means is for the reader of `quantities()` to say.
+// Numbers may carry a unit, which is converted to SI: `130 deg`, `5 mm`, `60 N m`, `15 rad/s`. Functions: sin, cos,
+// tan, sqrt, exp, log, abs, min, max, floor; noise(k), a standard normal number that is fixed for each floor(k) and
+// independent for different ones. Comparisons and `and`, `or`, `not` make conditions. Any other name, dotted or with
+// arguments, is a quantity; the caller gives it a meaning by `quantities()`.
 #pragma once
 
 #include <cassert>
@@ -21,7 +21,7 @@
 
 namespace dodyn {
 
-// What is wrong and what is allowed, in one line without a place.
+// The error and what is allowed, one line without the place.
 struct ExpressionError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -39,40 +39,41 @@ class Expression {
   Expression() : Expression(0.0) {}
   Expression(double constant);  // NOLINT: a number is an expression
 
-  // Throws ExpressionError, for texts of more than 10 000 characters or 200 nested signs and parentheses too, and for
-  // constants that are added across dimensions. Names hold letters, digits, _ and dots; those of `hyphenated` also a '-', which elsewhere subtracts.
+  // Throws ExpressionError. Limits: 10 000 characters, 200 nested signs and parentheses. Constants of different
+  // dimensions cannot be added. Names have letters, digits, _ and dots; those in `hyphenated` also a '-', which
+  // otherwise is a subtraction.
   static Expression parse(std::string_view text, std::span<const std::string> hyphenated = {});
 
   bool is_constant() const { return quantities_.empty(); }
   bool is_condition() const;                     // its value is 1 or 0
-  bool has_units() const { return has_units_; }  // a number in it has a unit: what it gives is in SI
+  bool has_units() const { return has_units_; }  // a number in it has a unit; the value is in SI
   double constant() const { return evaluate<double>({}); }
 
-  // Distinct, in the order in which they are met.
+  // distinct quantities, in the order of their first occurrence
   const std::vector<Quantity>& quantities() const { return quantities_; }
 
-  // What its value measures, from what its quantities() do; a condition is pure, a sine, a power or a logarithm a number
-  // without a unit. Throws ExpressionError where it adds or
-  // compares two dimensions, or takes a sine, a logarithm or a power of what is not pure.
+  // Returns the dimension of the value, given those of quantities(). A condition is pure; a sine, a power or a
+  // logarithm is a number without a unit. Throws ExpressionError if the expression adds or compares two dimensions, or
+  // takes a sine, a logarithm or a power of a number with a unit.
   Measure measure(Dimensions& dimensions, std::span<const Measure> quantities) const;
 
-  // From the values of quantities(), in their order. T: double or any number with arithmetic and sin, cos, sqrt, exp, log,
-  // abs, max found by argument-dependent lookup. Conditions are evaluated on double alone.
+  // Evaluates for values of quantities(), in their order. T: double or a number type with arithmetic and sin, cos,
+  // sqrt, exp, log, abs, max (argument-dependent lookup). Conditions need double.
   template <class T>
   T evaluate(std::span<const T> values) const;
   bool holds(std::span<const double> values) const { return evaluate<double>(values) != 0.0; }
 
-  // A condition that is a conjunction of comparisons, as `what >= 0` (or == 0); one of an absolute value that is at most
-  // something is two of them. Throws ExpressionError where it is not.
+  // Splits a condition that is a conjunction of comparisons into `what >= 0` (or == 0). An upper limit on an absolute
+  // value gives two of them. Throws ExpressionError for other conditions.
   struct Comparison;
   std::vector<Comparison> comparisons() const;
 
-  // The same expression with quantities replaced: replace(quantity) gives what stands for it.
+  // Returns the expression with quantities replaced: replace(quantity) returns the replacement.
   template <class Replace>
   Expression substituted(Replace replace) const;
 
   const std::string& text() const { return text_; }
-  // Whether they have the same values, whatever the units that their numbers are written in.
+  // Whether the values are always equal, in whatever units the numbers are written.
   bool operator==(const Expression& other) const { return nodes_ == other.nodes_ && quantities_ == other.quantities_; }
 
  private:
@@ -85,7 +86,7 @@ class Expression {
     multiply,
     divide,
     negate,
-    power,  // to the integer `value`
+    power,  // with the integer exponent `value`
     power_of,
     sine,
     cosine,
@@ -109,7 +110,7 @@ class Expression {
     Operation operation = Operation::constant;
     int a = -1, b = -1;
     double value = 0.0;
-    int unit = -1;  // of a constant: number in units_; -1: it has none
+    int unit = -1;  // for a constant: index in units_; -1: none
     bool operator==(const Node& other) const {
       return operation == other.operation && a == other.a && b == other.b && value == other.value;
     }
@@ -117,7 +118,7 @@ class Expression {
   static double standard_normal(double k);
   Expression subexpression(int node) const;
   int copy(const Expression& from, int node);
-  int keep_unit(const Expression& from, const Node& node) {  // of a constant that is copied
+  int keep_unit(const Expression& from, const Node& node) {  // of a copied constant
     if (node.unit < 0) return -1;
     units_.push_back(from.units_[static_cast<std::size_t>(node.unit)]);
     return static_cast<int>(units_.size()) - 1;
@@ -127,7 +128,7 @@ class Expression {
     return static_cast<int>(nodes_.size()) - 1;
   }
 
-  std::vector<Node> nodes_;  // operands before what they are operands of; the last one is the value
+  std::vector<Node> nodes_;  // operands precede their operation; the last node is the value
   std::vector<Quantity> quantities_;
   std::vector<Measure> units_;  // of constants
   std::string text_;
@@ -139,10 +140,10 @@ struct Expression::Comparison {
   bool equality = false;
 };
 
-// The parts of a text between commas that stand outside of parentheses, trimmed; of an empty text none.
+// Splits a text at commas outside parentheses and trims the parts; an empty text has none.
 std::vector<std::string> split_list(std::string_view text, char separator = ',');
 
-// "0.05 .. 0.4": both ends as expressions; of a text without dots the one expression twice.
+// Parses "0.05 .. 0.4": both ends as expressions. A text without dots gives the one expression twice.
 std::pair<Expression, Expression> parse_range(std::string_view text, std::span<const std::string> hyphenated = {});
 
 // ---- implementation
@@ -159,7 +160,7 @@ T Expression::evaluate(std::span<const T> values) const {
     else
       throw ExpressionError("'" + text_ + "' is a condition; allowed here: a number");
   };
-  // functions that jump have no derivative to hand on
+  // stepwise functions have the derivative zero
   const auto stepwise = [&](double (*f)(double), int a) -> T {
     if constexpr (std::is_same_v<T, double>)
       return f(x[a]);

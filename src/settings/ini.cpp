@@ -20,7 +20,7 @@
 namespace dodyn::ini {
 namespace {
 
-// "a b c" of "a  b\tc".
+// Returns the text with single blanks: "a b c" for "a  b\tc".
 std::string single_blanks(std::string_view text) {
   std::string result;
   for (const char c : text)
@@ -31,8 +31,8 @@ std::string single_blanks(std::string_view text) {
   return result;
 }
 
-// The key and value of a line, as Boost.Program_options reads a line of a configuration file; nothing where it is none. A
-// line at a time: of a whole file Boost tells neither lines nor comments, nor sections without entries.
+// Returns key and value of a line, parsed by Boost.Program_options; nullopt: not an entry. One line at a time, because
+// for a whole file Boost reports neither line numbers nor comments, nor sections without entries.
 std::optional<std::pair<std::string, std::string>> key_and_value(const std::string& line) {
   namespace po = boost::program_options;
   static const po::options_description any_key;
@@ -61,7 +61,7 @@ void Text::fail(int line, const std::string& complaint) const { throw ConfigErro
 
 std::string read_file(const std::string& path) {
   const auto refuse = [&](const std::string& why) { throw ConfigError(shown(path, 400) + ": cannot be read: " + why); };
-  // Without waiting for a FIFO's writer.
+  // O_NONBLOCK: does not wait for a FIFO's writer.
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) refuse(std::strerror(errno));
   const struct Closer {

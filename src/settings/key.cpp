@@ -17,12 +17,12 @@
 namespace dodyn {
 namespace {
 
-constexpr double unlimited_number = 1e300;  // a bound from here on is none
+constexpr double unlimited_number = 1e300;  // larger bounds count as unlimited
 
-// A number at the beginning of `text`, which becomes the rest.
+// Takes a number from the beginning of `text`.
 std::optional<double> take_number(std::string_view& text) {
   std::string_view digits = text;
-  if (digits.starts_with('+') && digits.size() > 1 && digits[1] != '-') digits.remove_prefix(1);  // from_chars: no plus
+  if (digits.starts_with('+') && digits.size() > 1 && digits[1] != '-') digits.remove_prefix(1);  // for from_chars
   double value{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || !std::isfinite(value)) return {};
@@ -30,7 +30,8 @@ std::optional<double> take_number(std::string_view& text) {
   return value;
 }
 
-// A number, a number with a unit of the dimension of `its_unit`, or an expression of numbers; in that unit.
+// Parses a number, a number with a unit of the dimension of `its_unit`, or an expression of numbers; returns it in that
+// unit.
 std::optional<double> parse_number(std::string_view text, const std::string& its_unit) {
   const Unit own = parse_unit(its_unit).value_or(Unit{});
   std::string_view rest = text;
@@ -41,7 +42,7 @@ std::optional<double> parse_number(std::string_view text, const std::string& its
       return given->in_si == own.in_si ? *value : *value * (given->in_si / own.in_si);
     }
   }
-  if (text.find_first_of("<>=") != std::string_view::npos) return {};  // a condition is no number
+  if (text.find_first_of("<>=") != std::string_view::npos) return {};  // a condition is not a number
   try {
     const Expression expression = Expression::parse(text);
     if (!expression.is_constant()) return {};
@@ -56,7 +57,7 @@ std::optional<double> parse_number(std::string_view text, const std::string& its
   }
 }
 
-// The unit of a number where it is of another dimension than a key's; empty where it is not.
+// Returns the unit of a number if its dimension differs from that of the key; otherwise empty.
 std::string foreign_unit(std::string_view text, const std::string& its_unit) {
   if (!take_number(text)) return "";
   const auto given = parse_unit(text);
@@ -70,7 +71,7 @@ std::optional<bool> parse_boolean(const std::string& text) {
   return {};
 }
 
-// "90", "12:30", "01:30:00", "5 s", "15 min", "2 h" in s; whole seconds.
+// Parses "90", "12:30", "01:30:00", "5 s", "15 min", "2 h"; returns whole seconds.
 std::optional<double> parse_duration(const std::string& text) {
   if (text.find(':') == std::string::npos) {
     const auto value = parse_number(text, "s");
@@ -147,7 +148,7 @@ std::string canonical(const Key& key, const std::string& value, const std::strin
       if (!(*number <= key.maximum) || *number < key.minimum || (key.open_minimum && *number == key.minimum) ||
           (integer && std::abs(*number) > std::numeric_limits<int>::max()))
         fail(is + "out of range");
-      return integer ? std::to_string(static_cast<int>(*number)) : to_text(*number == 0 ? 0.0 : *number);  // not -0
+      return integer ? std::to_string(static_cast<int>(*number)) : to_text(*number == 0 ? 0.0 : *number);  // avoids -0
     }
     case Type::boolean: {
       const auto truth = parse_boolean(value);

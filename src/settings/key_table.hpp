@@ -1,4 +1,5 @@
-// Keys bound to the members of a struct: name, unit, range and meaning in one place, the default that of the member.
+// Keys bound to the members of a struct: name, unit, range and description in one place; the default is that of the
+// member.
 //
 //   const KeyTable<GaitSettings>& gait_keys() {
 //     static const auto table =
@@ -13,8 +14,8 @@
 //   kind.keys = gait_keys().keys();
 //   const GaitSettings gait = gait_keys().read(settings);
 //
-// Members are in SI; where a key has another unit (deg, MB), numbers are converted. A member that holds Key::named_number
-// is the word ("none").
+// Members are in SI; if a key has another unit (deg, MB), numbers are converted. A member with the value
+// Key::named_number represents the word ("none").
 #pragma once
 
 #include <cmath>
@@ -35,13 +36,13 @@ namespace dodyn {
 template <class Struct>
 class KeyTable {
  public:
-  // `section`: what each name begins with, as "gait."; `defaults`: where the defaults are taken from.
+  // `section`: prefix of each name, such as "gait."; `defaults`: source of the defaults.
   explicit KeyTable(std::string section, Struct defaults = {})
       : section_(std::move(section)), defaults_(std::move(defaults)) {}
 
-  // A member of type double, int, std::uint64_t, bool or std::string: a pointer to it, or a function that takes the
-  // struct and returns a reference into it. The key's type follows from it, but for durations (of a double) and paths (of
-  // a string), which `key` says.
+  // Adds a member of type double, int, std::uint64_t, bool or std::string. `member`: a pointer to it, or a function
+  // from the struct to a reference in it. The key's type follows from that type; only durations (double) and paths
+  // (string) are set in `key`.
   template <class Member>
   KeyTable&& add(const std::string& name, Member member, Key key) && {
     using Value = std::decay_t<std::invoke_result_t<Member, Struct&>>;
@@ -73,7 +74,7 @@ class KeyTable {
     return std::move(*this);
   }
 
-  // An enumeration, its words in the order of --help.
+  // Adds an enumeration; its words are in the order of --help.
   template <class Member, class Value = std::decay_t<std::invoke_result_t<Member, Struct&>>>
   KeyTable&& add(const std::string& name, Member member,
                  std::vector<std::pair<std::string, std::type_identity_t<Value>>> words, Key key) && {
@@ -92,7 +93,7 @@ class KeyTable {
     return std::move(*this);
   }
 
-  // The same keys for a struct that holds this one.
+  // Returns the keys for a struct that contains this one.
   template <class Outer>
   KeyTable<Outer> within(Struct Outer::*member) const {
     KeyTable<Outer> outer(section_);
@@ -103,7 +104,7 @@ class KeyTable {
     return outer;
   }
 
-  // Joins the keys of another table.
+  // Appends the keys of another table.
   KeyTable&& add(const KeyTable& other) && {
     bound_.insert(bound_.end(), other.bound_.begin(), other.bound_.end());
     return std::move(*this);
@@ -126,7 +127,7 @@ class KeyTable {
     read(settings, s);
     return s;
   }
-  // From a section that an evaluator reads itself; `section` of the constructor is empty then.
+  // Reads from a section of an evaluator; the constructor's `section` is then empty.
   Struct read(const CustomSection& section) const {
     Struct s = defaults_;
     for (const Bound& bound : bound_) bound.set(s, section.text(bound.key), bound.key);
@@ -144,7 +145,7 @@ class KeyTable {
 
   void bind(const Key& key, Set set) { bound_.push_back({key, std::move(set)}); }
   static bool is_word(const Key& key, double value) { return !key.word.empty() && value == key.named_number; }
-  // 25 deg again, where the struct has 0.4363...
+  // recovers 25 deg from 0.4363...
   static std::string rounded(double value) { return to_text(std::stod(formatted("%.12g", value))); }
 
   std::string section_;

@@ -6,8 +6,7 @@
 
 namespace dodyn {
 
-// The text with i replaced by the number, where it is a word of its own or a part of a name behind a _, as in box_i or
-// box_i_x.
+// Replaces i by the number if i is a separate word or a part of a name after a _, such as in box_i or box_i_x.
 std::string numbered(std::string_view text, int number);
 
 }  // namespace dodyn

@@ -1,4 +1,4 @@
-// How a configuration and a command line become settings.
+// Makes settings from a configuration and a command line.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -17,11 +17,11 @@ namespace {
 
 const std::string line_source = "command line";
 
-// One `key = value` as the user gave it.
+// One `key = value` of the user.
 struct Given {
-  std::string value, where;  // where: "knee.cfg:12", "command line"
+  std::string value, where;  // where: "knee.cfg:12" or "command line"
 };
-using Level = std::map<std::string, Given>;  // everything given in one place: the file, or the command line
+using Level = std::map<std::string, Given>;  // everything given in one source: the file, or the command line
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) { throw ConfigError(where + ": " + what); }
 
@@ -36,7 +36,7 @@ std::vector<std::string> names_of(const std::vector<Key>& keys) {
   return names;
 }
 
-// The kind of a section that is kept whole: one that the evaluator declares, or a scenario.
+// Returns the kind of a section that is kept unparsed: one of the evaluator, or a scenario. Null: neither.
 const ini::SectionKind* free_kind(const EvaluatorKind& kind, const std::string& section) {
   if (section == scenario_section().kind) return &scenario_section();
   const auto at =
@@ -44,7 +44,7 @@ const ini::SectionKind* free_kind(const EvaluatorKind& kind, const std::string& 
   return at == kind.sections.end() ? nullptr : &*at;
 }
 
-// The keys of one design variable: of its value, or of both ends of its range.
+// The keys of one design variable: its value, or both ends of its range.
 struct DesignKeys {
   Key value, minimum, maximum;
 };
@@ -65,7 +65,7 @@ DesignKeys design_keys(const DesignVariable& variable) {
   return keys;
 }
 
-// Names of the design variables that are set or freed, those of the file first.
+// Returns the names of the design variables that are set or freed, those of the file first.
 std::vector<std::string> variables_in(const Level& file, const std::vector<Word>& line, const Level& scenario) {
   std::vector<std::string> names;
   const auto add_name = [&](std::string key) {
@@ -81,8 +81,8 @@ std::vector<std::string> variables_in(const Level& file, const std::vector<Word>
   return names;
 }
 
-// Reads a configuration step by step; each step needs the ones before it. With `scenario` as it is in that one: what it
-// says, by the full names of keys, wins over the file and the command line.
+// Reads a configuration in steps; each step needs the previous ones. With `scenario`, its entries (by full key names)
+// override the file and the command line.
 class Reader {
  public:
   Reader(const ini::Text& text, const std::string& folder, const std::vector<std::string>& words,
@@ -120,7 +120,7 @@ class Reader {
     auto variables = kind_->variables(settings_);
     refuse_unknown_variables(variables);
 
-    // in the order of --help: the variables before the evaluator's own keys
+    // order of --help: design variables before the evaluator's own keys
     std::vector<Setting> rest(settings_.all.begin() + static_cast<std::ptrdiff_t>(own), settings_.all.end());
     settings_.all.resize(own);
     for (auto& variable : variables) {
@@ -135,7 +135,7 @@ class Reader {
   }
 
  private:
-  // The evaluator decides which sections and keys there are, and may itself be given in either place.
+  // Finds the evaluator, which defines the valid sections and keys. The file or the command line names it.
   void choose_evaluator() {
     for (const auto& section : text_.sections)
       if (section.kind == "study" || section.kind.empty())
@@ -183,7 +183,7 @@ class Reader {
       }
   }
 
-  // Keys of other strategies, so that a file may serve several: their values are read, and have no effect.
+  // Reads keys of other strategies, so that one file can serve several. They have no effect.
   void take_idle_keys() {
     for (auto key : idle_) {
       const Given* value = given(key.name);
@@ -201,12 +201,12 @@ class Reader {
     }
   }
 
-  // " belongs to evaluator swim; this study's is walk (knee.cfg:2)"
+  // Returns a message such as " belongs to evaluator swim; this study's is walk (knee.cfg:2)".
   std::string belongs_to(const EvaluatorKind& other) const {
     return " belongs to evaluator " + other.name + "; this study's is " + kind_->name + " (" + evaluator_.where + ")";
   }
 
-  // Sections that the evaluator reads itself are kept whole, the entries of all others become keys.
+  // Stores the sections of the evaluator unparsed; the entries of all others become keys.
   void take_sections() {
     std::vector<std::string> kinds = {"study", "surrogate", "design", kind_->name};
     auto own_kinds = kind_->sections;
@@ -262,7 +262,7 @@ class Reader {
                   [&](const auto& one) { return free_kind(*kind_, one.first.substr(0, one.first.find('.'))); });
   }
 
-  // --KIND.NAME.key value, or --KIND.key value where the section has no name.
+  // Handles --KIND.NAME.key value, or --KIND.key value for a section without a name.
   void override_section(const ini::SectionKind& kind, const std::string& full, const Given& given) {
     const std::string rest = full.substr(kind.kind.size() + 1);
     const auto complain = [&](const std::string& what) {
@@ -274,7 +274,7 @@ class Reader {
     for (auto& one : settings_.sections) {
       if (one.kind != kind.kind) continue;
       names.push_back(one.name);
-      // of names that begin alike the longest
+      // of several matching names the longest
       if (!one.name.empty() && rest.starts_with(one.name + ".") && (!section || one.name.size() > section->name.size()))
         section = &one, key = rest.substr(one.name.size() + 1);
     }
@@ -308,7 +308,7 @@ class Reader {
     return nullptr;
   }
 
-  // No key may be ignored in silence.
+  // Throws for keys that nothing has read.
   void refuse_unknown_keys() const {
     auto known = names_of(common_);
     for (const auto& name : names_of(kind_->keys)) known.push_back(name);
@@ -320,7 +320,7 @@ class Reader {
           fail(value.where, "the key '" + shown(name) + "' was removed; " + gone->advice);
         if (!renamed(name, known).empty())
           fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
-        std::vector<std::string> kinds;  // of a section that has another name today: start.x, starts.count
+        std::vector<std::string> kinds;  // of a renamed section, such as start.x, starts.count
         for (const auto& section : kind_->sections) kinds.push_back(section.kind);
         if (const auto section = renamed(name.substr(0, name.find('.')), kinds); !section.empty())
           fail(value.where, "unknown key '" + shown(name) + "'; its section is now called '" + section + "'");
@@ -338,11 +338,12 @@ class Reader {
       }
   }
 
-  // The design variable that a key of another section, or of none, names; empty where there is none.
+  // Returns the design variable that a key in a wrong section, or without one, names; empty: none.
   std::string variable_meant(const std::string& name) const {
     const std::string bare = name.substr(name.find('.') == std::string::npos ? 0 : name.find('.') + 1);
     try {
-      Reader probe = *this;  // with what is known of the settings; a mistake elsewhere is said first where it counts
+      Reader probe = *this;  // a copy with the settings read up to now: it must not change this one or report other
+                             // errors
       for (const auto* keys : {&common_, &kind_->keys})
         for (const auto& key : *keys) probe.take(key);
       for (const auto& variable : kind_->variables(probe.settings_))
@@ -376,7 +377,7 @@ class Reader {
       }
   }
 
-  // Adds one setting; a key without a default must be given.
+  // Adds one setting; throws if a key without a default is not given.
   const Setting& take(const Key& key) {
     const Given* value = given(key.name);
     const bool may_be_empty = key.type == Type::text || key.type == Type::path;
@@ -395,7 +396,7 @@ class Reader {
         setting.value = std::filesystem::path(settings_.file).stem().string() + ".h5";
   }
 
-  // The unit in which the evaluator takes a variable; numbers in another one of its dimension are converted.
+  // Sets the unit in which the evaluator uses a variable; numbers in other units of the dimension are converted.
   void take_unit(DesignVariable& variable) {
     const std::string name = "design." + variable.name;
     const Key key{
@@ -417,7 +418,7 @@ class Reader {
 
   void take_variable(const DesignVariable& variable) {
     const auto [value, minimum, maximum] = design_keys(variable);
-    // The command line wins as a whole: a value there fixes what the file frees, a range there frees what it fixes.
+    // The command line overrides the file as a whole: a value fixes a free variable, a range frees a fixed one.
     bool free = false, given_at_all = false;
     for (const Level* level : {&file_, &line_, &scenario_}) {
       const bool fixes = level->count(value.name);
@@ -460,7 +461,7 @@ class Reader {
     settings_.variables.push_back({variable.name, variable.unit, lower, upper});
   }
 
-  // A variable freed to be one of a list (settings/choices.hpp): of numbers, kept in their order of size, or of names.
+  // Reads a variable that may be one of a list (settings/choices.hpp): of numbers, sorted, or of names.
   void take_list(const DesignVariable& variable, const Key& value) {
     const Given list = *given(value.name);
     std::vector<std::string> words = choices_in(list.value);
@@ -497,7 +498,7 @@ class Reader {
                                    are_numbers(words) ? std::vector<std::string>() : words});
   }
 
-  // A variable that the file frees to be one of a list of names, which the command line fixes by one of them.
+  // Reads a variable that the file frees as one of a list of names, and that the command line fixes to one of them.
   void take_name(const DesignVariable& variable, const Key& value, const std::vector<std::string>& words) {
     const Given name = *given(value.name);
     const auto at = std::find(words.begin(), words.end(), name.value);
@@ -508,7 +509,7 @@ class Reader {
     settings_.overruled.push_back({variable.name, variable.unit, 0.0, static_cast<double>(words.size()) - 1.0, words});
   }
 
-  // Notes the range that the file gives to a variable which the command line fixes, if it is one.
+  // Records the file's range of a variable that the command line fixes, if the file has one.
   void overrule(const DesignVariable& variable, const Key& minimum, const Key& maximum) {
     const auto lower = file_.find(minimum.name), upper = file_.find(maximum.name);
     if (lower == file_.end() || upper == file_.end()) return;
@@ -519,12 +520,12 @@ class Reader {
       const Variable range{variable.name, variable.unit, number(minimum, lower->second),
                            number(maximum, upper->second)};
       if (range.lower < range.upper) settings_.overruled.push_back(range);
-    } catch (const ConfigError&) {  // what is not used need not be right
+    } catch (const ConfigError&) {  // unused settings need not be valid
     }
   }
 
-  // The free sections as settings, for `dodyn check` and the archive. `sections` tells their order, and those that are
-  // empty.
+  // Adds the sections of the evaluator to the settings, for `dodyn check` and the archive. `sections` stores their
+  // order, and which are empty.
   void describe_sections() {
     if (settings_.sections.empty()) return;
     std::string titles;
@@ -541,7 +542,7 @@ class Reader {
         {Key{.name = "sections", .type = Type::text, .description = "in this order"}, titles, settings_.file});
   }
 
-  // What other settings of the evaluator make idle.
+  // Marks settings that have no effect because of others.
   void mark_idle() {
     if (!kind_->idle) return;
     for (const auto& [name, reason] : kind_->idle(settings_))
@@ -552,7 +553,7 @@ class Reader {
         }
   }
 
-  // A default is used where a scenario uses it, and idle where every scenario gives a value of its own.
+  // Marks a default as used if a scenario uses it, and as idle if every scenario overrides it.
   void heed_scenarios() {
     const auto& scenarios = settings_.scenarios;
     if (scenarios.empty()) return;
@@ -577,7 +578,7 @@ class Reader {
     }
   }
 
-  // The settings of every scenario that study.scenarios takes.
+  // Reads the settings of every scenario in study.scenarios.
   void read_scenarios(const std::vector<DesignVariable>& variables) {
     const auto sections = settings_.sections_of(scenario_section().kind);
     std::vector<std::string> names;
@@ -606,7 +607,7 @@ class Reader {
     }
   }
 
-  // The names in study.scenarios.
+  // Returns the names in study.scenarios.
   std::vector<std::string> take_names(const std::vector<std::string>& known) const {
     std::vector<std::string> names;
     for (const auto& part : split_list(settings_.text("study.scenarios"))) {
@@ -619,7 +620,8 @@ class Reader {
     return names;
   }
 
-  // Returns the full name of the setting behind a scenario's entry: a key of the evaluator or its sections, or a variable.
+  // Returns the full name of the setting that a scenario's entry sets: a key of the evaluator or its sections, or a
+  // variable.
   std::string full_name(const CustomSection& scenario, const CustomEntry& entry,
                         const std::vector<DesignVariable>& variables) const {
     const std::string section = entry.key.substr(0, entry.key.find('.'));
@@ -690,7 +692,7 @@ Settings read_settings(const ini::Text& text, const std::string& folder, const s
 
 ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>>& settings,
                            const std::string& origin) {
-  // Titles of the evaluator's own sections, such as "[initial-states] [outcome wrong port]".
+  // Parses the titles of the evaluator's sections, such as "[initial-states] [outcome wrong port]".
   ini::Text text{origin, {}};
   for (const auto& [key, value] : settings)
     if (key == "sections")

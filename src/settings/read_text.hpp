@@ -1,4 +1,4 @@
-// A configuration that is no file, such as the one that an archive holds.
+// Reads a configuration that is not a file, such as that of an archive.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace dodyn {
 
-// Settings (key, value) as a configuration, all values as they are.
+// Returns settings (key, value) as a configuration, with unchanged values.
 ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>>& settings, const std::string& origin);
 
-// read_settings() of such a configuration; relative files are looked for in `folder` first.
+// read_settings() for such a configuration; relative file names are searched in `folder` first.
 Settings read_settings(const ini::Text& text, const std::string& folder, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies);
 

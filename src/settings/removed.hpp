@@ -1,4 +1,4 @@
-// Keys and words that earlier versions had, so that a text which has one is answered by what takes its place.
+// Keys and words of earlier versions, for messages that name their replacement.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@ namespace dodyn {
 
 struct Removed {
   std::string key;     // "surrogate.kernel"
-  std::string word;    // of a choice that is still there: the word removed from it; empty: the key is gone
-  std::string value;   // what the program does without the key, as an archive may hold it; empty: none
+  std::string word;    // a removed word of an existing choice; empty: the key itself was removed
+  std::string value;   // value that corresponds to the present behaviour, as an archive may contain it; empty: none
   std::string advice;  // "leave it out: kriging has one kernel, matern52"
 };
 
-// The entry of a key, or of a word of a key; null: there is none.
+// Returns the entry of a key, or of a word of a key; null: none.
 const Removed* find_removed(const std::string& key, const std::string& word = "");
 
 }  // namespace dodyn

@@ -7,8 +7,8 @@ namespace dodyn {
 
 namespace {
 
-// Keys with their section, sections, words of choices, names in formulas, metrics and columns: before 1.0, and now.
-// A word may have been several things; only what is among the candidates is offered.
+// Names before 1.0, and now: keys with their section, sections, words of choices, names in formulas, metrics and
+// columns. An old name may have had several meanings; only those among the candidates are suggested.
 constexpr std::pair<std::string_view, std::string_view> names[] = {
     {"clear", "avoid"},
     {"coil-fit.largest-distance", "coil-fit.max-distance"},
@@ -141,7 +141,7 @@ std::string renamed(std::string_view name, const std::vector<std::string>& candi
   for (const auto& [before, now] : names) {
     const bool bare = before.find('.') != before.npos && rest_of(before) == name;
     if ((before == name || bare) && is_there(now)) return std::string(now);
-    // a key without its section, as below `[section]`
+    // a key without its section, as in the file below `[section]`
     if (bare && is_there(rest_of(now))) return std::string(rest_of(now));
   }
   return "";

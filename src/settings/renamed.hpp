@@ -1,4 +1,4 @@
-// Names that texts of the time before 1.0 have, so that one of them is answered by the name that it has now.
+// Names from before 1.0, for messages that suggest the present name.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dodyn {
 
-// The name among `candidates` that `name` has today ("study.silence": "study.heartbeat-timeout"); empty: none.
+// Returns the candidate that is the present name of `name` ("study.silence": "study.heartbeat-timeout"); empty: none.
 std::string renamed(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace dodyn

@@ -1,4 +1,4 @@
-// What is read from settings once they are there (read_settings.cpp).
+// Access to settings after they are read (read_settings.cpp).
 #include "settings/settings.hpp"
 
 #include <algorithm>
@@ -114,7 +114,7 @@ ConfigError CustomSection::error(const std::string& complaint) const {
 
 std::string differences(const Settings& settings, const std::vector<std::pair<std::string, std::string>>& archived) {
   const std::map<std::string, std::string> then(archived.begin(), archived.end());
-  // An older program may have written the same value in another way.
+  // Older programs may have written the same value differently.
   const auto as_now = [](const Key& key, const std::string& value) {
     try {
       return value.empty() ? value : canonical(key, value, "archive");
@@ -128,9 +128,9 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
     const Key& key = setting.key;
     now.insert(key.name);
     const auto at = then.find(key.name);
-    // A key younger than the archive agrees where it has its default.
+    // If a key is newer than the archive, it must have its default.
     const std::string was = at != then.end() ? as_now(key, at->second) : default_text(key);
-    // A file may have moved: what must agree is its name.
+    // Files may have moved: only their names must agree.
     const bool agrees = key.type == Type::path
                             ? std::filesystem::path(was).filename() == std::filesystem::path(setting.value).filename()
                             : was == setting.value;
@@ -138,7 +138,7 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
       differing.push_back(key.name + ": " + (was.empty() ? "none" : was) + " / " + setting.value);
   }
   for (const auto& [name, value] : then) {
-    // Of a key that is gone: the program does what the archive says without it.
+    // If a key was removed, its value must correspond to the present behaviour.
     if (const Removed* gone = find_removed(name); gone && gone->value == value) continue;
     if (!now.count(name) && std::find(settings.idle.begin(), settings.idle.end(), name) == settings.idle.end())
       differing.push_back(name + ": " + value + " / none");

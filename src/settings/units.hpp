@@ -1,4 +1,4 @@
-// Units as users write them behind numbers, and as keys have them: "mm", "N m/rad", "kg/m3", "1/(N m s)".
+// Units after numbers and of keys: "mm", "N m/rad", "kg/m3", "1/(N m s)".
 #pragma once
 
 #include <array>
@@ -8,39 +8,40 @@
 
 namespace dodyn {
 
-using Dimension = std::array<double, 5>;  // exponents of m, kg, s, A and byte; an angle has none
+using Dimension = std::array<double, 5>;  // exponents of m, kg, s, A and byte; angles have none
 
 struct Unit {
-  double in_si = 1.0;  // what one of it is
+  double in_si = 1.0;  // value of the unit in SI
   Dimension dimension = {};
-  int angle = 0;  // exponent of rad or deg, 0 where a text leaves it out, as in 60 N m
+  int angle = 0;  // exponent of rad or deg; 0 if the text omits it, as in 60 N m
   bool is_pure() const { return dimension == Dimension{}; }
 };
 
-// Whether a number of unit `given` can stand where `wanted` is expected: "N m" for "N m/rad", not "deg" for a ratio.
+// Whether a number with the unit `given` is valid where `wanted` is expected: "N m" for "N m/rad", but not "deg" for a
+// pure number.
 bool fits(const Unit& given, const Unit& wanted);
 
-// One word: "mm", "N", "m2" (a digit behind it is an exponent). Nothing where it is no unit.
+// Parses one word: "mm", "N", "m2" (a final digit is an exponent). nullopt: not a unit.
 std::optional<Unit> unit(std::string_view word);
 
-// Words with blanks or * between them; '/' takes the word or the parenthesis behind it below the line; "" and "1" are
-// pure numbers. Nothing where it is no unit.
+// Parses words separated by blanks or *; '/' applies to the next word or parenthesis. "" and "1" are pure numbers.
+// nullopt: not a unit.
 std::optional<Unit> parse_unit(std::string_view text);
 
-// The unit that a comment begins with, as "kg m2, of the motor", where it is an SI unit: that of the number before it.
+// Returns the SI unit at the beginning of a comment, such as "kg m2, of the motor": the unit of the number before it.
 std::optional<Unit> unit_of_comment(std::string_view comment);
 
-// The unit behind a number: "mm" of "50 mm"; empty where it has none.
+// Returns the unit after a number: "mm" for "50 mm"; empty: none.
 std::string_view unit_behind(std::string_view number);
 
-// In SI, the unit that a number's text has ("50 mm": "m") or its comment begins with; "1" where neither has any.
+// Returns the SI unit of a number from its text ("50 mm": "m") or from its comment; "1" if neither has one.
 std::string stated_unit(std::string_view number, std::string_view comment = {});
 
-// The SI unit of a dimension: "N m", "kg/m3"; of none "1".
+// Returns the SI unit of a dimension: "N m", "kg/m3"; "1" for none.
 std::string si_unit(const Dimension& dimension);
 
-// What a unit measures, for messages: "a length (m, cm, mm)", "a number without a unit", "a number in kg/m3"; `name`: how
-// the unit is written there.
+// Returns the quantity of a unit for messages: "a length (m, cm, mm)", "a number without a unit", "a number in kg/m3".
+// `name`: the unit as written there.
 std::string described(const Unit& unit, std::string_view name = {});
 
 }  // namespace dodyn
