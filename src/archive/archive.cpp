@@ -16,9 +16,10 @@
 namespace dodyn::archive {
 namespace {
 
-constexpr std::size_t stop_bytes = 1 << 16;  // `stopped` is overwritten in place
+constexpr std::size_t stop_bytes = 1 << 16;  // size of the attribute `stopped`, which is overwritten in place
 
-// The size to hold rows against: of a file that may end short of what it holds; a closed one has been held against it.
+// Returns the file size for checks of row counts if the file may be incomplete; a cleanly closed file was checked when
+// it was opened.
 std::size_t known_size(const std::string& path) {
   return probe(path) == Condition::closed ? static_cast<std::size_t>(-1) : file_size(path);
 }
@@ -42,7 +43,7 @@ void for_each_row(hid_t file, std::span<const Column> table, hsize_t rows, Visit
   }
 }
 
-// All but the rows.
+// Reads everything except the rows.
 void read_head_of(hid_t file, Contents& contents) {
   contents.schema = schema_version;
   contents.created = string_attribute(file, "created");
@@ -53,24 +54,26 @@ void read_head_of(hid_t file, Contents& contents) {
   contents.layout = read_layout(file);
 }
 
-// An append may have moved the last page of rows to where the file does not reach yet. A reader looks this often, at this
-// distance, before these rows count as lost.
+// During an append the last page of rows may not be in the file yet. A reader tries this often, at this interval,
+// before it reports these rows as lost.
 constexpr int looks_at_an_append = 20;
 constexpr std::chrono::milliseconds between_looks{5};
 
-// The first answer of `read(last)`, which may have none yet; it has one or throws at the last look.
+// Returns the first result of `read(last)`, which may return nothing yet. At the last attempt it returns a result or
+// throws.
 template <class Read>
 auto after_appends(Read&& read) {
   for (int left = looks_at_an_append;; std::this_thread::sleep_for(between_looks))
     if (auto found = read(left-- <= 0)) return std::move(*found);
 }
 
-// Nothing if rows that were committed are not in the file and `complete` asks for them all.
+// Returns nothing if committed rows are missing in the file and `complete` requires all of them.
 std::optional<Contents> read_all(hid_t file, const std::string& path, bool complete, bool verified,
                                  const std::function<void()>& look = {}) {
   Contents contents;
   check_schema(file);
-  // Iterations first: an iteration that is there has its evaluations there. The first columns are those of any layout.
+  // Reads iterations first: the evaluations of an existing iteration are then complete. The first columns are those of
+  // any layout.
   const Table events = event_table();
   const hsize_t decided = committed(file, iteration_table({}).front());
   const hsize_t evaluated = committed(file, evaluation_table({}, false).front());
@@ -155,7 +158,7 @@ void for_each_trajectory(const std::string& path, std::size_t rows,
 
 namespace {
 
-// Nothing if the evaluation is not in the file, or not yet.
+// Returns nothing if the evaluation is not in the file, or not yet.
 std::optional<Trajectory> find_trajectory(const std::string& path, std::int64_t id) {
   const Handle file = open_to_read(path);
   check_schema(file);
@@ -188,7 +191,7 @@ Trajectory read_trajectory(const std::string& path, std::int64_t id) {
 std::map<std::int64_t, std::size_t> latest(const Contents& contents) {
   std::map<std::int64_t, std::size_t> rows;
   for (std::size_t row = 0; row < contents.evaluations.size(); ++row)
-    rows.insert_or_assign(rows.end(), contents.evaluations[row].id, row);  // most rows come in the order of their ids
+    rows.insert_or_assign(rows.end(), contents.evaluations[row].id, row);  // most rows are in the order of their ids
   return rows;
 }
 
@@ -198,14 +201,14 @@ struct Archive::File {
   Layout layout;
   Table evaluations, iterations, events;
   hsize_t evaluation_rows = 0, iteration_rows = 0, event_rows = 0;
-  bool broken = false;  // a write failed midway: only a resume can find out what the file holds
+  bool broken = false;  // a write has failed midway: only a resume can find out which rows are valid
   std::chrono::steady_clock::time_point next_sync, next_copy;
-  std::string copy;  // its path, if there is to be one
+  std::string copy;  // path of the copy; empty: none
 
   explicit File(const std::string& where) : path(where), lock(where) {}
 
-  // Reads where to go on. False where the file must be rewritten first: columns differ in length, by rows that were never
-  // committed.
+  // Finds the position of the next row. Returns false if the file must be rewritten first: columns differ in length
+  // because of rows that were never committed.
   bool open() {
     const Handle file = open_to_read(path);
     check_schema(file);
@@ -224,7 +227,7 @@ struct Archive::File {
     return even(evaluations, evaluation_rows) && even(iterations, iteration_rows) && even(events, event_rows);
   }
 
-  // Takes in a file that another program had open for writing when it ended: as it is, or as a copy of what is sound.
+  // Recovers a file that another program had open for writing when it ended: unchanged, or as a copy of its valid rows.
   void mend() {
     std::string kept;
     for (int i = 1; kept.empty() || std::filesystem::exists(kept); ++i)
@@ -250,7 +253,7 @@ struct Archive::File {
       std::optional<AppendLock> alone(std::in_place, path);
       if (wait_for_others(path, 0)) {
         mend();
-        alone.emplace(path);  // another file now
+        alone.emplace(path);  // the file was replaced
       }
       reserve(path, bytes);
       broken = true;
@@ -263,8 +266,8 @@ struct Archive::File {
     });
   }
 
-  // To disk after every append, as long as that takes no more than a fiftieth of the time; a write to a file that is
-  // closed survives a kill anyway, so this is for power cuts alone.
+  // Flushes to disk after every append, as long as that takes at most 2 % of the time. A write to a closed file
+  // survives a kill anyway; this is for power cuts.
   void sync_now_and_then() {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -327,7 +330,7 @@ Archive Archive::resume(const std::string& path) { return resume(path, 0); }
 
 Archive Archive::resume(const std::string& path, std::size_t rows_read) {
   return on(path, [&] {
-    // Before the lock leaves its mark beside something that is no archive; and nobody goes on from damaged rows.
+    // Checks that the file is an archive before the lock file is created, and refuses to continue from damaged rows.
     if (length(open_to_read(path), evaluation_table({}, false).front()) != rows_read || rows_read == 0)
       read_all(open_to_read(path), path, false, false);
     auto file = std::make_unique<File>(path);

@@ -1,5 +1,4 @@
-// A look at every byte of an archive, and the copy that holds what is sound: what verify, repair, resume and merge
-// share.
+// Checks every byte of an archive, and copies the undamaged rows. Shared by verify, repair, resume and merge.
 #pragma once
 
 #include <string>
@@ -10,24 +9,24 @@
 
 namespace dodyn::archive {
 
-// Whether a row of the contents can be an evaluation, whatever its checksum: with an id, a known status, a design, and
-// of a merged archive a source.
+// Whether a row can be an evaluation, independently of its checksum: it has an id, a known status, a design and, in a
+// merged archive, a source.
 bool is_whole(const Contents& contents, std::size_t row);
 
-// Whether a row fits its checksum.
+// Whether a row matches its checksum.
 bool fits_checksum(const Block& block, hsize_t row);
 bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion);
-std::uint32_t motion_checksum(const Block& block, hsize_t row);  // of the trajectory, as its row has it
-std::uint32_t outcome_of(const Block& block, hsize_t row);       // outcome_checksum()
-std::int32_t origin_of(const Block& block, hsize_t row);         // the block's archive is a merged one
+std::uint32_t motion_checksum(const Block& block, hsize_t row);  // of the trajectory, as stored in its row
+std::uint32_t outcome_of(const Block& block, hsize_t row);       // outcome_checksum() of the row
+std::int32_t origin_of(const Block& block, hsize_t row);         // only for a merged archive
 
 struct Sound {
-  Contents contents;           // the sound rows
-  std::vector<hsize_t> rows;   // of each evaluation, its row in the file
-  std::vector<bool> has_path;  // of each evaluation, whether its trajectory is sound
+  Contents contents;           // the undamaged rows
+  std::vector<hsize_t> rows;   // by evaluation: its row in the file
+  std::vector<bool> has_path;  // by evaluation: whether its trajectory is undamaged
   Findings findings;
 };
-// Throws Error where the layout itself cannot be read.
+// Throws Error if the layout itself cannot be read.
 Sound examine(hid_t file);
 
 // Fills a new file, many rows at a time.
@@ -37,7 +36,7 @@ class Rewriter {
   std::int64_t rows() const { return static_cast<std::int64_t>(evaluation_rows_ + pending_.size()); }
   void add(const Outcome& outcome, std::int32_t source = 0);
   void add(const IterationRow& iteration);
-  void add(const std::vector<Event>& events);  // all of them
+  void add(const std::vector<Event>& events);  // adds all events
   void close(const std::string& stopped);
 
  private:
@@ -49,7 +48,7 @@ class Rewriter {
   Handle file_;
 };
 
-// Writes what is sound of the file `from` to `path`, replacing what is there.
+// Writes the undamaged rows of the file `from` to `path`, and replaces that file.
 void rewrite(const std::string& from, const std::string& path, const Sound& sound);
 
 }  // namespace dodyn::archive

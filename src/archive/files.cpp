@@ -1,4 +1,4 @@
-// The files that a configuration names, in /files of its archive.
+// Reads and writes the files that a configuration names, in /files of its archive.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -100,7 +100,7 @@ void read_files(hid_t file, Provenance& provenance) {
     held.is_held = H5Lexists(file, dataset_name(i).c_str(), H5P_DEFAULT) > 0;
     if (held.is_held) {
       if (!is_held_path(held.path)) refuse("the path '" + shown + "' leaves its folder");
-      // No file stands where another has its folder.
+      // Refuses a file whose path is also the folder of another one.
       for (std::filesystem::path above = held.path; !above.empty(); above = above.parent_path()) {
         const bool is_file = above == std::filesystem::path(held.path);
         if (taken.contains(above.string() + (is_file ? "/" : "")) || (taken.contains(above.string()) && is_file))

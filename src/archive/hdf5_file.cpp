@@ -20,29 +20,29 @@ namespace {
 bool every_close_went_well = true;
 constexpr double patience_with_others = 10;  // s
 
-// HDF5 prints no error stack: messages go through Error. At exit it is closed by us, and only if every object could be
-// closed before: what could not, for want of disk space, brings HDF5 1.10 down.
+// HDF5 prints no error stack, because messages are passed by Error. This program closes HDF5 at exit, and only if every
+// object could be closed before. Otherwise, for example on a full disk, HDF5 1.10 crashes.
 const bool started = [] {
   H5dont_atexit();
   H5open();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);  // a file may name a filter of its own: no code is loaded for it
+  H5PLset_loading_state(0);  // a file could name a filter plugin: no code is loaded for it
   std::atexit([] {
     if (every_close_went_well) H5close();
   });
   return true;
 }();
 
-// The format of HDF5 1.10: what SWMR needs, and what the tools of 1.10 can read whatever library writes. HDF5's own
-// file locks stay off: a reader must never stop the writer, and WriterLock keeps a second writer out.
+// The format of HDF5 1.10 is required for SWMR, and readable by the tools of 1.10, whatever library writes. HDF5's own
+// file locks are off: a reader must never stop the writer, and WriterLock excludes a second writer.
 Handle access(unsigned attempts = 1) {
   Handle list = own(H5Pcreate(H5P_FILE_ACCESS), "HDF5");
   check(H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110), "HDF5");
   check(H5Pset_file_locking(list, false, true), "HDF5");
   check(H5Pset_metadata_read_attempts(list, attempts), "HDF5");
-  // A kill may end a write between two pages of memory, which tears what lies across their border: once in some 2000
-  // kills a header with the checksum of another, and the file could not be read. So nothing that fits in a page lies
-  // across one.
+  // A kill may end a write between two memory pages, and leaves data across their border inconsistent. In about one of
+  // 2000 kills a header then had the checksum of another, and the file could not be read. So no object of at most a
+  // page crosses a border.
   check(H5Pset_alignment(list, 1, 4096), "HDF5");
   check(H5Pset_meta_block_size(list, 0), "HDF5");
   check(H5Pset_small_data_block_size(list, 0), "HDF5");
@@ -78,10 +78,10 @@ void fail(const std::string& what) {
       H5E_DEFAULT, H5E_WALK_UPWARD,
       [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
         if (error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
-        return 1;  // the innermost says most
+        return 1;  // the innermost message is the most specific
       },
       &cause);
-  // A failed system call comes as a paragraph with the one thing of interest in quotes.
+  // The message of a failed system call is a paragraph; its relevant part is in quotes.
   const std::string before = "error message = '";
   if (const auto at = cause.find(before); at != std::string::npos) {
     cause.erase(0, at + before.size());
@@ -97,9 +97,9 @@ namespace {
 // of lengths, file consistency flags, base address, extension address, end-of-file address (8 bytes each, little
 // endian).
 struct Superblock {
-  unsigned char flags;  // who has it open: 1 for writing, 4 in SWMR mode
+  unsigned char flags;  // state of the file: 1 open for writing, 4 in SWMR mode
   std::uint64_t end;
-  std::uint64_t size;  // of the file as it is
+  std::uint64_t size;  // present size of the file
 };
 
 Superblock read_superblock(const std::string& path) {
@@ -122,10 +122,10 @@ Superblock read_superblock(const std::string& path) {
           static_cast<std::uint64_t>(status.st_size)};
 }
 
-// Texts of any length lie in global heaps, which have no checksums and whose sizes HDF5 1.10 believes: a damaged one
-// makes it read anywhere, or forever. So each is looked through first (HDF5 file format specification 3.0, III.E): a
+// Checks a global heap, which holds texts of variable length. Heaps have no checksums, and HDF5 1.10 does not check
+// their sizes: a damaged one makes it read anywhere, or forever. Format (HDF5 file format specification 3.0, III.E): a
 // header of 16 bytes with the heap's size, then objects: index (2 bytes), reference count (2), reserved (4), size (8),
-// and so many bytes, padded to 8; index 0 is the free space at the end, its own header counted.
+// and that many bytes, padded to 8. Index 0 is the free space at the end, including its own header.
 bool is_sound_heap(const unsigned char* heap, std::uint64_t size) {
   const auto number = [&](std::uint64_t at, int bytes) {
     std::uint64_t value = 0;
@@ -145,7 +145,7 @@ bool is_sound_heap(const unsigned char* heap, std::uint64_t size) {
 // All heaps are written when a file is created, before its first row.
 constexpr std::size_t heaps_end = 64 << 20;
 
-// Piece by piece: with all of it in memory at once this took a tenth of the time of a resume.
+// Checks piece by piece: reading all of it into memory took 10 % of the time of a resume.
 void check_heaps(const std::string& path) {
   constexpr std::string_view beginning("GCOL\1\0\0\0", 8);
   constexpr std::size_t piece_bytes = 1 << 20, header = 16;
@@ -191,29 +191,29 @@ std::size_t stored_size(const std::string& path) { return read_superblock(path).
 Handle create_file(const std::string& path) {
   const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "HDF5");
   check(H5Pset_attr_phase_change(creation, 64, 0), "HDF5");  // the root's attributes stay in its header
-  // What is left between two things that begin on pages is not kept account of: looking for room there took half of an append.
+  // Free space between page-aligned objects is not tracked: the search for it took half of the time of an append.
   check(H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_AGGR, false, 1), "HDF5");
   return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access()), "cannot create");
 }
 
 Handle open_to_read(const std::string& path, bool alone, const std::function<void()>& look) {
-  // Where somebody writes, a reader that meets half-written metadata tries again, waiting 1, 2, 4, ... ns: 24 times
-  // take some 20 ms, the default of 100 would wait forever at a damaged file.
+  // If the file is being written, a reader that meets incomplete metadata tries again after 1, 2, 4, ... ns. 24
+  // attempts take about 20 ms; the default of 100 would wait forever at a damaged file.
   const bool written = !alone && ::access((path + ".lock").c_str(), F_OK) == 0;
-  // HDF5 looks at the file's length first and at its superblock next: where an append falls in between, the file seems
-  // to be truncated. So a failure counts only where the file has not changed meanwhile.
+  // HDF5 reads the file's length first and its superblock next. If an append comes in between, the file seems to be
+  // truncated. So a failure counts only if the file has not changed meanwhile.
   const auto stamp = [&] {
     struct stat status = {};
     ::stat(path.c_str(), &status);
     return std::tuple(status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
   };
-  probe(path);  // before anything of it is read: it may be no file
+  probe(path);  // before HDF5 reads it: it may not be an HDF5 file
   check_heaps(path);
   for (int attempt = 0;; ++attempt) {
     const auto before = stamp();
     if (probe(path) == Condition::foreign && wait_for_others(path, patience_with_others, look)) {
       const Handle list = access();
-      const hbool_t yes = true;  // the property by which h5clear opens such a file; nothing is written here
+      const hbool_t yes = true;  // the property that h5clear uses to open such a file; nothing is written
       check(H5Pset(list, "clear_status_flags", &yes), "HDF5");
       return own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list), "cannot open");
     }
@@ -238,7 +238,7 @@ void reserve(const std::string& path, std::size_t bytes, bool create) {
   struct stat status;
   int error = ::fstat(descriptor, &status) == 0 ? 0 : errno;
   if (error == 0) error = ::posix_fallocate(descriptor, status.st_size, static_cast<off_t>(bytes));
-  // Give back what was granted before the disk was full.
+  // Releases the space that was reserved before the disk was full.
   if (error != 0 && ::ftruncate(descriptor, status.st_size) != 0) error = errno;
   ::close(descriptor);
   if (error != 0)
@@ -274,7 +274,7 @@ void set_attribute(hid_t object, const char* name, int value) {
 
 namespace {
 
-// Every link on the way to `path` is a hard one.
+// Throws unless every link of `path` is a hard link.
 void check_links(hid_t file, const std::string& path) {
   for (std::size_t end = 0; end != path.size();) {
     end = std::min(path.find('/', end + 1), path.size());

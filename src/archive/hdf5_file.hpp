@@ -1,4 +1,4 @@
-// HDF5 as this folder uses it: handles that close themselves, failures that throw, attributes, and the ways to open.
+// Wrappers of HDF5: handles that close themselves, failures that throw, attributes, and functions to open files.
 #pragma once
 
 #include <hdf5.h>
@@ -26,7 +26,7 @@ class Handle {
     if (id_ >= 0) close();
   }
   operator hid_t() const { return id_; }
-  // Closes now and says whether that went well: what HDF5 still held back is written at this point.
+  // Closes now and returns whether that succeeded: HDF5 writes its buffered data at this point.
   bool close();
 
  private:
@@ -43,44 +43,43 @@ inline void check(herr_t result, const std::string& what) {
   if (result < 0) fail(what);
 }
 
-// State of a file on disk, from its superblock alone. Throws Error where there is no readable HDF5 file, or where a
-// cleanly closed one is shorter than it says.
+// State of a file on disk, from its superblock. Throws Error if there is no readable HDF5 file, or if a cleanly closed
+// one is shorter than its superblock states.
 enum class Condition {
-  closed,   // nobody writes it
-  marked,   // open for writing in some process, or left behind by a killed one
-  foreign,  // the same, but by another program (holder.hpp): HDF5 opens it for nobody
+  closed,   // no process writes it
+  marked,   // open for writing in a process, or left by a killed one
+  foreign,  // open for writing in another program (holder.hpp), or left by one: HDF5 refuses to open it
 };
 Condition probe(const std::string& path);
-// The size that the file had when it was closed last, by its own account.
+// Returns the file's size at its last close, from its superblock.
 std::size_t stored_size(const std::string& path);
 
-Handle create_file(const std::string& path);  // replaces what is there; superblock 3, which SWMR needs
-// Any condition; where another program has the file open for writing, that is waited for some seconds (throws Busy).
-// `alone`: the caller holds the lock, nobody writes. `look` is called several times a second of that wait, and may end it by an
-// exception.
+Handle create_file(const std::string& path);  // replaces an existing file; superblock 3, as SWMR requires
+// Opens a file in any condition. If another program has it open for writing, waits some seconds, then throws Busy.
+// `alone`: the caller holds the lock, so there is no writer. `look` is called several times a second during the wait,
+// and may throw to end it.
 Handle open_to_read(const std::string& path, bool alone = false, const std::function<void()>& look = {});
 Handle open_to_append(const std::string& path);  // as SWMR writer: a reader sees either the old or the new state
 
-// Makes sure that `bytes` more fit into the file, so that HDF5, which survives a failed write badly, never sees a full
-// disk. What is not needed is given back when HDF5 closes the file. A file that is not there is created where `create`
-// says so. Throws Error.
+// Reserves `bytes` more in the file, so that HDF5, which handles failed writes badly, never meets a full disk. HDF5
+// releases the unused part when it closes the file. `create`: creates a missing file. Throws Error.
 void reserve(const std::string& path, std::size_t bytes, bool create = false);
 std::size_t file_size(const std::string& path);
 
-Handle string_type(std::size_t bytes);  // UTF-8, zero padded; H5T_VARIABLE for any length
+Handle string_type(std::size_t bytes);  // UTF-8, zero padded; H5T_VARIABLE: any length
 
-// A group or dataset that lies in the file itself. Throw Error, naming it, of what is elsewhere: a link that is not a
-// hard one, external or virtual storage. Writing through such a dataset would change another file.
+// Open a group or dataset that is stored in the file itself. Throw Error, with its name, for links that are not hard,
+// and for external or virtual storage. Writing to such a dataset would change another file.
 Handle open_group(hid_t file, const std::string& path);
 Handle open_dataset(hid_t file, const std::string& path);
 std::vector<hsize_t> extents(hid_t dataset);
 
-// The elements of an attribute as `type`, `most` at most. Throws Error where there is none of that name, or one of
-// another kind of type or with more elements.
+// Returns the elements of an attribute as `type`, at most `most`. Throws Error if there is no such attribute, or if it
+// has another kind of type or more elements.
 constexpr std::size_t most_elements = 1 << 16;
 std::vector<std::byte> read_attribute(hid_t object, const char* name, hid_t type, std::size_t most = most_elements);
 
-// Attributes. Readers throw Error where there is none of that name and kind.
+// Write and read attributes. Readers throw Error if there is no attribute of that name and kind.
 void set_attribute(hid_t object, const char* name, const std::string& value);
 void set_attribute(hid_t object, const char* name, const std::vector<std::string>& values);
 void set_attribute(hid_t object, const char* name, const std::vector<double>& values);

@@ -27,7 +27,7 @@ std::string holder(const std::string& path) {
   for (const auto& process : fs::directory_iterator("/proc", error)) {
     const std::string pid = process.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos || pid == self) continue;
-    std::error_code unreadable;  // another user's, or gone
+    std::error_code unreadable;  // another user's process, or ended
     for (const auto& descriptor : fs::directory_iterator(process.path() / "fd", unreadable)) {
       struct stat open_file;
       if (::stat(descriptor.path().c_str(), &open_file) != 0) continue;
@@ -42,7 +42,7 @@ std::string holder(const std::string& path) {
       return name + ", pid " + pid;
     }
   }
-  // HDF5 locks what it writes (flock), unless its settings say no.
+  // HDF5 locks files that it writes (flock), unless its settings disable that.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return "";
   const bool locked = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -58,7 +58,7 @@ AppendLock::AppendLock(const std::string& path) : descriptor_(::open(path.c_str(
              "); close it there");
 }
 
-// Unlocks before it closes: an evaluation's process, forked meanwhile, has the descriptor, too.
+// Unlocks before it closes, because a forked process of an evaluation has the descriptor too.
 AppendLock::~AppendLock() {
   if (descriptor_ < 0) return;
   ::flock(descriptor_, LOCK_UN);

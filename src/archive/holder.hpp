@@ -1,6 +1,5 @@
-// Another program that has an archive open for writing by HDF5's own means: h5py's "r+", HDFView, ViTables. It marks the
-// file's superblock while it has it, and nobody else can open it, to read or to append; one that is killed leaves the
-// mark behind.
+// Detects another program that has an archive open for writing with HDF5 itself: h5py's "r+", HDFView, ViTables. Such a
+// program marks the file's superblock, and nobody else can open the file. If it is killed, the mark remains.
 #pragma once
 
 #include <functional>
@@ -8,23 +7,23 @@
 
 namespace dodyn::archive {
 
-// Whether the file has such a mark (dodyn's own, of an SWMR writer, is another one). Throws Error where there is no
-// readable HDF5 file.
+// Whether the file has such a mark. (The mark of dodyn's own SWMR writer is a different one.) Throws Error if there is
+// no readable HDF5 file.
 bool marked_by_others(const std::string& path);
 
-// The program that has the file open for writing, as "python3, pid 123"; "another program" where its name cannot be
-// told (another user's, on another host); empty where there is none.
+// Returns the program that has the file open for writing, such as "python3, pid 123". "another program": its name is
+// unknown (another user's, or on another host). Empty: none.
 std::string holder(const std::string& path);
 
-// Waits until no program has a file open that is marked so. Throws Busy, naming it, after `seconds`. Returns whether the
-// file still has the mark, left behind by a program that is gone. Calls look() several times a second, which may throw.
+// Waits until no program has a marked file open. Returns whether the mark is still there, left by a program that has
+// ended. Throws Busy, with the program's name, after `seconds`. Calls look() several times a second, which may throw.
 bool wait_for_others(const std::string& path, double seconds, const std::function<void()>& look = {});
 
-// Keeps other programs from opening a file for writing by HDF5's own means while it is appended to: one that has looked at
-// the superblock before an append and marks it after would write back the length it saw, and what comes next would be
-// put over the append's rows. HDF5 locks what it opens to write (flock, exclusively) before it looks; this is a shared
-// lock, which keeps no reader out. Throws Busy, naming it, where another program has its lock already. Where a file system
-// has no such locks there is none.
+// Prevents other programs from opening a file for writing during an append. Otherwise a program that reads the
+// superblock before the append and marks it afterwards would write the old length back, and overwrite the append's
+// rows. HDF5 locks a file exclusively (flock) before it writes; this is a shared lock, which does not affect readers.
+// Throws Busy, with the program's name, if another program holds its lock. Has no effect on file systems without such
+// locks.
 class AppendLock {
  public:
   explicit AppendLock(const std::string& path);

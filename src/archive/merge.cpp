@@ -10,7 +10,7 @@ namespace dodyn::archive {
 
 namespace {
 
-// The same evaluations, made at the same moments.
+// Whether both have the same evaluations, made at the same times.
 bool same_rows(const Contents& one, const Contents& other) {
   const auto same = [](const Evaluation& a, const Evaluation& b) {
     return a.id == b.id && a.seed == b.seed && a.design == b.design && a.started == b.started && a.host == b.host;
@@ -40,7 +40,7 @@ void merge(const std::string& out, const std::vector<std::string>& in) {
   merged.created = utc_now();
   merged.layout = each.front().layout;
   merged.provenance = each.front().provenance;
-  // What all have in common; the rest each source has for itself.
+  // Keeps the attributes that are equal in all sources; each source stores the others itself.
   const auto keep_common = [](auto& ours, const auto& theirs) {
     std::erase_if(ours, [&](const auto& s) { return std::find(theirs.begin(), theirs.end(), s) == theirs.end(); });
   };

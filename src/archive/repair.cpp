@@ -12,9 +12,9 @@
 namespace dodyn::archive {
 namespace {
 
-constexpr hsize_t group_rows = 64;  // rows written or looked at together
+constexpr hsize_t group_rows = 64;  // number of rows written or checked together
 
-// Where the checksum stands in a table, and so the number of columns that it is of.
+// Returns the index of the checksum column, which is the number of columns that it covers.
 std::size_t checksum_column(std::span<const Column> table) {
   const auto found =
       std::find_if(table.begin(), table.end(), [](const Column& column) { return column.path.ends_with("/checksum"); });
@@ -28,7 +28,7 @@ T value_at(std::span<const std::byte> cell, std::size_t i = 0) {
   return value;
 }
 
-// "17", "3, 4, 9", "0, 1, 2, 3, 4, 5, 6, 7, ... (40 in all)"
+// Formats row numbers: "17", "3, 4, 9", "0, 1, 2, 3, 4, 5, 6, 7, ... (40 in all)"
 std::string list(const std::vector<hsize_t>& rows) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 8); ++i)
@@ -36,7 +36,7 @@ std::string list(const std::vector<hsize_t>& rows) {
   return rows.size() > 8 ? text + ", ... (" + std::to_string(rows.size()) + " in all)" : text;
 }
 
-// Runs visit(block, row of the block, row of the table) for each row that can be read; adds the others to `lost`.
+// Runs visit(block, row of the block, row of the table) for each readable row; adds the others to `lost`.
 template <class Visit>
 void for_each_readable(hid_t file, std::span<const Column> table, hsize_t rows, std::vector<hsize_t>& lost,
                        Visit&& visit) {
@@ -64,7 +64,7 @@ bool known(Status status) {
   return std::find(std::begin(all_statuses), std::end(all_statuses), status) != std::end(all_statuses);
 }
 
-// Attributes that say where an archive is from; one that is damaged is no reason to give up the rows.
+// Reads attributes of the origin; rows are recovered even if one of these is damaged.
 template <class Action>
 void try_to(std::vector<std::string>& problems, Action&& action) {
   try {
@@ -74,7 +74,7 @@ void try_to(std::vector<std::string>& problems, Action&& action) {
   }
 }
 
-// What no checksum tells: rows at odds with each other.
+// Finds contradictions between rows, which checksums do not reveal.
 void look_for_contradictions(const Sound& sound, Findings& findings) {
   const Contents& contents = sound.contents;
   const auto& evaluations = contents.evaluations;
@@ -117,7 +117,7 @@ void look_for_contradictions(const Sound& sound, Findings& findings) {
   if (again > 0) findings.notes.push_back(std::to_string(again) + " rows are later attempts of an evaluation");
 }
 
-// Opens a file that ends too early too: as a copy, filled with zeros, at `copy`.
+// Opens a damaged file. If it is truncated, opens a copy at `copy` that is filled with zeros.
 Handle open_damaged(const std::string& path, const std::string& copy) {
   try {
     return open_to_read(path, true);
@@ -132,7 +132,7 @@ Handle open_damaged(const std::string& path, const std::string& copy) {
   }
 }
 
-// Removes a file at the end.
+// Removes a file at the end of its life.
 struct Scrap {
   std::string path;
   ~Scrap() {
@@ -347,9 +347,9 @@ Findings verify(const std::string& path) {
 
 Repaired repair(const std::string& path) {
   return on(path, [&] {
-    stored_size(path);  // it is an HDF5 file
+    stored_size(path);  // throws unless it is an HDF5 file
     if (const std::string now = writer(path); !now.empty()) throw Error("in use by another process (" + now + ")");
-    file_size(path);  // before the lock leaves its mark beside nothing
+    file_size(path);  // before the lock file is created for a file that does not exist
     const WriterLock lock(path);
     const Scrap scrap{path + ".salvage"};
     Repaired repaired;

@@ -118,7 +118,7 @@ Table event_table() {
 }
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
-  if (bytes.empty()) return before;  // its pointer may be null, and zlib then restarts at 0
+  if (bytes.empty()) return before;  // its pointer may be null; zlib would then restart at 0
   return static_cast<std::uint32_t>(::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
@@ -133,7 +133,7 @@ requires std::is_arithmetic_v<T> || std::is_enum_v<T> Bytes encode(const Column&
   return bytes;
 }
 
-// Cut where it is too long, but never inside a UTF-8 sequence (whose bytes after the first are 10xxxxxx).
+// Truncates a text that is too long, but not inside a UTF-8 sequence (whose later bytes are 10xxxxxx).
 Bytes encode(const Column& column, const std::string& anything) {
   const std::string text = printable(anything);
   Bytes bytes(column.bytes());
@@ -144,7 +144,7 @@ Bytes encode(const Column& column, const std::string& anything) {
   return bytes;
 }
 
-// Row-major numbers; an empty vector or matrix is stored as NaN throughout.
+// Encodes numbers row by row; an empty vector or matrix is stored as NaN.
 template <class Derived>
 Bytes encode(const Column& column, const Eigen::MatrixBase<Derived>& values) {
   const auto elements = static_cast<Eigen::Index>(column.elements());
@@ -170,10 +170,10 @@ void decode(const Column&, std::span<const std::byte> bytes, T& value) { std::me
 
 void decode(const Column&, std::span<const std::byte> bytes, std::string& text) {
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
-  text = printable({begin, std::find(begin, begin + bytes.size(), '\0')});  // earlier versions wrote any bytes
+  text = printable({begin, std::find(begin, begin + bytes.size(), '\0')});  // earlier versions wrote arbitrary bytes
 }
 
-// Rows of NaN at the end are none.
+// Removes rows of NaN at the end.
 void decode(const Column& column, std::span<const std::byte> bytes, Eigen::MatrixXd& values) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   values = Eigen::Map<const RowMajor>(reinterpret_cast<const double*>(bytes.data()),
@@ -201,7 +201,7 @@ Bytes as_bytes(const auto& value) {
   return bytes;
 }
 
-// The fields of the record that are of the outcome, rather than of when, where and how fast it came about.
+// Returns the fields of the record that belong to the outcome, not to time, place and duration.
 const std::vector<std::size_t>& outcome_fields() {
   static const std::vector<std::size_t> fields = [] {
     std::vector<std::size_t> found;
@@ -217,7 +217,7 @@ const std::vector<std::size_t>& outcome_fields() {
   return fields;
 }
 
-// Room for cells one after the other: many short pieces take zlib several times as long as a long one.
+// Returns a buffer that collects cells: zlib needs several times as long for many short pieces as for one long piece.
 Bytes& gathered() {
   thread_local Bytes bytes;
   bytes.clear();
@@ -231,7 +231,7 @@ std::uint32_t crc32(const Row& row) {
   return archive::crc32(cells, 0);
 }
 
-// `cell(c)` are the bytes of a row in column c.
+// `cell(c)` returns the bytes of a row in column c.
 template <class Cells>
 std::uint32_t crc32_of_outcome(std::uint32_t of_motion, Cells&& cell) {
   Bytes& cells = gathered();
@@ -330,14 +330,14 @@ OpenColumn open_column(hid_t file, const Column& column) {
 
 namespace {
 
-// No reader makes room for more than this without as many bytes in the file.
+// A reader allocates at most this without as many bytes in the file.
 constexpr std::size_t unfounded_bytes = 64 << 20;
 
 }  // namespace
 
 hsize_t committed(hid_t file, const Column& first) {
   const OpenColumn open = open_column(file, first);
-  // Each row was written: where there is no room for that many, and they are too many to look at each, none is.
+  // Every row was written, so the allocated storage must cover the rows. Row counts up to this need no such proof.
   constexpr hsize_t few = 1 << 20;
   if (const hsize_t most = std::max<hsize_t>(few, H5Dget_storage_size(open.dataset) / first.bytes()); open.rows > most)
     throw Error("damaged: " + first.path + " claims " + std::to_string(open.rows) + " rows, for which it has no room");
@@ -350,7 +350,7 @@ void create_dataset(hid_t file, const Column& column) {
   std::vector<hsize_t> now{0}, limit{H5S_UNLIMITED}, chunk{column.chunk_rows()};
   for (const auto extent : column.shape) {
     now.push_back(extent);
-    limit.push_back(std::max<hsize_t>(extent, 1));  // a chunk has at least one element, also where there are no metrics
+    limit.push_back(std::max<hsize_t>(extent, 1));  // a chunk has at least one element, even if there are no metrics
     chunk.push_back(limit.back());
   }
   const Handle space = own(H5Screate_simple(static_cast<int>(now.size()), now.data(), limit.data()), column.path);
@@ -368,7 +368,7 @@ void create_dataset(hid_t file, const Column& column) {
   if (!column.unit.empty()) set_attribute(dataset, "unit", std::string(column.unit));
 }
 
-// A cell of the column as a reader finds it where none was written: NaN, zeros.
+// Returns the content of a cell that was not written: NaN or zeros.
 Bytes fill_of(const Column& column) {
   Bytes bytes(column.bytes());
   if (H5Tget_class(column.type) == H5T_FLOAT)
@@ -392,8 +392,8 @@ void write_cells(hid_t file, const Column& column, hsize_t first, std::span<cons
     const Handle source = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
     check(H5Dwrite(dataset, column.type, source, space, H5P_DEFAULT, data), column.path);
   };
-  if (column.packed()) {  // one chunk a row, as it is; left out where there is nothing to put there
-    constexpr std::uint32_t without_deflate = 1U << 1;  // the second filter of the two
+  if (column.packed()) {  // one chunk per row, already compressed; left out if there is no trajectory
+    constexpr std::uint32_t without_deflate = 1U << 1;  // bit of the second filter, deflate
     for (const Row& row : rows) {
       if (row[c] && !row[c]->bytes.empty())
         check(H5Dwrite_chunk(dataset, H5P_DEFAULT, row[c]->deflated ? 0 : without_deflate, start.data(),
@@ -402,7 +402,8 @@ void write_cells(hid_t file, const Column& column, hsize_t first, std::span<cons
       ++start[0];
     }
   } else if (column.bytes() > 0) {
-    // Rows without a reason, a gradient, a curve or a trajectory take no room: what is as the fill value is not written.
+    // A cell that equals the fill value is not written. So rows without a reason, a gradient, a curve or a trajectory
+    // need no space.
     const Bytes fill = fill_of(column);
     Bytes block;
     bool any = c == 0;
@@ -413,13 +414,13 @@ void write_cells(hid_t file, const Column& column, hsize_t first, std::span<cons
     }
     if (any) write(block.data());
   }
-  if (!dataset.close()) fail("cannot write " + column.path);  // this is when the chunks go to the file
+  if (!dataset.close()) fail("cannot write " + column.path);  // the chunks are written to the file here
 }
 
 }  // namespace
 
 void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const Row> rows) {
-  // A second writer, where locks do not work or their file was removed by hand, would cut off what the first has added.
+  // A second writer, if locks do not work or the lock file was removed, would overwrite the rows of the first.
   if (const hsize_t there = length(file, table.front()); there != first)
     throw Error("holds " + std::to_string(there) + " rows in " + table.front().path + " where this process left " +
                 std::to_string(first) + ": another process writes to it; start again to go on from what it holds");
@@ -441,7 +442,7 @@ void read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows, By
     throw Error("damaged: " + column.path + " has " + std::to_string(open.rows) + " rows of " +
                 std::to_string(first + rows));
   if (column.bytes() == 0) return;
-  // HDF5 looks at every chunk to say how many bytes there are: ask of what is large and not compressed alone.
+  // HDF5 inspects every chunk to return the stored size. So this is only done for large columns without compression.
   if (rows > unfounded_bytes / column.bytes() && !column.trajectory() &&
       rows > H5Dget_storage_size(open.dataset) / column.bytes())
     throw Error("damaged: " + column.path + " has no room for " + std::to_string(rows) + " rows");
@@ -474,8 +475,8 @@ hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t siz
       check(H5Dget_chunk_info_by_coord(dataset, offset.data(), &filters, &address, &bytes), column.path);
       return address != HADDR_UNDEF && address + bytes > size;
     };
-    // A file only grows, so chunks lie in the order of their rows but for those of one append, which a session may have placed
-    // in any order: from the last backwards until a whole stretch lies inside. A look-up takes time with the chunk's number.
+    // A file only grows. So chunks are in the order of their rows, except those of one append. Searches backwards until
+    // a whole stretch is inside the file. A look-up takes time in proportion to the chunk's index.
     constexpr hsize_t stretch = 64;
     hsize_t inside = 0;
     for (hsize_t which = (rows + chunk[0] - 1) / chunk[0]; which > first / chunk[0] && inside < stretch; ++inside)
@@ -565,7 +566,7 @@ namespace {
 
 // ---- the configuration as text -------------------------------------------------------------------------------------
 
-// "key = value" per line; a backslash protects itself, line ends, and an equals sign in a key.
+// Writes one "key = value" per line. A backslash escapes itself, line ends, and an equals sign in a key.
 std::string configuration_text(const std::vector<std::pair<std::string, std::string>>& configuration) {
   const auto add = [](std::string& text, const std::string& word, bool key) {
     for (const char c : word) {
@@ -595,7 +596,7 @@ std::vector<std::pair<std::string, std::string>> parse_configuration(const std::
       ++i;
       word += text[i] == 'n' ? '\n' : text[i];
     } else if (in_key && text[i] == '=' && !word.empty()) {
-      key = word.substr(0, word.size() - 1);  // the spaces beside the equals sign are not part of key and value
+      key = word.substr(0, word.size() - 1);  // the spaces around the equals sign are not part of key and value
       word.clear();
       in_key = false;
       ++i;
@@ -644,12 +645,12 @@ void label(hid_t file, const std::string& path, std::initializer_list<const char
   for (const char* name : dimensions) check(H5DSset_label(dataset, i++, name), path);
 }
 
-// The scale gives dimension `dimension` of the dataset its coordinate values.
+// Attaches the scale with the coordinate values of dimension `dimension` of the dataset.
 void attach_scale(hid_t file, const std::string& path, const std::string& scale, unsigned dimension) {
   check(H5DSattach_scale(open_dataset(file, path), open_dataset(file, scale), dimension), path);
 }
 
-// A scale that names the places along a dimension; does nothing where there are none.
+// Creates a scale with names along a dimension; does nothing for an empty list.
 void create_names(hid_t file, const std::string& path, const std::vector<std::string>& names) {
   std::size_t bytes = 1;
   for (const auto& name : names) bytes = std::max(bytes, name.size());
@@ -663,7 +664,7 @@ void create_names(hid_t file, const std::string& path, const std::vector<std::st
   check(H5DSset_scale(dataset, nullptr), path);
 }
 
-// The scale 0, 1, ... size - 1.
+// Creates the scale 0, 1, ... size - 1.
 void create_numbers(hid_t file, const std::string& path, int size) {
   std::vector<std::int32_t> numbers(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) numbers[static_cast<std::size_t>(i)] = i;
@@ -675,12 +676,12 @@ void create_numbers(hid_t file, const std::string& path, int size) {
   check(H5DSset_scale(dataset, nullptr), path);
 }
 
-// Another name of a dataset: netCDF looks for a dimension in its variable's own group.
+// Adds a hard link to a dataset: netCDF searches a dimension in its variable's own group.
 void link(hid_t file, const std::string& there, const std::string& here) {
   check(H5Lcreate_hard(file, there.c_str(), file, here.c_str(), H5P_DEFAULT, H5P_DEFAULT), here);
 }
 
-// Every dimension of every column has a scale, so that netCDF and xarray know what lies along it.
+// Creates a scale for every dimension of every column, so that netCDF and xarray know its coordinates.
 void create_scales(hid_t file, const Layout& layout, const Table& evaluations, const Table& iterations,
                    const Table& events) {
   const auto scale = [&](const Column& column, unsigned dimension, const std::string& path) {

@@ -1,4 +1,4 @@
-// The archive's layout, and how a row gets into it.
+// The archive's layout, and the functions that write and read its rows.
 //
 //   /evaluations/<field>      [n], design, gradient [n, variables], metrics [n, metrics]; NaN where absent
 //   /trajectories/<channel>   [n, node, coordinate]; NaN where an evaluation has no motion
@@ -19,26 +19,25 @@
 //   /evaluations/source       [n] in a merged archive: which of the groups /sources/0, 1, ... a row is from; those hold
 //                             path, created, stopped and provenance of the archives merged
 //
-// /status is the enum's named type. The attribute `choices` of /evaluations/design, where a variable is one of several names, has
-// a list between commas for each variable, empty for numbers.
+// /status is the enum's named type. The attribute `choices` of /evaluations/design, where a variable is one of several
+// names, has a list between commas for each variable, empty for numbers.
 //
 // Every dimension has a scale: `id` and `evaluations` along the rows, `variable`, `metric`, `part`, `number` and
-// <channel>_coordinate name what lies along the others, node_<count> numbers the nodes. Where a dimension's scale belongs
-// to another group, that group has a hard link to it.
+// <channel>_coordinate name what lies along the others, node_<count> numbers the nodes. Where a dimension's scale
+// belongs to another group, that group has a hard link to it.
 //
 // Root attributes: schema, program, version, git_commit, evaluator, configuration, given, folder, command_line, host,
 // ranks, machine, created, stopped. `configuration` has the settings that are used, with the values that are used;
 // `given` has the source of each that is not a default.
 //
-// A row is committed by its first column (`id`, `evaluations`, `time`), which is extended last: rows = its length, whatever
-// more the other columns hold. Every append opens the file as an SWMR writer and closes it again. Inside, HDF5 orders
-// its writes so that a reader, also after a kill, sees the old or the new state; between appends
-// the file is an ordinary closed one, which h5dump and every other tool opens while the study runs.
+// A row is committed by its first column (`id`, `evaluations`, `time`), which is extended last. Its length is the
+// number of rows, even if other columns are longer. Every append opens the file as an SWMR writer and closes it again.
+// HDF5 orders its writes so that a reader, even after a kill, sees the old or the new state. Between appends the file
+// is cleanly closed, so h5dump and every other tool can open it while the study runs.
 //
-// A later row of the same id supersedes the earlier ones: an evaluation whose rank was lost, or one that was done
-// again.
+// A later row of an id supersedes the earlier ones: an evaluation whose rank was lost, or one that was repeated.
 //
-// Schema 7 is the first that lasts: a reader refuses every other one, naming the program that reads it.
+// Schema 7 is the first stable one. A reader refuses every other one, and names the program that reads it.
 #pragma once
 
 #include <array>
@@ -57,10 +56,12 @@
 namespace dodyn::archive {
 
 inline constexpr int schema_version = 7;
-inline constexpr const char* last_reader_of_older_schemas = "36cac0c";  // commit of dodyn 0.1.0: schemas 1 to 6
-inline constexpr std::size_t spare_bytes = 1 << 20;  // more than one append's indices and part-filled chunks allocate
+inline constexpr const char* last_reader_of_older_schemas = "36cac0c";  // last commit (dodyn 0.1.0) that reads schemas
+                                                                        // 1 to 6
+inline constexpr std::size_t spare_bytes = 1 << 20;  // upper bound of the indices and partly filled chunks that one
+                                                     // append allocates
 
-// Runs an action on the archive at `path`; every Error then begins with the path.
+// Runs an action on the archive at `path`; every Error then has the path as its prefix.
 template <class Action>
 auto on(const std::string& path, Action&& action) {
   try {
@@ -78,25 +79,24 @@ using Bytes = std::vector<std::byte>;
 struct Column {
   std::string path;
   std::string_view unit;
-  Handle type;                 // of one element, in the file and in memory
+  Handle type;                 // type of one element, in the file and in memory
   std::vector<hsize_t> shape;  // of one row: {}, {variables}, {node, coordinate}
 
   std::size_t elements() const;
   std::size_t bytes() const;
   bool trajectory() const { return path.starts_with("/trajectories/"); }
-  // Whether a row is a chunk of its own, compressed and written once: trajectories beyond max_unpacked_bytes.
+  // Whether each row is a chunk of its own, compressed and written once: trajectories larger than max_unpacked_bytes.
   bool packed() const { return trajectory() && bytes() > max_unpacked_bytes; }
-  // Packed columns: one row. The others: about a page of rows, rewritten as it fills.
+  // Packed columns: one row. Other columns: about a page of rows, rewritten as it fills.
   hsize_t chunk_rows() const;
 
-  mutable std::size_t cached_bytes = 0;  // of bytes(), which is asked for each cell and takes HDF5's lock
+  mutable std::size_t cached_bytes = 0;  // result of bytes(), which is needed for each cell and takes HDF5's lock
 };
 
-// Columns that grow together; the first one commits a row. Those of /evaluations: the fields of the record, checksum,
-// source, and the trajectory's channels last.
+// Columns that grow together; the first one commits a row. Columns of /evaluations: the fields of the record, checksum,
+// source, then the trajectory's channels.
 using Table = std::vector<Column>;
-// One entry per column; nothing where the fill value (NaN) is to stay. Of a packed column it is the chunk that goes into the
-// file.
+// The content of one cell. Null: keeps the fill value (NaN). For a packed column: the compressed chunk.
 struct Cell {
   Bytes bytes;
   bool deflated = true;
@@ -107,12 +107,12 @@ using Checksums = std::array<std::uint32_t, 3>;  // of the fields, of the trajec
 struct IterationRow {
   std::int64_t evaluations = 0;
   surrogate::Iteration decided;
-  Eigen::VectorXd numbers = {};  // decided.numbers as the layout has them; NaN where there is none
+  Eigen::VectorXd numbers = {};  // decided.numbers in the order of the layout; NaN if missing
 };
 
 inline bool has_curve(const Layout& layout) { return layout.variables.size() == 1; }
 
-// The list of fields of /iterations and /surrogate, as dodyn::for_each_field is that of /evaluations.
+// Calls the visitor for all fields of /iterations and /surrogate, like dodyn::for_each_field for /evaluations.
 template <class R, class Visitor>
 void for_each_field(R& row, const Layout& layout, Visitor&& visit) {
   visit(Field{"/iterations/n_observed", ""}, row.evaluations);
@@ -133,9 +133,9 @@ void for_each_field(R& row, const Layout& layout, Visitor&& visit) {
 Table evaluation_table(const Layout& layout, bool merged);
 Table iteration_table(const Layout& layout);
 Table event_table();
-// Position of /evaluations/checksum, and number of the record's fields; /evaluations/source comes next.
+// Number of the record's fields, and so the index of /evaluations/checksum; /evaluations/source comes next.
 std::size_t field_count();
-// The columns of an evaluation table that are not the trajectory's, and those that are.
+// Return the columns of an evaluation table without those of the trajectory, and only those.
 inline std::span<const Column> fields_of(const Table& table, const Layout& layout) {
   return std::span(table).first(table.size() - layout.channels.size());
 }
@@ -147,38 +147,38 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
 Row encode(const Table& table, const Layout& layout, const IterationRow& iteration);
 Row encode(const Table& table, const Event& event);
 
-// CRC-32 as zlib has it; `before` continues another one.
+// Returns the CRC-32 of zlib; `before` continues another one.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 // ---- the file ------------------------------------------------------------------------------------------------------
 
-// A column, held to its description: every read and write of rows goes through here.
+// A column that was checked against its description; every read and write of rows uses this.
 struct OpenColumn {
   Handle dataset;
   hsize_t rows = 0;
 };
-// Throws Error where the column has another rank, extent, type or storage than it should.
+// Throws Error if the column has another rank, extent, type or storage than its description.
 OpenColumn open_column(hid_t file, const Column& column);
 inline hsize_t length(hid_t file, const Column& column) { return open_column(file, column).rows; }
-// Rows committed in a table with this first column. Throws Error where they are more than it has bytes for. A reader asks
-// this before it opens other columns, which are then at least as long: an open dataset stays as it was when it was
-// opened.
+// Returns the number of committed rows of a table with this first column. Throws Error if its bytes do not suffice for
+// them. A reader must call this before it opens other columns, which are then at least as long: an open dataset keeps
+// the length it had when it was opened.
 hsize_t committed(hid_t file, const Column& first);
 
-// Creates all groups, datasets and attributes: SWMR allows no new ones later. Of the contents it takes layout,
-// provenance, created and sources.
+// Creates all groups, datasets and attributes: SWMR allows no new ones later. Uses layout, provenance, created and
+// sources of the contents.
 void create_layout(const std::string& path, const Contents& contents);
 void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const Row> rows);
-// Where the strategy puts its grid is its own business; all iterations share it, so each writes the same.
+// Writes the grid of the strategy. All iterations have the same grid, so each writes the same values.
 void write_grid(hid_t file, const Layout& layout, const Eigen::VectorXd& grid);
 void write_stopped(hid_t file, const std::string& reason);
 
-void check_schema(hid_t file);  // throws Error where this is no archive, or of another schema
+void check_schema(hid_t file);  // throws Error if the file is not an archive, or has another schema
 bool is_merged(hid_t file);
 Layout read_layout(hid_t file);
 Provenance read_provenance(hid_t object);
-// The held files, into `provenance`. Throws Error where a list or a file is not as described above: a path that leaves the
-// folder, more bytes than allowed, a content that does not fit its checksum.
+// Reads the stored files into `provenance`. Throws Error if a list or a file is invalid: a path outside the folder,
+// more bytes than allowed, or a content that does not match its checksum.
 void read_files(hid_t file, Provenance& provenance);
 void write_files(hid_t file, const Provenance& provenance);
 std::vector<Source> read_sources(hid_t file);
@@ -186,16 +186,15 @@ std::string read_stopped(hid_t file);
 Eigen::VectorXd read_grid(hid_t file, const Layout& layout);
 
 Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows);
-void read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows, Bytes& bytes);  // into room that is there
-// How many of the rows up to `rows` lie inside the first `size` bytes of the file, from row `first` on. Beyond the end
-// HDF5 reads zeros, and the end-of-file address, by which a closed file is checked, is out of date while a file is
-// open.
+void read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows, Bytes& bytes);  // into an existing buffer
+// Returns how many of the rows from `first` to `rows` are within the first `size` bytes of the file. Beyond the end
+// HDF5 reads zeros. The end-of-file address, by which a closed file is checked, is out of date while a file is open.
 hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t size, hsize_t rows, hsize_t first = 0);
 
-// The rows' bytes, column by column, and out of them one row's record.
+// The bytes of rows, column by column, and their conversion to records.
 struct Block {
   std::span<const Column> table;
-  std::vector<Bytes> columns;  // a row's bytes stand at row * table[c].bytes()
+  std::vector<Bytes> columns;  // a row's bytes start at row * table[c].bytes()
   std::span<const std::byte> cell(std::size_t row, std::size_t column) const;
   std::uint32_t checksum(std::size_t row, std::size_t first, std::size_t count) const;
   std::uint32_t outcome_checksum(std::size_t row, std::uint32_t of_motion) const;
@@ -206,7 +205,7 @@ Evaluation evaluation_of(const Block& block, std::size_t row);
 IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid);
 Event event_of(const Block& block, std::size_t row);
 
-// The trajectory at a row, and its checksum. Of a block of the trajectory's columns, or read from the file.
+// The trajectory of a row and its checksum, from a block of the trajectory's columns or from the file.
 struct Motion {
   Trajectory trajectory;
   std::uint32_t checksum = 0;
@@ -214,9 +213,9 @@ struct Motion {
 Motion motion_of(const Block& block, std::size_t row);
 Motion motion_at(hid_t file, const Layout& layout, const Table& table, hsize_t row);
 
-// Puts a finished `path`.tmp in the place of `path`, so that at no moment there is half a file of that name.
+// Renames a finished `path`.tmp to `path`, so that there is never a half-written file of that name.
 void publish(const std::string& path);
-// Runs action(`path`.tmp) with room for `bytes` in it; leaves no such file behind where it fails.
+// Runs action(`path`.tmp) after reserving `bytes` for it; removes the file if the action fails.
 void make_temporary(const std::string& path, std::size_t bytes, const std::function<void(const std::string&)>& action);
 void sync(const std::string& path);  // flushes to disk
 std::string utc_now();

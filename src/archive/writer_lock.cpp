@@ -18,9 +18,9 @@
 namespace dodyn::archive {
 namespace {
 
-// Locks that this process holds, by device and inode. POSIX locks do not keep a process from itself, and closing any
-// descriptor of a file releases its lock: so a file that is in here is not even opened. The process id tells what a
-// forked child only remembers.
+// Locks that this process holds, by device and inode. POSIX locks do not exclude a second lock of the same process, and
+// closing any descriptor of a file releases its lock. So a file in this list is not opened again. The process id
+// identifies entries that a forked child only inherited.
 std::mutex mutex;
 std::map<std::pair<dev_t, ino_t>, pid_t> held;
 
@@ -62,7 +62,7 @@ Answer ask(int descriptor, int command) {
   return errno == EAGAIN || errno == EACCES ? Answer::locked : Answer::no_locks;
 }
 
-// Without locks: whether the process that the file names may still be there.
+// Without file locks: whether the process that the file names may still run.
 bool may_live(const std::optional<Holder>& holder) {
   if (!holder) return false;
   return holder->host != host() || ::kill(holder->pid, 0) == 0 || errno == EPERM;
@@ -79,7 +79,7 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
   const Holder us{pid_, host()};
   while (true) {
     if (held_here(file_)) throw Busy(in_use(us.text()));
-    // Nothing but a file of ours: what a symbolic link leads to is another's, and a FIFO would wait for a reader.
+    // Only a regular file of ours: a symbolic link leads to another's file, and a FIFO would wait for a reader.
     descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     struct stat kind;
     if (descriptor_ < 0 && errno != ELOOP) throw Error(std::string("cannot write here: ") + std::strerror(errno));
@@ -89,7 +89,8 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
     }
     const Answer answer = ask(descriptor_, F_SETLK);
     const auto holder = read_holder(descriptor_);
-    // A file server may keep the lock of a host that is down, and without locks nothing is known of a process elsewhere.
+    // A file server may keep the lock of a host that is down. Without locks nothing is known of a process on another
+    // host.
     std::string refusal;
     if (answer == Answer::locked || (answer == Answer::no_locks && may_live(holder))) {
       refusal = in_use(holder ? holder->text() : "");
@@ -97,7 +98,7 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
     }
     struct stat ours, there;
     const bool known = ::fstat(descriptor_, &ours) == 0;
-    // The holder before us may have removed the file between our open and our lock: then we hold a lock on nothing.
+    // The previous holder may have removed the file between our open and our lock; then our lock has no effect.
     if (refusal.empty() && known && ::stat(file_.c_str(), &there) == 0 && ours.st_ino == there.st_ino) {
       held[{ours.st_dev, ours.st_ino}] = pid_;
       break;
@@ -106,7 +107,7 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
     if (!refusal.empty()) throw Busy(refusal);
   }
   const std::string text = us.text();
-  // Only for the message above, so a full disk does not matter here.
+  // Only for messages, so a full disk is harmless here.
   if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, text.data(), text.size(), 0) < 0) errno = 0;
 }
 
@@ -115,7 +116,7 @@ WriterLock::~WriterLock() {
   struct stat ours, there;
   if (::getpid() == pid_ && ::fstat(descriptor_, &ours) == 0) {  // not in a forked child
     held.erase({ours.st_dev, ours.st_ino});
-    // where ours was removed by hand, the one that is there is another's
+    // if the lock file was removed by hand, the present one belongs to another process
     if (::stat(file_.c_str(), &there) == 0 && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
       ::unlink(file_.c_str());
   }

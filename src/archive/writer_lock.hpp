@@ -1,10 +1,9 @@
-// One writer per archive: a lock on `path`.lock. It lies beside the archive, not on it, so that it never meets HDF5's
-// own locks (readers take those, also while we write).
+// Ensures one writer per archive by a lock on the separate file `path`.lock. So it does not conflict with HDF5's own
+// locks on the archive, which readers take even during a write.
 //
-// The lock is POSIX's (fcntl): it goes with the process that holds it, is not handed on to the children of a killed
-// one, and reaches over NFS. The file names the holder; one that nobody has locked is what a kill left behind, and is
-// taken over. Where a file system has no locks, the name in the file counts: it stands for a run as long as that
-// process lives, which is known on the same host only.
+// The lock is a POSIX lock (fcntl): it ends with its process, is not inherited by children, and works over NFS. The
+// file contains the holder. A file without a lock was left by a kill, and is taken over. On a file system without locks
+// the name in the file counts: it is valid as long as that process lives, which is known on the same host only.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ namespace dodyn::archive {
 
 class WriterLock {
  public:
-  // Throws Error, naming the holder, where another process or another lock of this one holds it, and where the
+  // Throws Error, with the holder's name, if another process or another lock of this process holds it, and if the
   // directory cannot be written.
   explicit WriterLock(const std::string& path);
   ~WriterLock();  // releases the lock and removes the file
