@@ -1,4 +1,4 @@
-// How Boost.Program_options reads the words of a subcommand, and what is said where it cannot.
+// Reads the words of a subcommand by Boost.Program_options, and reports errors.
 #include <algorithm>
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/parsers.hpp>
@@ -32,7 +32,7 @@ std::vector<std::string> names_of(const po::options_description& options) {
   return names;
 }
 
-// "a file to write as CSV"
+// Returns the meaning of an option, such as "a file to write as CSV".
 std::string meaning(const po::options_description& options, const std::string& name) {
   const auto* option = options.find_nothrow(name, false);
   return option ? option->description() : "";
@@ -40,7 +40,7 @@ std::string meaning(const po::options_description& options, const std::string& n
 
 [[noreturn]] void refuse(const std::string& complaint) { throw ConfigError("command line: " + complaint); }
 
-// Takes a key of the study, where that is no option of the command itself.
+// Takes a key of the study if the command itself has no such option.
 auto key_style(const Command& command, const po::options_description& own) {
   return [&command, &own](std::vector<std::string>& words) -> std::vector<po::option> {
     const std::string name = words.front().substr(0, words.front().find('='));
@@ -59,7 +59,7 @@ po::parsed_options parsed(const Invocation& call, const po::options_description&
   return parser.run();
 }
 
-// Options of mpirun that users give to dodyn.
+// Refuses options of mpirun, which users pass to dodyn by mistake.
 void refuse_those_of_mpirun(const Invocation& call, const std::string& word) {
   if (word != "-n" && word != "-np" && word != "-c") return;
   std::string rest;
@@ -75,7 +75,7 @@ void refuse_those_of_mpirun(const Invocation& call, const std::string& word) {
          shown(rest, 400));
 }
 
-// As many operands as the command needs, and none too many.
+// Checks the number of operands.
 void check_operands(const Invocation& call, const std::vector<std::string>& operands) {
   const std::string usage = call.command.usage();
   for (const std::string& word : operands) {
@@ -95,7 +95,7 @@ void check_operands(const Invocation& call, const std::vector<std::string>& oper
            (call.command.keys == Command::Keys::of_a_study ? "; allowed: --section.key value" : "; usage: " + usage));
 }
 
-// Files of the same folder and kind with a name like this one.
+// Returns the file of the same folder and kind whose name is most similar.
 std::string nearest_file(const fs::path& path) {
   std::vector<std::string> stems;
   std::error_code error;
@@ -104,7 +104,7 @@ std::string nearest_file(const fs::path& path) {
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (entry.path().extension() == extension) stems.push_back(entry.path().stem().string());
   std::sort(stems.begin(), stems.end());
-  for (const std::string& stem : stems)  // without extensions, which did_you_mean() would take for names of keys
+  for (const std::string& stem : stems)  // without extensions, which did_you_mean() would treat as names of keys
     if (did_you_mean(path.stem().string(), stems).find("'" + stem + "'") != std::string::npos)
       return " (did you mean '" + shown((path.parent_path() / (stem + extension.string())).string()) + "'?)";
   return "";
@@ -142,7 +142,7 @@ Arguments parse(const Invocation& call) {
   };
   try {
     const po::parsed_options words = parsed(call, all);
-    for (const po::option& option : words.options)  // an option in place of a value
+    for (const po::option& option : words.options)  // an option follows instead of a value
       if (!option.unregistered && option.string_key != operand && !option.value.empty() &&
           option.value.front().starts_with("--"))
         refuse("--" + option.string_key + " has no value; allowed: " + meaning(own, option.string_key));

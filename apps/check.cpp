@@ -1,4 +1,4 @@
-// dodyn check: validates a configuration as `run` would, and prints every setting; or a model, and what it has.
+// dodyn check: validates a configuration like `run`, and prints every setting; or describes a model.
 #include <iostream>
 #include <map>
 

@@ -1,8 +1,9 @@
-// Shared by the subcommands: reading of words, and exit codes.
+// Shared by the subcommands: parsing of arguments, and exit codes.
 //
-// Boost.Program_options reads the words of every subcommand: each describes its options once (options_description), for
-// the parser, the messages and --help. Keys of a study (--section.key value) are read by a style of their own
-// (settings/command_line.hpp) and handed on as they are, since only the configuration decides which keys exist.
+// Boost.Program_options reads the words of every subcommand. Each subcommand describes its options once
+// (options_description), for the parser, the messages and --help. Keys of a study (--section.key value) have a separate
+// style parser (settings/command_line.hpp) and are passed on unchanged, because the configuration determines which keys
+// exist.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
@@ -20,12 +21,12 @@
 namespace dodyn::apps {
 
 enum ExitCode : int {
-  finished = 0,     // done, or nothing left to do
-  failure = 1,      // something broke: a full disk, a fault of the program, too many evaluations that failed
-  refused = 2,      // bad input, or an archive that cannot be used; nothing was written
-  interrupted = 3,  // stopped by a signal, at its wall time, for want of ranks; the same command continues
-  incomplete = 4,   // finished, but evaluations were lost or timed out: that is of the machines, not of the designs
-  in_use = 5,  // another process writes the archive; nothing was written, the same command can run when that has ended
+  finished = 0,     // success, or nothing left to do
+  failure = 1,      // an error: a full disk, a program fault, too many failed evaluations
+  refused = 2,      // invalid input, or an archive that cannot be used; nothing was written
+  interrupted = 3,  // stopped by a signal, at its wall time, or because ranks were lost; the same command continues
+  incomplete = 4,   // finished, but evaluations were lost or timed out; the cause is the machines, not the designs
+  in_use = 5,       // another process writes the archive; nothing was written; run the command again when it has ended
 };
 inline constexpr std::string_view exit_codes =
     "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed, a program "
@@ -40,70 +41,70 @@ struct Command;
 
 struct Invocation {
   const Command& command;
-  int& argc;  // as main() had them, for MPI
+  int& argc;  // from main(), for MPI
   char**& argv;
   std::vector<std::string> words;  // after the subcommand
 };
 
 // A subcommand.
 struct Command {
-  enum class Keys { none, of_a_study, of_a_design };  // --section.key, --design.NAME
+  enum class Keys { none, of_a_study, of_a_design };  // which keys it takes: --section.key, --design.NAME
 
-  std::string group;  // in the list of all commands: "Study"
+  std::string group;  // in the list of commands: "Study"
   std::string name;
   std::vector<std::string>
-      operands;         // "CONFIG", "[ID ...]": those in brackets may be left out, "..." takes all that follow
-  std::string example;  // of the operands
+      operands;         // "CONFIG", "[ID ...]": brackets mean optional, "..." means any number of further words
+  std::string example;  // an example of the operands
   std::string description;
   ExitCode (*call)(const Invocation&);
   void (*add_options)(boost::program_options::options_description_easy_init);  // its own; null: none, or Python's
   Keys keys = Keys::none;
-  std::string python_options = {};  // of one that Python reads
+  std::string python_options = {};  // options of a command in Python
 
   boost::program_options::options_description options() const;
   std::string usage() const;  // "dodyn run CONFIG [--exit-code-file FILE] [--key value ...]"
 };
 
-// The words of a subcommand, read.
+// The parsed words of a subcommand.
 struct Arguments {
-  std::vector<std::string> operands;  // as many as the command needs, or more where it takes more
+  std::vector<std::string> operands;  // as many as the command needs, or more if it accepts more
   boost::program_options::variables_map options;
   std::vector<std::string> keys;  // "--section.key", "value", ...; for read_settings()
 
   bool flag(const std::string& name) const { return options[name].as<bool>(); }
-  // The value of an option; empty where it is not given.
+  // Returns the value of an option; empty: not given.
   std::string text(const std::string& name) const {
     return options.count(name) ? options[name].as<std::string>() : std::string();
   }
 };
 
-// Reads the words. Throws ConfigError, one line: an option that the command does not have or that has no value, an operand
-// too few or too many, one of mpirun's options.
+// Parses the words. Throws ConfigError, one line: an unknown option, an option without its value, a wrong number of
+// operands, or one of mpirun's options.
 Arguments parse(const Invocation& call);
 
-// The value of one option, whatever is wrong with the other words; empty where it is not given.
+// Returns the value of one option, even if other words are invalid; empty: not given.
 std::string find_option(const Invocation& call, const std::string& name);
 
-// Refuses a file that is not there, with one of a like name. Throws ConfigError.
+// Throws ConfigError if a file does not exist, with the name of a similar file.
 void expect_file(const std::string& path);
-// The same, and a text in place of an archive; the configuration's own archive is named.
+// Like expect_file(), for an archive. If the path is a configuration, the message names its archive.
 void expect_archive(const std::string& path, const std::string& command);
 
 // Reads the CONFIG|ARCHIVE of a command with its keys. Throws ConfigError.
 study::Problem read_problem(const Arguments& given, study::Use use);
 
-// Refuses settings that leave a design variable free, with a value to give. Throws ConfigError.
+// Throws ConfigError if a design variable is free, with an example of a value to give.
 void refuse_free_variables(const Settings& settings);
 
-// The units of --units. Throws ConfigError.
+// Returns the units of --units. Throws ConfigError.
 report::OutputUnits units_of(const Arguments& given);
-// States units of --units that nothing there has a dimension for.
+// Prints a note about units of --units that apply to no quantity of the archive.
 void note_unused(const report::OutputUnits& units, const archive::Layout& layout, const std::string& path);
 
-// The ids in "3,7,12". Throws ConfigError.
+// Parses ids such as "3,7,12". Throws ConfigError.
 std::set<std::int64_t> read_ids(const std::string& text);
 
-// The commands, by main.cpp.
+// Returns all commands (main.cpp).
 const std::vector<Command>& commands();
 
 ExitCode run(const Invocation& call);

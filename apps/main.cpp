@@ -1,4 +1,4 @@
-// The dodyn command: finds the subcommand and turns exceptions into exit codes.
+// The dodyn command: finds the subcommand and converts exceptions to exit codes.
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -16,7 +16,7 @@
 namespace dodyn::apps {
 namespace {
 
-// "dodyn merge OUT IN [IN ...]": the operands alone
+// Returns the usage without options: "dodyn merge OUT IN [IN ...]".
 std::string short_usage(const Command& command) {
   std::string text = "dodyn " + command.name;
   for (const auto& operand : command.operands) text += " " + operand;
@@ -53,7 +53,7 @@ std::string help(const Command& command) {
   return "usage: " + command.usage() + "\n" + command.description + "\n" + own.str();
 }
 
-// Help of a command. With the words of `dodyn run CONFIG --help` it has only the keys of that configuration, with values.
+// Returns the help of a command. `dodyn run CONFIG --help` lists only the keys of that configuration, with values.
 std::string help(const Command& command, int& argc, char**& argv, std::vector<std::string> words) {
   if (command.keys != Command::Keys::of_a_study) return help(command) + "\n" + std::string(exit_codes);
   std::erase_if(words, [](const auto& word) { return word == "--help" || word == "-h"; });

@@ -1,4 +1,4 @@
-// dodyn merge: one archive of several, as those of an array of jobs.
+// dodyn merge: joins several archives in one, such as those of a job array.
 #include <iostream>
 
 #include "archive/archive.hpp"

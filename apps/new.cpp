@@ -1,4 +1,4 @@
-// dodyn new: writes a small study to begin with, which runs at once.
+// dodyn new: writes a small example study that runs at once.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ struct NewFile {
 
 struct NewStudy {
   std::string kind, description;
-  std::string next;  // the command to start it
+  std::string next;  // the command that starts it
   std::vector<NewFile> files;
 };
 
@@ -247,7 +247,7 @@ std::vector<NewStudy> new_studies() {
             {"cpp.cpp", cpp_program}}}};
 }
 
-// A file that is there stays as it is, also one that appears meanwhile: "x" of C11.
+// Never overwrites a file, even if it appears meanwhile: mode "x" of C11.
 void write_new(const NewFile& file) {
   std::FILE* const out = std::fopen(file.name.c_str(), "wx");
   const bool written = out && std::fwrite(file.text.data(), 1, file.text.size(), out) == file.text.size();

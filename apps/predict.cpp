@@ -1,4 +1,4 @@
-// dodyn predict and dodyn sensitivity: what an archive's evaluations say of designs that were never evaluated.
+// dodyn predict and dodyn sensitivity: predictions from an archive's evaluations for designs that were not evaluated.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -34,7 +34,7 @@ Study study_of(const std::string& path) {
   }
 }
 
-// Indices of the metrics that --quantity names, -1 for the cost.
+// Returns the indices of the metrics in --quantity, -1 for the cost.
 std::vector<int> quantities(const std::string& names, const Study& study) {
   std::vector<std::string> metrics;
   for (const auto& metric : study.contents.layout.metrics) metrics.push_back(metric.name);
@@ -45,7 +45,7 @@ std::vector<int> quantities(const std::string& names, const Study& study) {
   }
 }
 
-// The design that --design.NAME VALUE gives; what is not given is as in the design that the study recommends.
+// Returns the design of --design.NAME VALUE. Variables without a value have that of the recommended design.
 Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& study) {
   std::map<std::string, std::string> given;
   for (const auto& [key, value, has_value] : parse_words(words))
@@ -56,7 +56,7 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
   for (const auto& variable : variables) names.push_back("--design." + variable.name);
   Eigen::VectorXd design = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(variables.size()), not_a_number);
   const Evaluation* best = dodyn::study::recommended_of(study.contents, study.observed);
-  if (!best) best = study.observed.best();  // of several objectives the least in the first
+  if (!best) best = study.observed.best();  // several objectives: the design with the lowest first objective
   if (best) design = best->design;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const auto& [name, unit, lower, upper, choices] = variables[i];

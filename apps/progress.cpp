@@ -29,7 +29,7 @@ void ProgressLine::write(std::string text) {
   if (terminal_) {
     winsize size = {};
     const bool known = ioctl(fileno(out_), TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-    // A line that wraps cannot be rewritten in place; ESC [K clears what a longer one left behind.
+    // A line that wraps cannot be rewritten in place. ESC [K clears the rest of a longer line.
     std::fprintf(out_, "\r%s\033[K", (known ? text.substr(0, size.ws_col - 1u) : text).c_str());
     open_ = true;
   } else {

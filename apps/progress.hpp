@@ -1,4 +1,4 @@
-// A progress line: rewritten in place on a terminal, a new line now and then elsewhere.
+// A progress line: rewritten in place on a terminal; elsewhere a new line from time to time.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@ class ProgressLine {
  public:
   explicit ProgressLine(std::FILE* out);
   ~ProgressLine() { end(); }
-  // At most five times a second on a terminal, every ten seconds elsewhere; the rest is dropped.
+  // Whether a new text is due: five times a second on a terminal, every ten seconds elsewhere. Others are dropped.
   bool due() const { return std::chrono::steady_clock::now() >= due_; }
   void show(const std::string& text);
-  // Writes what was dropped last and ends the line.
+  // Writes the last dropped text and ends the line.
   void end();
 
  private:

@@ -1,4 +1,4 @@
-// What a study's archive says of where it was made.
+// Provenance of a study: where, when and by which program its archive is made.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace dodyn::apps {
 
-// Of a study of this process and machine, called as `dodyn run` with these words; without its configuration.
+// Returns the provenance for a study of this process and machine, started as `dodyn run` with these words; without its
+// configuration.
 archive::Provenance provenance(const std::vector<std::string>& words, int ranks);
 
 }  // namespace dodyn::apps

@@ -1,5 +1,5 @@
-// dodyn report, plot, animate: pictures of an archive, drawn by the Python package (python/dodyn), which is the one
-// reader that they and users' own scripts share; and dodyn import. This process becomes Python's.
+// dodyn report, plot, animate and import: run the Python package (python/dodyn), which users' scripts share. This
+// process is replaced by Python.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder that holds the package: where the program is installed, or the source tree it was built from.
+// Returns the folder of the package: of the installation, or of the source tree.
 std::string package_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -29,8 +29,8 @@ std::string package_folder() {
   throw std::runtime_error("the Python package that draws is not where it was installed: " DODYN_DATA "/python");
 }
 
-// Python runs modules of the folders that PYTHONPATH names; an entry that is empty, as the first of ":/opt/python", or "."
-// is the working directory, where anything may lie. Such entries go.
+// Removes empty entries and "." from PYTHONPATH (an example is ":/opt/python"). Python would load modules from the
+// working directory for them.
 void leave_out_working_directory() {
   const char* const given = std::getenv("PYTHONPATH");
   if (!given) return;
@@ -45,12 +45,12 @@ void leave_out_working_directory() {
     ::setenv("PYTHONPATH", kept.c_str(), 1);
 }
 
-// Python puts the working directory first among the folders of its modules; these words take it away before anything is
-// imported that could lie there (`sys` is built in). Python 3.11 has -P for it.
+// Python searches modules in the working directory first. These words remove it before any import that could be
+// affected (`sys` is built in). Python 3.11 has the option -P for this.
 constexpr const char* without_working_directory =
     "import sys; sys.path[:] = [folder for folder in sys.path if folder]; ";
 
-// This process becomes the program that the words start; returns only where it cannot.
+// Replaces this process by the program in the words; returns only on failure.
 void become(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -58,7 +58,7 @@ void become(const std::vector<std::string>& words) {
   ::execvp(arguments.front(), arguments.data());
 }
 
-// Whether this interpreter is there and has what the package needs.
+// Whether this interpreter exists and has the modules that the package needs.
 bool suits(const std::string& interpreter) {
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error(std::string("cannot start a process: ") + std::strerror(errno));
@@ -97,7 +97,7 @@ ExitCode python(const Invocation& call) {
   words.insert(words.end(), call.words.begin(), call.words.end());
   std::error_code error;
   if (const fs::path program = fs::read_symlink("/proc/self/exe", error); !error)
-    ::setenv("DODYN", program.c_str(), 1);  // the program that the package asks, as for the models of a report
+    ::setenv("DODYN", program.c_str(), 1);  // the program that the package runs, for example for the models of a report
   become(words);
   throw std::runtime_error(words.front() + ": " + std::strerror(errno));
 }

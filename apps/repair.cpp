@@ -1,4 +1,4 @@
-// dodyn repair: makes an archive whole again that a crash, a disk or a copy has damaged.
+// dodyn repair: recovers an archive that a crash, a disk or a copy has damaged.
 #include <iostream>
 
 #include "archive/archive.hpp"

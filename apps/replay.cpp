@@ -22,7 +22,7 @@ namespace {
 // Two NaNs count as equal.
 bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0; }
 
-// Returns how two arrays of a quantity differ, after ", NAME"; empty if they are equal.
+// Returns a description of the difference of two arrays of a quantity, beginning with ", NAME"; empty: they are equal.
 std::string difference(const std::string& name, const Eigen::MatrixXd& archived, const Eigen::MatrixXd& now) {
   if (archived.rows() != now.rows() || archived.cols() != now.cols())
     return formatted("; %s was %td x %td, is %td x %td", name.c_str(), archived.rows(), archived.cols(), now.rows(),
@@ -44,7 +44,7 @@ std::string difference(const std::string& name, const Eigen::MatrixXd& archived,
 
 Eigen::MatrixXd number(double value) { return Eigen::MatrixXd::Constant(1, 1, value); }
 
-// The fields of an evaluation that depend on its task alone, not on time, place and duration.
+// Compares the fields of an evaluation that depend on its task only, not on time, place and duration.
 std::string differences(const Evaluation& a, const Trajectory& at, const Evaluation& b, const Trajectory& bt,
                         const Channels& channels) {
   std::string text;
@@ -54,7 +54,7 @@ std::string differences(const Evaluation& a, const Trajectory& at, const Evaluat
     text += "; reason was '" + a.reason + "', is '" + reason + "'";
   text += difference("cost", number(a.cost), number(b.cost));
   text += difference("cost_stderr", number(a.cost_stderr), number(b.cost_stderr));
-  // an archive has not-a-number where an evaluation has none
+  // an archive stores NaN for a missing value
   const auto filled = [](const Eigen::VectorXd& one, const Eigen::VectorXd& other) {
     return one.size() > 0 ? one : Eigen::VectorXd(Eigen::VectorXd::Constant(other.size(), not_a_number));
   };
@@ -79,7 +79,7 @@ struct Archived {
   std::string file;
 };
 
-// An archive, given itself or by its configuration, and the evaluator of its designs.
+// Returns an archive, given by its path or by its configuration, and the evaluator of its designs.
 Archived archived_of(const Arguments& given) {
   Archived all;
   try {
@@ -98,7 +98,7 @@ Archived archived_of(const Arguments& given) {
   return all;
 }
 
-// Returns each property of program and machine that differs, a line each.
+// Returns each property of program and machine that differs, one line each.
 std::string other_circumstances(const archive::Provenance& then, const archive::Provenance& now) {
   std::string text;
   const auto compare = [&](const std::string& what, const std::string& a, const std::string& b) {
@@ -142,7 +142,7 @@ ExitCode replay(const Invocation& call) {
             << ")" << (here.host == contents.provenance.host ? "" : " on " + here.host) << "\n";
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
   int differing = 0;
-  // An evaluation starts from its parent's motion as it was then: a design may have been solved again since.
+  // An evaluation starts from its parent's motion at that time: the parent may have been solved again since.
   std::map<std::int64_t, Trajectory> motions;
   archive::for_each_trajectory(file, contents.evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
     const Evaluation& archived = contents.evaluations[row];

@@ -1,4 +1,4 @@
-// dodyn run: the whole study, alone or under mpirun. Rank 0 runs the loop and talks; the other ranks evaluate.
+// dodyn run: runs a whole study, alone or under mpirun. Rank 0 runs the loop and prints; the other ranks evaluate.
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -33,8 +33,8 @@ namespace dodyn::apps {
 namespace po = boost::program_options;
 namespace {
 
-// A signal asks the study to end; only rank 0 obeys. A second SIGINT, SIGTERM or SIGHUP ends the process at once; stored
-// rows stay. Batch systems send SIGUSR1 and SIGUSR2 ahead of time, perhaps twice.
+// The last signal, which asks the study to end; only rank 0 obeys. A second SIGINT, SIGTERM or SIGHUP ends the process
+// at once; stored rows are safe. Batch systems send SIGUSR1 and SIGUSR2 before the end of a job, perhaps twice.
 std::atomic<int> signal_received = 0;
 bool urgent(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 void receive_signal(int signal) {
@@ -61,7 +61,8 @@ std::string signal_name(int signal) {
   return std::to_string(signal);
 }
 
-// Returns a function that says why the run must end now: a signal, study.wall-time, or the end of the Slurm job. Empty: it need not.
+// Returns a function that states why the run must end now: a signal, study.wall-time, or the end of the Slurm job;
+// empty: it may continue.
 study::Study::Interruption interruption(const Settings& settings) {
   using Clock = std::chrono::system_clock;
   const auto seconds = [](double s) {
@@ -87,8 +88,8 @@ study::Study::Interruption interruption(const Settings& settings) {
 // Ids of evaluations to repeat; an empty set: all that failed.
 using Again = std::optional<std::set<std::int64_t>>;
 
-// Returns the result by the archive. If the archive cannot be read now, or not within the second that an interrupted run has, it
-// returns the best evaluation.
+// Returns the result from the archive. If the archive cannot be read now, or not within the second that an interrupted
+// run has, it returns the best evaluation.
 std::string found(const std::string& path, const study::Summary& summary, const Settings& settings) {
   constexpr int rows_read_in_a_second = 20000;
   const bool in_haste =
@@ -142,9 +143,9 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     return interrupted;
   }
   line.end();
-  opened.reset();  // its rows are about to be read again
+  opened.reset();  // its rows are read again next
 #ifdef __GLIBC__
-  malloc_trim(0);  // the allocator would keep the memory of the study beside that of the rows
+  malloc_trim(0);  // returns the study's memory to the system, before the rows take as much again
 #endif
   if (again && summary.was_finished) {
     std::cout << path << ": nothing to repeat: no evaluation failed, timed out or was lost\n";
@@ -179,7 +180,8 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   return complete ? finished : incomplete;
 }
 
-// Two runs of one program could disturb each other: they share the working directory of the evaluation.
+// Checks the key for duplicates of evaluations by external programs: two runs share the working directory of the
+// evaluation and could disturb each other.
 void check_duplicates(const Settings& settings) {
   if (settings.evaluator == "command" && std::isfinite(settings.real("study.speculate-after")))
     throw settings.error("study.speculate-after",
@@ -198,7 +200,7 @@ void check_workers(const Settings& settings, const evaluators::Evaluator& evalua
                                               " ranks is a worker already; allowed: 1, or dodyn run without mpirun");
 }
 
-// Returns the ids that rerun is to repeat; none for run.
+// Returns the ids for rerun; nullopt for run.
 Again ids_to_repeat(const Invocation& call, const Arguments& given) {
   if (call.command.name != "rerun") return std::nullopt;
   const std::string ids = given.text("ids");
@@ -214,12 +216,12 @@ void check_folder(const Settings& settings) {
     throw settings.error("study.archive", "the folder " + shown(folder.string(), 400) + " does not exist");
 }
 
-// Reports every exception here: none may leave while the MPI session is open.
+// Reports every exception here: none may leave this function while the MPI session is open.
 ExitCode run_session(const Invocation& call, const std::string& exit_code_file) {
   const farm::Session session(call.argc, call.argv);
   listen_to_signals();
   ExitCode code = failure;
-  // Every rank reads the same settings and comes to the same verdict; rank 0 alone says it.
+  // Every rank reads the same settings with the same result; only rank 0 reports errors.
   try {
     const archive::Provenance where = provenance(call.words, session.size());
     const Arguments given = parse(call);
@@ -298,8 +300,7 @@ void add_rerun_options(AddOptions add) {
   add_run_options(add);
 }
 
-// dodyn rerun: repeats evaluations that failed, timed out or were lost, for example after a mended fault; or the given
-// ids.
+// dodyn rerun: repeats evaluations that failed, timed out or were lost, or the given ids.
 ExitCode rerun(const Invocation& call) { return start(call); }
 
 }  // namespace dodyn::apps

@@ -1,5 +1,5 @@
-// dodyn serve: evaluates designs, or chooses them, for another program. Each line of standard input is a request in JSON,
-// each line of standard output the answer to one (docs/python.md). No archive is read or written.
+// dodyn serve: evaluates designs, or proposes them, for another program. Each line of standard input is a request in
+// JSON; each line of standard output is its answer (docs/python.md). Reads and writes no archive.
 #include <cmath>
 #include <iostream>
 #include <map>
@@ -20,13 +20,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int max_depth = 8;  // of a request; the deepest one known has 3
+constexpr int max_depth = 8;  // of a request; the deepest valid one has 3
 
 struct RequestError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The members of a request, each of an expected kind. Throws RequestError.
+// Checks the members of a request and their types. Throws RequestError.
 void expect_members(const Json& object, const std::string& where, const std::vector<std::string>& names) {
   if (!object.is_object()) throw RequestError(where + ": " + shown(object.dump()) + "; expected an object");
   for (const auto& [name, value] : object.items())
@@ -54,7 +54,7 @@ std::vector<std::string> names_of_all(const List& list) {
   return names;
 }
 
-// One number for each of the names, and no other member. With `complete` false, a missing one is not a number.
+// Reads one number for each name, and no other member. With `complete` false, a missing number is NaN.
 Eigen::VectorXd numbers_in(const Json& object, const std::string& where, const std::vector<std::string>& names,
                            bool complete) {
   expect_members(object, where, names);
@@ -80,7 +80,7 @@ class ServeSession {
     contents_.provenance.configuration = settings_.configuration();
   }
 
-  // The answer to a request, one line.
+  // Returns the answer to a request, one line.
   std::string answer(const std::string& line) {
     Json answer;
     try {
@@ -166,7 +166,7 @@ class ServeSession {
 
   // ---- ask and tell ----
 
-  // All results have arrived and the search decides: once for a batch, as in a synchronous study.
+  // All results have arrived, and the search decides: once per batch, as in a synchronous study.
   surrogate::Strategy& strategy() {
     if (!strategy_) strategy_ = study::make_strategy(settings_, *evaluator_);
     if (std::exchange(undecided_, false)) {
@@ -297,12 +297,12 @@ class ServeSession {
   const Settings settings_;
   const std::shared_ptr<const evaluators::Evaluator> evaluator_;
   const std::unique_ptr<farm::Farm> farm_;
-  archive::Contents contents_;  // of this session: layout, evaluations told, iterations
+  archive::Contents contents_;  // of this session: layout, evaluations received, iterations
   std::int64_t evaluated_ = 0;  // the next id of an evaluation
   std::unique_ptr<surrogate::Strategy> strategy_;
-  std::map<std::int64_t, Evaluation> pending_;  // asked, not told
+  std::map<std::int64_t, Evaluation> pending_;  // proposed, without a result
   std::int64_t asked_ = 0;                      // the next id of a design
-  bool undecided_ = false;                      // told since the last decision
+  bool undecided_ = false;                      // results have arrived since the last decision
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// dodyn show: what an archive holds, also one that is being written or that a killed run left behind.
+// dodyn show: prints the contents of an archive, even if it is being written or was left by a killed run.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace dodyn::apps {
 namespace po = boost::program_options;
 namespace {
 
-// Of the terminal that standard output is; 0: it is none.
+// Returns the width of the terminal at standard output; 0: not a terminal.
 std::size_t terminal_width() {
   winsize size{};
   return ::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
@@ -42,7 +42,7 @@ ExitCode verify(const std::string& path) {
   return failure;
 }
 
-// Rows as they come, until the study stops. A reader takes no lock and so keeps nobody waiting.
+// Prints rows as they arrive, until the study stops. Reading takes no lock, so the writer never waits.
 ExitCode follow(const std::string& path) {
   std::size_t shown = 0;
   bool said = false;
@@ -53,7 +53,7 @@ ExitCode follow(const std::string& path) {
       seen = changed;
       const archive::Contents contents = archive::read(path);
       if (shown == 0) std::cout << head(path, contents);
-      if (contents.evaluations.size() < shown) shown = 0;  // another file of the same name
+      if (contents.evaluations.size() < shown) shown = 0;  // the file was replaced by another one
       std::cout << report::rows_text(contents, shown) << std::flush;
       shown = contents.evaluations.size();
       if (!contents.stopped.empty()) {
@@ -68,7 +68,7 @@ ExitCode follow(const std::string& path) {
   }
 }
 
-// The problem of an archive or a configuration, to compare.
+// Returns the problem of an archive or a configuration for a comparison.
 report::Described described(const std::string& path) {
   if (!study::is_archive(path)) {
     const study::Problem problem = study::read_problem(path, {}, study::Use::described, false);
@@ -81,7 +81,7 @@ report::Described described(const std::string& path) {
   return {path, provenance.configuration, provenance.files};
 }
 
-// Exit code 1 where they differ, as of diff.
+// Prints the differences. Exit code 1 if there are any, like diff.
 ExitCode compare(const std::string& path, const std::string& other) {
   const report::Described one = described(path);
   std::error_code error;

@@ -52,10 +52,10 @@ evaluators::Simulated simulated_start(const std::string& path, const Settings& s
   return *std::move(simulated);
 }
 
-// Runs an initial state of an archived design again, with the same random numbers.
+// Repeats an initial state of an archived design, with the same random numbers.
 evaluators::Simulated simulated_again(const std::string& path, const std::vector<std::string>& words,
                                       std::optional<std::int64_t> id) {
-  const auto study = study::archived_study(path, words, id, true);  // a simulation starts no program
+  const auto study = study::archived_study(path, words, id, true);  // a simulation starts no external program
   const Settings& settings = study.problem.settings;
   for (const std::string& note : study.problem.notes) std::cerr << note << "\n";
   Task task;

@@ -28,7 +28,8 @@ ExitCode solve(const Invocation& call) {
   const report::OutputUnits units = units_of(given);
   const study::Problem problem = read_problem(given, study::Use::evaluated);
   for (const std::string& note : problem.notes) std::cerr << note << "\n";
-  // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free, so that d cost / d NAME is reported.
+  // `--design.NAME VALUE` sets the design. A variable that the file frees stays free, so that d cost / d NAME is
+  // reported.
   Settings settings = problem.settings;
   refuse_free_variables(settings);
   settings.variables = settings.overruled;
