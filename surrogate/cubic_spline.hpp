@@ -1,7 +1,7 @@
 // A piecewise cubic function of one variable through samples, and its exact minimum.
 //
-// All kinds are stored as a value and a slope per node. On [x_i, x_i+1], with s = x - x_i, h = x_i+1 - x_i and
-// the secant d = (y_i+1 - y_i) / h,
+// All kinds are stored as a value and a slope per node. On [x_i, x_i+1], with s = x - x_i, h = x_i+1 - x_i and the
+// secant d = (y_i+1 - y_i) / h,
 //   (1)  S(x) = y_i + s (m_i + s (c2 + s c3)),   c2 = (3 d - 2 m_i - m_i+1) / h,   c3 = (m_i + m_i+1 - 2 d) / h^2.
 // Outside the nodes S continues as a straight line with the slope of the nearest end.
 //

@@ -1,6 +1,6 @@
 // Efficient global optimisation (EGO): a kriging model of the samples. The next design maximises the expected
-// improvement
-// over the best, times the probability that the design evaluates and satisfies the constraints (in logarithms).
+// improvement over the best, times the probability that the design evaluates and satisfies the constraints (in
+// logarithms).
 //
 //   1. Initial designs: given ones, then a Latin hypercube.
 //   2. Models of the evaluations: kriging of the cost, with gradients if requested and available; kriging of each
@@ -16,18 +16,16 @@
 //      (stop_rule.hpp).
 //
 // With noise the model smooths the samples. "Best" is then the smallest prediction at a sample plus one standard
-// deviation,
-// and the acquisition is the augmented one, which may choose a design again. With two or three objectives the
-// acquisition
-// is the expected gain in dominated hypervolume. With `trust_region`, for 10 to 20 variables, steps 2 to 4 use a box
-// around
-// the best. The box is doubled after successes, halved after failures, and restarted elsewhere when it is tiny.
+// deviation, and the acquisition is the augmented one, which may choose a design again. With two or three objectives
+// the acquisition is the expected gain in dominated hypervolume. With `trust_region`, for 10 to 20 variables, steps 2
+// to 4 use a box around the best. The box is doubled after successes, halved after failures, and restarted elsewhere
+// when it is tiny.
 //
-// Sources: D. Jones, M. Schonlau, W. Welch, Efficient global optimization of expensive black-box functions (1998);
-// S. Ament et al. (2023) for log EI; M. Schonlau (1997) for feasibility; D. Ginsbourger, R. Le Riche, L. Carraro,
-// Kriging is well-suited to parallelize optimization (2010); E. Snelson et al., Warped Gaussian processes (2004);
-// D. Huang et al. (2006) for noise; M. Emmerich et al., Hypervolume-based expected improvement (2011); D. Eriksson et
-// al., Scalable global optimization via local Bayesian optimization (2019) for the trust region; E. Garrido-Merchan, D.
+// Sources: D. Jones, M. Schonlau, W. Welch, Efficient global optimization of expensive black-box functions (1998); S.
+// Ament et al. (2023) for log EI; M. Schonlau (1997) for feasibility; D. Ginsbourger, R. Le Riche, L. Carraro, Kriging
+// is well-suited to parallelize optimization (2010); E. Snelson et al., Warped Gaussian processes (2004); D. Huang et
+// al. (2006) for noise; M. Emmerich et al., Hypervolume-based expected improvement (2011); D. Eriksson et al., Scalable
+// global optimization via local Bayesian optimization (2019) for the trust region; E. Garrido-Merchan, D.
 // Hernandez-Lobato (2020) for integers (rounded before the kernel) and categories (unit vectors).
 #pragma once
 

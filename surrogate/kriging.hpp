@@ -1,14 +1,13 @@
 // Kriging: a Gaussian process through samples of a function. Gradients of the function are further samples, if
-// available
-// (gradient-enhanced kriging).
+// available (gradient-enhanced kriging).
 //
 //   f(x) = trend(x) + Z(x),   cov(Z(x), Z(x')) = variance k(q),   q = sum_i ((x_i - x'_i) / length_i)^2
 //
 // A gradient is a linear functional of f, so its covariances are derivatives of k:
 //   cov(f, f'_j) = -2 k' a_j,   cov(f_i, f'_j) = -4 k'' a_i a_j - 2 k' delta_ij / length_i^2,   a_i = (x_i - x'_i) /
 //   length_i^2.
-// The trend coefficients follow by generalised least squares, the lengths (and the nugget) by maximum a posteriori.
-// A weak log-normal prior on each length prevents extreme lengths from few samples. An inverse-gamma prior with the
+// The trend coefficients follow by generalised least squares, the lengths (and the nugget) by maximum a posteriori. A
+// weak log-normal prior on each length prevents extreme lengths from few samples. An inverse-gamma prior with the
 // weight of 0.1 rows keeps the variance above 0.
 //
 // Sources: C. E. Rasmussen and C. Williams, Gaussian Processes for Machine Learning (2006), chapters 2, 4, 5;

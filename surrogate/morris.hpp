@@ -1,17 +1,14 @@
 // Screening by elementary effects: finds which of many variables matter, with a few evaluations for each.
 //
 // A trajectory begins at a random design and moves one variable after the other, in random order, by a bit more than
-// half of its range;
-// each step yields one elementary effect,
+// half of its range; each step yields one elementary effect,
 //   (1) e_i = (f(x + step in x_i) - f(x)) / step,   step in units of the range of x_i,
 // for d + 1 evaluations per trajectory. Over the trajectories the mean of |e_i| shows how much x_i matters. The mean of
-// e_i
-// shows whether x_i raises or lowers f. The standard deviation of e_i shows nonlinearity and interactions.
+// e_i shows whether x_i raises or lowers f. The standard deviation of e_i shows nonlinearity and interactions.
 //
-// Sources: M. Morris, Factorial sampling plans for preliminary computational experiments, Technometrics 33 (1991);
-// F. Campolongo, J. Cariboni, A. Saltelli, An effective screening design for sensitivity analysis of large models
-// (2007), for the mean of
-// |e_i| and for trajectories that are spread out.
+// Sources: M. Morris, Factorial sampling plans for preliminary computational experiments, Technometrics 33 (1991); F.
+// Campolongo, J. Cariboni, A. Saltelli, An effective screening design for sensitivity analysis of large models (2007),
+// for the mean of |e_i| and for trajectories that are spread out.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,9 @@
 // NLopt's derivative-free algorithms behind ask() and tell(), as baselines for the surrogates.
 //
 // NLopt calls the function that it minimises, but here a strategy must return from ask(). All algorithms are
-// deterministic
-// (CRS for a given seed). So each ask() repeats the search from the start with the known results, and stops at the
-// first
-// unknown design. This needs no thread and no stored state, and a replay works without additional code.
+// deterministic (CRS for a given seed). So each ask() repeats the search from the start with the known results, and
+// stops at the first unknown design. This needs no thread and no stored state, and a replay works without additional
+// code.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // Surrogate optimisation by a spline, for one free variable. Each new sample is at the minimum of a cubic spline
-// through
-// all samples, until a new sample changes the best cost by less than a relative tolerance.
+// through all samples, until a new sample changes the best cost by less than a relative tolerance.
 //
 // Source: D. N. Pekarek, Variational Methods for Control and Design of Bipedal Robot Models, PhD thesis, Caltech
 // (2010), sections 5.2 and 5.3. The plain rule has two faults: a spline through two points is a line, and a new sample

@@ -1,12 +1,10 @@
 // The stop rule of searches. It tests the model before it trusts the model.
 //
 // When its model expects no further gain, a strategy does not stop: it makes checks. A check is a design where the
-// model is
-// most uncertain. The result is compared with the model's prediction, as is every other design away from the best. The
-// search ends after several consecutive confirmations: results within the prediction interval, without a significant
-// gain.
-// A surprise or such a gain resets the count. The number of confirmations grows with the undecided fraction of the box,
-// which is reported at the end.
+// model is most uncertain. The result is compared with the model's prediction, as is every other design away from the
+// best. The search ends after several consecutive confirmations: results within the prediction interval, without a
+// significant gain. A surprise or such a gain resets the count. The number of confirmations grows with the undecided
+// fraction of the box, which is reported at the end.
 #pragma once
 
 #include <Eigen/Core>

@@ -1,20 +1,15 @@
 // Lower bounds on the distances of parts over a whole motion, also between nodes. There slides and hinges move at a
-// constant
-// rate, and joints of three turns about a fixed axis (Attitudes::between()).
+// constant rate, and joints of three turns about a fixed axis (Attitudes::between()).
 //
 // Consider a piece [a, b] of an interval with the length w = b - a, and a direction n that is fixed in one of the
-// parts' links
-// or in their common carrier. It separates the parts by sep(s) = min n.x - max n.y over their corners x and y. In the
-// frame of
-// n a corner deviates from the chord of its path by at most A w^2/8, with a bound A on its acceleration. So the
-// distance is
-// at least
+// parts' links or in their common carrier. It separates the parts by sep(s) = min n.x - max n.y over their corners x
+// and y. In the frame of n a corner deviates from the chord of its path by at most A w^2/8, with a bound A on its
+// acceleration. So the distance is at least
 //
 //   min(sep(a), sep(b)) - (A_x + A_y) w^2/8.
 //
 // A piece is halved until the bound is sharp enough, at most ten times. The distance itself is computed at its middle,
-// by the
-// hyperplane program or Gilbert's algorithm. For a link that follows an expression, A comes from samples of the
+// by the hyperplane program or Gilbert's algorithm. For a link that follows an expression, A comes from samples of the
 // expression.
 #pragma once
 

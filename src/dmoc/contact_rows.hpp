@@ -1,6 +1,5 @@
 // Scheduled contacts: at the event between two phases a point of a link touches a face of another link and bounces off
-// it. In
-// space two edges may touch instead (edge_pair.hpp).
+// it. In space two edges may touch instead (edge_pair.hpp).
 //
 //   g(theta_K) = 0                                     the point lies in the plane of the face, or the edges meet
 //   n_i.(x - c_i) <= 0                                 the point is inside the face: for every side i
@@ -16,8 +15,7 @@
 //   w = 0                                               if the phase's last velocities are unknowns
 //
 // This is (4.27) of Johnson 2013 with the impulses as unknowns instead of projections of momenta. It is the law of the
-// contact
-// simulation for one point. Whether the point sticks or slides afterwards is given, not found.
+// contact simulation for one point. Whether the point sticks or slides afterwards is given, not found.
 #pragma once
 
 #include <array>

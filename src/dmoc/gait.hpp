@@ -19,8 +19,7 @@
 //              impulse.
 //
 // In space every other step is reflected at the plane of walking, so that always the left foot swings. The exchange of
-// the
-// legs includes the reflection. The new foot stands step_length ahead and step_width to the left.
+// the legs includes the reflection. The new foot stands step_length ahead and step_width to the left.
 //
 // A legged model comes as a Walker (dmoc/walker.hpp).
 #pragma once

@@ -1,10 +1,8 @@
 // The transcription of a motion by discrete mechanics and optimal control (DMOC; Pekarek 2010, chapters 3 and 4).
 //
 // A motion consists of phases joined by events. In a phase some coordinates of the system are held at zero (a foot that
-// stands
-// at the origin); theta are the others. There are K intervals of equal length h = T/K; a node has theta_k, and controls
-// u_k are
-// constant over an interval.
+// stands at the origin); theta are the others. There are K intervals of equal length h = T/K; a node has theta_k, and
+// controls u_k are constant over an interval.
 //
 //   the forced discrete Euler-Lagrange equations (3.1.10) at nodes 1 ... K-1 of a phase,
 //   at an event, in momenta, with the velocities v-, v+ before and after as unknowns:
@@ -15,10 +13,8 @@
 //   and at a boundary the given coordinates and rates.
 //
 // A gait has one phase and one event, from its end to its own start, which exchanges the legs. A hopper's hop has two
-// phases
-// and two events. transcribe() adds unknowns and these rows. Callers add costs and path constraints to problem()
-// through the
-// indices, before finish().
+// phases and two events. transcribe() adds unknowns and these rows. Callers add costs and path constraints to problem()
+// through the indices, before finish().
 #pragma once
 
 #include <Eigen/Core>

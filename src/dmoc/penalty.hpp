@@ -3,8 +3,7 @@
 //   V = sum over corners of C/2 s(d)^2,   s(d) = (d + sqrt(d^2 + w^2))/2,
 //
 // d: depth of a corner of the part, or of the named point, behind the plane of the face. In (3.38) s = max(d, 0), whose
-// slope
-// jumps at contact; w smooths it. At a distance of -d >> w the force is C w^4/(16 d^3).
+// slope jumps at contact; w smooths it. At a distance of -d >> w the force is C w^4/(16 d^3).
 #pragma once
 
 #include "dmoc/contact_rows.hpp"

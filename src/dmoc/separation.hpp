@@ -5,8 +5,7 @@
 //
 // at both ends of the interval. So the parts are apart at nodes, and between them up to the sag of the corners' arcs
 // (add_turn_limit()). Unlike a distance this is smooth, and it is exact at contact. Parts in scheduled contact that
-// move on
-// together have a plane per node instead, which may turn between nodes:
+// move on together have a plane per node instead, which may turn between nodes:
 //
 //   a_k.x_k - b_k >= margin/2,   a_k.y_k - b_k <= -margin/2,   a_k.a_{k+1} >= cos(plane_turn)
 //

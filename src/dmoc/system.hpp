@@ -1,8 +1,7 @@
 // A mechanical system for transcriptions: functions of its Lagrangian, recorded once for all designs.
 //
 // A model's numbers (systems/model.hpp) are parameters of every recorded function. Another design has other values of
-// them,
-// and one sweep gives the gradient with respect to all of them.
+// them, and one sweep gives the gradient with respect to all of them.
 #pragma once
 
 #include <algorithm>
@@ -26,15 +25,11 @@ using Element = std::shared_ptr<const autodiff::Element>;
 // Functions of a system with some coordinates held at zero (a standing foot). theta: the others.
 //
 // In directors (Johnson 2013, section 3.2.4) the coordinates of a node determine the positions c and the directors d_I
-// of the
-// bodies. L_d(theta, theta') = h (T - V). T is the kinetic energy of the differences over an interval,
-// T = sum m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2. V is the mean of the potentials at its ends; for gravity it equals that
-// of the
+// of the bodies. L_d(theta, theta') = h (T - V). T is the kinetic energy of the differences over an interval, T = sum
+// m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2. V is the mean of the potentials at its ends; for gravity it equals that of the
 // midpoint. Slot derivatives in the coordinates are the reduced equations (4.8), because the derivative of the
-// directors with
-// respect to the coordinates is a null-space matrix. The angles of joints of three turns are a chart about an attitude,
-// the
-// node's reference. So no attitude is singular.
+// directors with respect to the coordinates is a null-space matrix. The angles of joints of three turns are a chart
+// about an attitude, the node's reference. So no attitude is singular.
 struct PinnedSystem {
   std::vector<int> held, moving;  // indices of coordinates, ascending
   // (theta, theta'; h, numbers) -> D2 L_d, D4 L_d, [2n]: slot derivatives of the discrete Lagrangian (midpoint rule,

@@ -1,8 +1,6 @@
 // A legged model for gaits: a tree that stands with its point foot at the origin (models/*.model with a swing-foot).
-// Its
-// coordinates q are the foot's position (`base` coordinates: x forward, in space y to the left, height last), then the
-// joints
-// theta, which are the unknowns at a node of a gait.
+// Its coordinates q are the foot's position (`base` coordinates: x forward, in space y to the left, height last), then
+// the joints theta, which are the unknowns at a node of a gait.
 //
 // Made once for a model; designs are values of its numbers.
 #pragma once

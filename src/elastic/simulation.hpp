@@ -5,22 +5,17 @@
 //   while (simulation.time() < 1.0 && simulation.step()) ...
 //
 // A surface element of a deformable body is an additional body in the world of rigid bodies (rigid/world.hpp), with
-// free
-// directors. Its frame {mean of its corners, F} is linear in its nodes. So gap and gradient with respect to position
-// and
-// directors (geometry/contact.hpp) give those with respect to the nodes. Gravity, charges, users' potentials and
-// contact use
-// the same code for both kinds of bodies:
+// free directors. Its frame {mean of its corners, F} is linear in its nodes. So gap and gradient with respect to
+// position and directors (geometry/contact.hpp) give those with respect to the nodes. Gravity, charges, users'
+// potentials and contact use the same code for both kinds of bodies:
 //   penalty  a potential C/2 g^2 of each overlap (3.38);
 //   exact    the step is divided where a gap closes, and impulses reverse closing velocities;
 //   decomposition  if bodies overlap after a step, the closing part of the momenta is reversed (3.4), for all overlaps together:
 //            v+ = v + (1 + e) (P v - v), P the projection in the metric of the masses on velocities that close none.
 //
 // Explicit Newmark, gamma = 1/2 and beta = 0 (Johnson 2013, section 3.3.4, which prints beta = 1/2): x += h v + h^2/2
-// a,
-// v += h/2 (a + a+). Rigid bodies rotate about their principal axes in turn. So linear and angular momentum are
-// conserved to
-// round-off, and the energy error is bounded and of order h^2.
+// a, v += h/2 (a + a+). Rigid bodies rotate about their principal axes in turn. So linear and angular momentum are
+// conserved to round-off, and the energy error is bounded and of order h^2.
 #pragma once
 
 #include <memory>

@@ -12,16 +12,12 @@
 // Files that the line of shell names are part of the study: one that changes while a study runs stops it.
 //
 // `command.serve` is a program that keeps running. It reads the contents of design.json as one line from standard
-// input,
-// and writes the contents of result.json as one line to standard output. If it dies, or is stopped at a time limit, it
-// is
-// started again for the next evaluation.
+// input, and writes the contents of result.json as one line to standard output. If it dies, or is stopped at a time
+// limit, it is started again for the next evaluation.
 //
 // A parallel program gets `command.ranks` processors of the allocation. DODYN_LAUNCH is the command line that starts
-// its
-// processes on them: as a step of the Slurm job (srun), or on named hosts (mpiexec). One process of dodyn then
-// schedules
-// `study.workers` concurrent evaluations, and needs no processor of its own.
+// its processes on them: as a step of the Slurm job (srun), or on named hosts (mpiexec). One process of dodyn then
+// schedules `study.workers` concurrent evaluations, and needs no processor of its own.
 #include "evaluators/command.hpp"
 
 #include <unistd.h>

@@ -1,7 +1,6 @@
 // Integrates the continuous equations of motion with a plan's controls: M(q) a = dL/dq - (d/dt M) v + forces, by the
 // pair of Dormand and Prince (1980) with error control. It does not use the transcription, so its departure from the
-// plan
-// measures the discretisation error of the plan's mesh.
+// plan measures the discretisation error of the plan's mesh.
 //
 // An unstable system amplifies the smallest difference. So a second integration adds feedback at every node, by the
 // regulator of rollout/feedback.hpp with derivatives of the continuous equations. Its departure is the distance to a

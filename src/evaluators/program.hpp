@@ -2,11 +2,9 @@
 //
 // A guardian process is the program's parent: a fork of this process in a session of its own, which makes only a few
 // system calls. It is the subreaper (prctl(2), PR_SET_CHILD_SUBREAPER) of all processes that the program starts, even
-// if
-// they leave the program's process group or session. It detects every end of this process. So whatever ends a run (a
+// if they leave the program's process group or session. It detects every end of this process. So whatever ends a run (a
 // second Ctrl-C, mpirun, kill -9), no process of the program remains. Processes that other services start for the
-// program
-// (a daemon, a batch system) are not controlled.
+// program (a daemon, a batch system) are not controlled.
 #pragma once
 
 #include <filesystem>

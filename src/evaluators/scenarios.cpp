@@ -3,11 +3,9 @@
 //   cost = sum of weight x cost / reference over the sum of weights, or the largest cost / reference,
 //
 // with its gradient (for the worst: of the first if two are equal). Each scenario is the study's evaluator with the
-// settings
-// of that scenario. A part of an evaluation is a part of one scenario, so ranks share scenarios and their parts. All
-// scenarios of an evaluation have its seed. Metrics and channels are those of all scenarios, with the prefix NAME: of
-// the
-// scenario. The first metric of each is its own cost.
+// settings of that scenario. A part of an evaluation is a part of one scenario, so ranks share scenarios and their
+// parts. All scenarios of an evaluation have its seed. Metrics and channels are those of all scenarios, with the prefix
+// NAME: of the scenario. The first metric of each is its own cost.
 
 #include <algorithm>
 #include <cmath>

@@ -83,9 +83,9 @@ bool needs_hard_exit();
 // MPI, from initialisation to finalisation. Works without mpirun too (size 1). One per process, outliving its farms, on
 // the main thread.
 //
-// The destructor on rank 0 releases the other ranks, whose destructors sleep until then. A rank
-// that leaves while tasks still come to it ends the whole run (MPI_Abort) rather than let rank 0 wait forever. So
-// catch and report exceptions while the session lives, before a destructor may end the process.
+// The destructor on rank 0 releases the other ranks, whose destructors sleep until then. A rank that leaves while tasks
+// still come to it ends the whole run (MPI_Abort) rather than let rank 0 wait forever. So catch and report exceptions
+// while the session lives, before a destructor may end the process.
 class Session {
  public:
   Session(int& argc, char**& argv);

@@ -1,10 +1,9 @@
 // The farm over MPI ranks.
 //
 // Rank 0 keeps the queue (LocalFarm) and evaluates from it on a thread of its own; another of its threads, the
-// scheduler, hands tasks to the other ranks, whatever the study is busy with. Every rank has one thread
-// that calls MPI (MPI_THREAD_SERIALIZED: on rank 0 the scheduler while there is a farm, else the main thread), beside
-// one that evaluates. None waits inside MPI, where Open MPI spins: they look for messages and sleep in between
-// (PollBackoff).
+// scheduler, hands tasks to the other ranks, whatever the study is busy with. Every rank has one thread that calls MPI
+// (MPI_THREAD_SERIALIZED: on rank 0 the scheduler while there is a farm, else the main thread), beside one that
+// evaluates. None waits inside MPI, where Open MPI spins: they look for messages and sleep in between (PollBackoff).
 //
 // Messages, all point to point with rank 0:
 // - task, 0 -> r: one packed Task, sometimes a second one ahead; r answers in that order with

@@ -1,6 +1,5 @@
 // The contact of a pair of convex bodies: the signed gap g of the supporting-separating-hyperplane linear program (SSH
-// LP),
-// its exact subgradient with respect to both configurations, and the separation vector with its gradient.
+// LP), its exact subgradient with respect to both configurations, and the separation vector with its gradient.
 //
 // Notation and signs follow Johnson 2013, sections 2.4 and 3.3.2, with the misprints of (3.41), (3.48) and (3.49)
 // corrected. Side 0 is "body 1" of the source, side 1 is "body 2":

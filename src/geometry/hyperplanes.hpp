@@ -4,25 +4,18 @@
 //                           <beta, alpha> = 1                                                          (2.29), g = -F
 //
 // Solution. The dual finds the lowest point of the Minkowski difference M = K1 - K2 on the line along beta: F is the
-// smallest
-// mu with mu beta in M. The optimal basis is a facet of M's lower hull that the line pierces: n corners x_i - y_j. The
-// simplex
-// method on the dual keeps such a facet. A pivot prices all |K1| |K2| columns at once. For the lowest corner of M in
-// the
-// direction alpha is the lowest corner of K1 minus the highest corner of K2: one pass over the corners of each body, in
-// body
-// coordinates. In phase one the facet's projection across the line does not contain the line. Then an artificial column
-// carries the missing weight, at a finite price per metre (the slope of alpha relative to beta). The price rises when
-// it
-// binds, so there is no loss of accuracy as with a big M.
+// smallest mu with mu beta in M. The optimal basis is a facet of M's lower hull that the line pierces: n corners x_i -
+// y_j. The simplex method on the dual keeps such a facet. A pivot prices all |K1| |K2| columns at once. For the lowest
+// corner of M in the direction alpha is the lowest corner of K1 minus the highest corner of K2: one pass over the
+// corners of each body, in body coordinates. In phase one the facet's projection across the line does not contain the
+// line. Then an artificial column carries the missing weight, at a finite price per metre (the slope of alpha relative
+// to beta). The price rises when it binds, so there is no loss of accuracy as with a big M.
 //
 // A query may start from the basis of the last one. It ends after one pass over the corners if that is still optimal.
-// No
-// memory is allocated.
+// No memory is allocated.
 //
 // If the optimum is not unique, the solver chooses the one of minimum norm. It does not depend on the order of the
-// corners or
-// on the origin, so symmetric contacts stay symmetric (section 2.7.5):
+// corners or on the origin, so symmetric contacts stay symmetric (section 2.7.5):
 // * several sets of multipliers pi (face on face, edge on face): the one of minimum norm among those with pi >= 0
 //   (2.70 projects on the affine hull of the set and may leave it);
 // * several directions alpha (vertex on vertex): the one of minimum |alpha|, which is closest to beta (2.71 minimises

@@ -3,9 +3,8 @@
 //   f(x)   = sum of objective terms,      c_r(x) = sum of the terms added to row r
 //
 // Every coefficient, bound and parameter of an element may carry its gradient with respect to the design. By the
-// envelope
-// theorem the gradient of the optimal cost is the partial derivative of the Lagrangian at a solution: one sweep for all
-// design variables.
+// envelope theorem the gradient of the optimal cost is the partial derivative of the Lagrangian at a solution: one
+// sweep for all design variables.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,5 @@
 // Dense operations of a multifrontal factorisation, four numbers at a time if the processor can. No fused multiply-add,
-// and
-// sums in a fixed order: the digits are equal on every machine.
+// and sums in a fixed order: the digits are equal on every machine.
 //
 // A front is a symmetric matrix of p variables to eliminate and `left` rows below them. It is stored in two pieces: the
 // panel, p columns of `stride` numbers (the pivot rows, padded to `top`, a multiple of four, then the rows below,

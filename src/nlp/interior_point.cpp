@@ -1,16 +1,13 @@
 // A primal-dual interior point method with the filter line search of Waechter and Biegler (Mathematical Programming
-// 106,
-// 2006; equation numbers below are theirs) for
+// 106, 2006; equation numbers below are theirs) for
 //
 //   minimise f(x)   subject to   c(x) - s = 0 (s: slack of an inequality row, or its fixed value),   bounds on (x, s),
 //
 // with the exact Hessian and a factorisation analysed once (symmetric_factor.hpp). There are two differences. First,
-// the
-// objective is scaled up as well as down, so that its slope and curvature at the start are of order one. If they are
-// small,
-// such as those of a gait's cost, the usual first barrier parameter would dominate and the iterates would wander.
-// Second,
-// feasibility is restored by regularised Newton steps on the least squares of the constraints inside the bounds.
+// the objective is scaled up as well as down, so that its slope and curvature at the start are of order one. If they
+// are small, such as those of a gait's cost, the usual first barrier parameter would dominate and the iterates would
+// wander. Second, feasibility is restored by regularised Newton steps on the least squares of the constraints inside
+// the bounds.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

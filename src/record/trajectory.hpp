@@ -9,10 +9,9 @@
 namespace dodyn {
 
 //
-// Pictures depend on these names (python/dodyn/motion.py): `points` with coordinates NAME_x, NAME_y[, NAME_z];
-// `q` with poses of bodies "BODY x", "BODY y", "BODY angle" or "BODY x", "y", "z", "q0", "qx", "qy", "qz"; `shapes`,
-// the
-// corners of the bodies' convex parts; `contact_force`.
+// Pictures depend on these names (python/dodyn/motion.py): `points` with coordinates NAME_x, NAME_y[, NAME_z]; `q` with
+// poses of bodies "BODY x", "BODY y", "BODY angle" or "BODY x", "y", "z", "q0", "qx", "qy", "qz"; `shapes`, the corners
+// of the bodies' convex parts; `contact_force`.
 
 struct Channel {
   std::string name;                        // dataset name: "t", "q", "p", "u", ...

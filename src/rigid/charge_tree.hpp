@@ -1,16 +1,15 @@
 // The potential of many charges (3.51) by a tree of bodies: near charges in pairs, far ones by expansions about the
-// centres
-// of groups.
+// centres of groups.
 //
 // Two groups at the distance R have the energy
 //
 //   V = K sum over |m| + |k| <= order of (-1)^|k| M_m N_k D_{m+k}(R),   M_m = sum q x^m / m!,   D_m = d^m (1/R),
 //
 // m and k multi-indices, x from the centre of the group. Each gradient is that of this V with fixed centres, so that
-// the forces between two groups are opposite (Dehnen 2002). Groups are expanded if the truncation error,
-// estimated by the norms of their moments, is at most `accuracy` times the sum of the magnitudes
-// K |q q'| / R^2 of their forces. So the error of a force is at most that fraction of the sum of the magnitudes
-// of its terms. Neutral bodies have small moments and are expanded at short distances.
+// the forces between two groups are opposite (Dehnen 2002). Groups are expanded if the truncation error, estimated by
+// the norms of their moments, is at most `accuracy` times the sum of the magnitudes K |q q'| / R^2 of their forces. So
+// the error of a force is at most that fraction of the sum of the magnitudes of its terms. Neutral bodies have small
+// moments and are expanded at short distances.
 #pragma once
 
 #include <array>

@@ -18,21 +18,17 @@ template <int n>
 class ContactRows;
 
 // The condition on the impulse l of a contact, in `directions` directions: 1 normal, or n with tangents. l equals its
-// projection
-// P(l + A (e - mu |u_t| n)) on to the impulses allowed, in the metric 1/A: e is the error of its velocity, A the
-// inverse
-// of the kinetic metric, u_t the velocity of sliding. Allowed are normal impulses that are not negative, with
-// tangential ones of at most the
-// size `friction` times them: Coulomb's cone. The term mu |u_t| n makes the friction law a projection (De Saxcé
-// and Feng 1998): a contact that slides must not lift off.
+// projection P(l + A (e - mu |u_t| n)) on to the impulses allowed, in the metric 1/A: e is the error of its velocity, A
+// the inverse of the kinetic metric, u_t the velocity of sliding. Allowed are normal impulses that are not negative,
+// with tangential ones of at most the size `friction` times them: Coulomb's cone. The term mu |u_t| n makes the
+// friction law a projection (De Saxcé and Feng 1998): a contact that slides must not lift off.
 //
 // With the impulses l known, a step finds the change x of the velocities for which M x = J^T (P(l + K (e - J x)) - l),
 // K = stiffness A, and uses that P as the next l: the method of multipliers (proximal points of the dual; Rockafellar
-// 1976). Its matrix M + J^T P' K J has the pattern of the contact graph and is regular even if contacts are
-// redundant. Without friction it is the Hessian of a convex function, and Newton's method with line search
-// converges. With friction the implicit sliding term makes the matrix unsymmetric, and Newton's method may diverge:
-// then a
-// smaller stiffness or a better initial guess helps.
+// 1976). Its matrix M + J^T P' K J has the pattern of the contact graph and is regular even if contacts are redundant.
+// Without friction it is the Hessian of a convex function, and Newton's method with line search converges. With
+// friction the implicit sliding term makes the matrix unsymmetric, and Newton's method may diverge: then a smaller
+// stiffness or a better initial guess helps.
 template <int n, int directions>
 class Island {
  public:

@@ -2,18 +2,16 @@
 //
 // Bodies that contacts connect form islands. An island rests if no touching point moves faster along its normal than
 // the forces of the step cause. Its contacts are then plastic, u+ >= 0. Otherwise it has an impact: compression, which
-// is
-// plastic contact again, then restitution by Newton's law, u+ >= -e u-, or by Poisson's, where restitution adds e times
-// the normal impulses of compression (Pfeiffer and Glocker 1996, section 8.2).
+// is plastic contact again, then restitution by Newton's law, u+ >= -e u-, or by Poisson's, where restitution adds e
+// times the normal impulses of compression (Pfeiffer and Glocker 1996, section 8.2).
 //
 // The projection moves bodies against forces. So they have an additional energy dE that they would not have where they
 // touch. An impact removes it: its impulses lie on the line from those of compression to those of the law, with
 //
 //   T+ - T- = -dE + (1 - dE/N) W,    N = -1/2 sum lambda u- of compression,   W <= 0 the law's own change of energy.
 //
-// For one freely falling body this is exact: it leaves with e times the speed that it has at contact. A law that
-// would increase the energy (W > 0; unequal restitutions, friction) is limited to W = 0 in the same way, and counted.
-// If a
+// For one freely falling body this is exact: it leaves with e times the speed that it has at contact. A law that would
+// increase the energy (W > 0; unequal restitutions, friction) is limited to W = 0 in the same way, and counted. If a
 // compression has less energy than dE (a corner that entered and left within the step), the rest is
 // `residual_projection_energy`.
 #include <algorithm>

@@ -5,9 +5,8 @@
 //   const Outcome end = simulation.run(10.0, [](const auto& s) { return docked(s); });
 //   if (end.status == Outcome::failed) std::cerr << end.reason;
 //
-// One step predicts (q, p) without contact (integrator.hpp). Then the chosen response (response.hpp) corrects
-// the prediction. Nodes are at t0 + k step, however intervals are refined. Johnson 2013, sections 3.2 to
-// 3.5.
+// One step predicts (q, p) without contact (integrator.hpp). Then the chosen response (response.hpp) corrects the
+// prediction. Nodes are at t0 + k step, however intervals are refined. Johnson 2013, sections 3.2 to 3.5.
 #pragma once
 
 #include <array>

@@ -3,8 +3,7 @@
 //   world.forces.push_back(StatefulForceAdapter<n>{controller});   // before the simulation is made; copies of the world share it
 //
 // Within a step it is a function of time and the bodies' state. So integrators may evaluate it repeatedly, and steps
-// may
-// be cut. Its internal state changes only at nodes. A simulation recognises such forces by their type.
+// may be cut. Its internal state changes only at nodes. A simulation recognises such forces by their type.
 #pragma once
 
 #include <memory>

@@ -1,13 +1,10 @@
 // Applies the controls of an optimised motion in the contact simulation, from the motion's first state. The controls
-// are
-// constant over an interval, as in the optimisation; they act on the bodies of the model (systems/bodies.hpp).
+// are constant over an interval, as in the optimisation; they act on the bodies of the model (systems/bodies.hpp).
 //
 // A standing foot has a point joint at its touch-down position, or is in contact with the ground. The foot that touches
 // down is a narrow wedge (in space a pyramid) whose apex is the model's point. Its impact on the ground is plastic and
-// has
-// friction. An optional regulator keeps the motion near the planned one. Results are the deviation from the plan, and
-// the
-// controls that the regulator added.
+// has friction. An optional regulator keeps the motion near the planned one. Results are the deviation from the plan,
+// and the controls that the regulator added.
 #pragma once
 
 #include <Eigen/Core>
