@@ -1,4 +1,4 @@
-"""python3 -m dodyn report|plot|animate|import|watch ...: what the subcommands of those names run."""
+"""Runs the subcommands that are written in Python: python3 -m dodyn report|plot|animate|import|watch ..."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .archive import Archive, ArchiveError
 
 
 class Refused(Exception):
-    """Bad input: one line, exit code 2."""
+    """Invalid input: the message is one line, the exit code 2."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,7 +27,7 @@ def opened(path: str) -> Archive:
 
 
 def written(path: str, content: str | bytes) -> None:
-    """Writes a file, whole or not at all. Throws Refused."""
+    """Writes a file completely or not at all. Throws Refused."""
     temporary = Path(f"{path}.tmp")
     try:
         temporary.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))

@@ -1,4 +1,4 @@
-"""A motion as a film: .gif, .mp4 (where ffmpeg is installed), or .svg that plays in a browser."""
+"""Draws a motion as a film: .gif, .mp4 (if ffmpeg is installed), or .svg that plays in a browser."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .archive import ArchiveError, Array, read_csv
 from .archive import open as open_study
 from .motion import Motion
 
-BACKGROUND = 1e9  # m: behind all that moves
-TALLEST = 0.75  # height over width of an SVG film; a tall scene gets room at its sides
-VIEWS = {"side": (0, 0), "front": (90, 0), "top": (0, 90), "orbit": (-35, 20)}  # degrees
+BACKGROUND = 1e9  # depth of the background, m: behind everything that moves
+TALLEST = 0.75  # height over width of an SVG film; a taller scene gets margins at its sides
+VIEWS = {"side": (0, 0), "front": (90, 0), "top": (0, 90), "orbit": (-35, 20)}  # angles of the camera, degrees
 
 
 def camera(dimension: int, view: str) -> Array:
@@ -31,14 +31,14 @@ def camera(dimension: int, view: str) -> Array:
 
 
 def frames(one: Motion, rate: float, speed: float, repeat: int = 1) -> list[tuple[int, float]]:
-    """(step, time) of every frame, evenly in time; of a gait `repeat` steps."""
+    """Returns (step, time) of every frame, at equal intervals; `repeat` steps of a gait."""
     length = one.t[-1] - one.t[0]
     count = max(2, int(round(length / speed * rate)))
     return [(step, one.t[0] + length * k / count) for step in range(repeat) for k in range(count)]
 
 
 def between(rows: npt.NDArray[Any], t: npt.NDArray[Any], time: float) -> Array:
-    """Returns the row at a time, linear between the nodes t [node] of `rows` [node or interval, ...]."""
+    """Returns `rows` [node or interval, ...] at a time, by linear interpolation between the nodes t [node]."""
     k = int(np.clip(np.searchsorted(t, time, side="right") - 1, 0, len(t) - 2))
     w = (time - t[k]) / (t[k + 1] - t[k]) if t[k + 1] > t[k] else 0.0
     last = len(rows) - 1
@@ -50,12 +50,12 @@ Drawn = tuple[float, Array, str]  # depth, points [n, 2], colour
 
 
 class Drawing:
-    """What is on a frame, as lines [(points [n, 2], colour)], polygons [(corners [n, 2], colour)] and arrows, in metres."""
+    """The contents of a frame in metres: lines [(points [n, 2], colour)], polygons [(corners [n, 2], colour)] and arrows."""
 
     def __init__(self, one: Motion, view: str) -> None:
         self.one, self.view = one, camera(one.dimension, view)
         self.strength = max([1e-12, *(np.nanmax(np.linalg.norm(f, axis=1)) for _, f in one.forces)])
-        self.still: set[int] = set()  # bodies that never move are grey
+        self.still: set[int] = set()  # indices of bodies that never move; they are grey
         boxes = [p.reshape(-1, one.dimension) for p in (one.points,) if p is not None]
         if one.positions is not None:
             moves = np.ptp(one.positions, axis=0).max(axis=1) > 1e-9
@@ -63,7 +63,7 @@ class Drawing:
             reach = [max([0.0, *(np.linalg.norm(s.corners, axis=1).max() for s in one.shapes if s.body == b)]) for b in range(len(moves))]
             sizes = [reach[b] for b in range(len(moves)) if moves[b] and reach[b] > 0] or [min((r for r in reach if r > 0), default=np.inf)]
             for b in range(len(moves)):
-                if moves[b] or reach[b] <= 4 * max(sizes):  # a floor is drawn, but does not set the scale
+                if moves[b] or reach[b] <= 4 * max(sizes):  # a large floor is drawn, but does not set the scale
                     boxes += [one.positions[:, b] - reach[b], one.positions[:, b] + reach[b]]
         seen = np.concatenate(boxes)
         self.size = float(np.ptp(seen, axis=0).max()) or 1.0
@@ -90,9 +90,10 @@ class Drawing:
                     world = corners[ring]
                     flat = world @ self.view[:2].T
                     if one.dimension == 3 and np.cross(np.roll(flat, -1, 0) - flat, np.roll(flat, -2, 0) - np.roll(flat, -1, 0)).sum() <= 0:
-                        continue  # looks away
+                        continue  # the face is turned away from the camera
                     colour = "0.75" if shape.body in self.still else f"C{shape.body % 10}"
-                    # Bodies that never move are drawn first: the mean depth of a large floor says nothing about what stands on it.
+                    # Bodies that never move are drawn first, because the mean depth of a large floor does not order it
+                    # correctly.
                     behind = BACKGROUND if shape.body in self.still else 0.0
                     polygons.append((behind + float((world @ self.view[2]).mean()), flat, colour))
             if not one.shapes:
@@ -104,7 +105,7 @@ class Drawing:
             for a, b in one.segments:
                 colour = plot.colour_of_segment(one, order[a], order[b]) if one.stride else "tab:blue"
                 lines.append((float(depth[a] + depth[b]) / 2, flat[[a, b]], colour))
-            for a in set(range(len(flat))) - {end for segment in one.segments for end in segment}:  # a point that no line reaches is a dot
+            for a in set(range(len(flat))) - {end for segment in one.segments for end in segment}:  # a point without a line is drawn as a dot
                 lines.append((float(depth[a]), flat[[a, a]], "tab:blue"))
             for point, force in one.forces:
                 value = between(force, one.t, time)

@@ -1,5 +1,4 @@
-"""The one reader of archives: columns, units and provenance as plain Python and numpy. The layout is described in
-docs/archive.md and src/archive/schema.hpp."""
+"""Reads archives: columns, units and provenance as plain Python and numpy. docs/archive.md and src/archive/schema.hpp describe the layout."""
 
 from __future__ import annotations
 
@@ -26,10 +25,10 @@ Array = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 PathLike = Union[str, "os.PathLike[str]"]
 
-SCHEMA = 7  # the one that this reader knows
-MAX_HELD_BYTES = 16 << 20  # of the contents of all files that an archive holds
-# Columns in the order of the checksums of rows, with the kinds of their numbers or texts. `id` is extended last: its length is the number
-# of complete rows.
+SCHEMA = 7  # the schema that this reader supports
+MAX_HELD_BYTES = 16 << 20  # limit for the contents of all files in an archive
+# Columns in the order of the checksums of rows, with the type of their data. `id` is extended last: its length is the
+# number of complete rows.
 COLUMNS = {
     "id": "i", "warm_start_id": "i", "design": "f", "seed": "u", "status": "i", "reason": "S", "cost": "f", "cost_stderr": "f",
     "gradient": "f", "metrics": "f", "wall_time": "f", "rank": "i", "host": "S", "start_time": "S",
@@ -46,12 +45,12 @@ COST_MEANING = {  # by evaluator
 
 
 class ArchiveError(Exception):
-    """The file is no archive that can be read; the message is one line."""
+    """The file is not a readable archive; the message is one line."""
 
 
 def text(value: object) -> str:
-    """Returns a text of the file, whatever type h5py gives it."""
-    if isinstance(value, str):  # h5py decodes some texts itself, and smuggles other bytes through as lone surrogates
+    """Returns a text of the file as str, whatever type h5py returns."""
+    if isinstance(value, str):  # h5py decodes some texts itself, and represents invalid bytes as lone surrogates
         value = value.encode("utf-8", "surrogateescape")
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
@@ -62,7 +61,7 @@ def texts(values: Iterable[object]) -> list[str]:
 
 @dataclass(frozen=True)
 class Event:
-    """An event of a study: `kind` is a few words ("started", "rank lost", ...), `text` one line, `time` UTC, ISO 8601."""
+    """An event of a study: `kind` is a few words ("started", "rank lost", ...), `text` one line, `time` in UTC, ISO 8601."""
 
     time: str
     kind: str
@@ -71,18 +70,18 @@ class Event:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A named number: a design variable (with its range), a metric, a coordinate."""
+    """A named quantity: a design variable (with its range), a metric, or a coordinate."""
 
     name: str
     unit: str = ""
     description: str = ""
     lower: float = -math.inf
     upper: float = math.inf
-    choices: tuple[str, ...] = ()  # the names of its values 0, 1, ...
+    choices: tuple[str, ...] = ()  # names of its values 0, 1, ...
 
     @property
     def label(self) -> str:
-        """The name with its unit: "knee [m]"."""
+        """Returns the name with its unit: "knee [m]"."""
         return f"{self.name} [{self.unit}]" if self.unit not in ("", "1") else self.name
 
 
@@ -138,7 +137,7 @@ class Trajectory:
 
     @property
     def scenarios(self) -> list[str]:
-        """The names of the scenarios; empty if the study has none."""
+        """Returns the names of the scenarios; empty if the study has none."""
         return list(dict.fromkeys(name.split(":")[0] for name in self.channels if ":" in name))
 
     def scenario(self, name: str) -> Trajectory:
@@ -206,20 +205,20 @@ class Evaluation:
 
     @property
     def trajectory(self) -> Trajectory:
-        """The motion of the evaluation, read from the file."""
+        """Returns the motion of the evaluation, which is read from the file."""
         return self.study.trajectory(self.row)
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """A decision of the search strategy, made when it knew `evaluations` rows."""
+    """A decision of the search strategy; `evaluations` is the number of rows that it had received."""
 
     evaluations: int
     best_id: int
     best_cost: float
-    next: Array  # [variable], the design that it chose
+    next: Array  # [variable] the proposed design
     predicted_cost: float
-    recommended: Array  # [variable]; NaN if costs have no noise
+    recommended: Array  # [variable] the recommended design; NaN if costs have no noise
     diagnostics: dict[str, float]
     note: str
     candidates: list[dict[str, float]]  # designs considered, the chosen one first (docs/archive.md)
@@ -238,13 +237,13 @@ def parse_configuration(written: str) -> dict[str, str]:
 
 
 def choices(written: str) -> tuple[str, ...]:
-    """Returns the names in 'steel, aluminium'; nothing for a number or a list of numbers."""
+    """Returns the names in 'steel, aluminium'; empty for a number or a list of numbers."""
     names = [word.strip() for word in written.split(",")]
     return () if len(names) < 2 or re.match(r"[-+.0-9]", names[0]) else tuple(names)
 
 
 def parse_constraints(written: str) -> list[tuple[str, bool, float]]:
-    """'work <= 3, force >= 0' as [(metric, True where it is an upper limit, limit)]; '0 <= lean <= 1' and 'speed = 1 +- 0.1' are two each."""
+    """Parses 'work <= 3, force >= 0' to [(metric, True for an upper limit, limit)]; '0 <= lean <= 1' and 'speed = 1 +- 0.1' are two limits each."""
     found: list[tuple[str, bool, float]] = []
     for word in filter(None, (part.strip() for part in written.split(","))):
         both = re.fullmatch(r"(\S+)\s*(<=|>=)\s*(.+?)\s*\2\s*(\S+)", word)
@@ -265,19 +264,20 @@ def parse_constraints(written: str) -> list[tuple[str, bool, float]]:
 
 # ---- the file -------------------------------------------------------------------------------------------------------
 
-ATTEMPTS = 20  # to open a file that changes meanwhile
-PAUSE = 0.01  # s, between them
-# Where a program writes, a read that meets half-written metadata is repeated after 1, 2, 4, ... ns: 24 times take some 20 ms.
-# HDF5's own 100 times would wait forever at a damaged file.
+ATTEMPTS = 20  # attempts to open a file that changes meanwhile
+PAUSE = 0.01  # between attempts, s
+# While a program writes, a read that meets incomplete metadata is repeated after 1, 2, 4, ... ns. 24 attempts take
+# about 20 ms. HDF5's default of 100 would wait forever at a damaged file.
 READS_WHILE_WRITTEN = 24
 HEAPS_END = 64 << 20  # bytes: all heaps are written when a file is created, before its first row
-DENSEST = 1032  # to 1: how much deflate compresses at best
+DENSEST = 1032  # upper bound of the compression ratio of deflate
 
 
 def superblock(path: PathLike) -> tuple[int, bool]:
-    """(flags: who has it open for writing, whether the file is shorter than it was). HDF5 file format specification 3.0, II.A."""
+    """Returns (flags, True if the file is shorter than its superblock states). Flags show who has it open for writing.
+    HDF5 file format specification 3.0, II.A."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for a writer
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a FIFO would wait for a writer
     except FileNotFoundError:
         raise ArchiveError(f"{path}: no such file") from None
     except OSError as error:
@@ -325,17 +325,17 @@ def access(reads: int, clear_marks: bool = False) -> Any:
     properties = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     properties.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
     with contextlib.suppress(AttributeError):  # h5py before 3.5
-        properties.set_file_locking(False, True)  # a reader waits for nobody
+        properties.set_file_locking(False, True)  # a reader does not wait for locks
     with contextlib.suppress(OSError, AttributeError), h5py._objects.phil:
         library, yes = ctypes.PyDLL(h5py.h5p.__file__), ctypes.c_bool(True)
         library.H5Pset_metadata_read_attempts(ctypes.c_int64(properties.id), ctypes.c_uint(reads))
-        if clear_marks:  # as h5clear does; nothing is written
+        if clear_marks:  # like h5clear; nothing is written
             library.H5Pset(ctypes.c_int64(properties.id), b"clear_status_flags", ctypes.byref(yes))
     return properties
 
 
 def open_to_read(path: PathLike) -> Any:
-    """The open HDF5 file, also while the study writes to it, and while this process has it open. Throws ArchiveError."""
+    """Opens the HDF5 file, even while the study writes to it or this process has it open. Throws ArchiveError."""
     name, read = os.fsencode(path), h5py.h5f.ACC_RDONLY
     swmr = read | h5py.h5f.ACC_SWMR_READ
     cause: OSError | None = None
@@ -345,7 +345,7 @@ def open_to_read(path: PathLike) -> Any:
         before = stamp(path)
         ways: list[Callable[[], Any]] = [
             lambda: h5py.File(h5py.h5f.open(name, swmr, access(READS_WHILE_WRITTEN if written else 1))),
-            lambda: h5py.File(path, "r"),  # where this process has it open, but not in SWMR mode
+            lambda: h5py.File(path, "r"),  # if this process has it open, but not in SWMR mode
         ]
         if flags & 5 == 1 and attempt == ATTEMPTS - 1:  # another program has it open for writing, or was killed while it had
             ways.append(lambda: h5py.File(h5py.h5f.open(name, read, access(1, clear_marks=True))))
@@ -355,7 +355,7 @@ def open_to_read(path: PathLike) -> Any:
             except OSError as error:
                 cause = cause or error
             if stamp(path) != before:
-                break  # an append failed this way; the next one would not see what later appends add
+                break  # an append caused the failure; another open in this way would not see later appends
         if stamp(path) == before and not written and flags & 5 != 1:
             break
         time.sleep(PAUSE)
@@ -370,13 +370,13 @@ def damaged(path: PathLike, cause: Exception) -> ArchiveError:
 
 
 def stamp(path: PathLike) -> tuple[int, int, int]:
-    """What changes when somebody writes to the file."""
+    """Returns values that change when a program writes to the file."""
     found = os.stat(path)
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def read_from(path: PathLike, read: Callable[[Any], Result]) -> Result:
-    """read(the open file), again where it failed because somebody wrote to the file meanwhile. Throws ArchiveError."""
+    """Returns read(the open file). Repeats it if it failed because a program wrote to the file meanwhile. Throws ArchiveError."""
     for _ in range(ATTEMPTS - 1):
         before = stamp(path)
         try:
@@ -392,7 +392,7 @@ def read_from(path: PathLike, read: Callable[[Any], Result]) -> Result:
 
 @contextlib.contextmanager
 def reading(path: PathLike) -> Iterator[Any]:
-    """The open file. What h5py throws within is the file's fault: an ArchiveError."""
+    """Opens the file; exceptions of h5py inside the block become ArchiveError, because the file is the cause."""
     file = open_to_read(path)
     try:
         yield file
@@ -421,14 +421,14 @@ def dataset(group: Any, name: str, shape: tuple[int, ...] | None = None, kinds: 
 
 
 def rows_of(*lists: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
-    """The lists side by side. Throws ValueError where they differ in length."""
+    """Returns the lists side by side. Throws ValueError if their lengths differ."""
     if len({len(one) for one in lists}) > 1:
         raise ValueError(f"lists of {', '.join(str(len(one)) for one in lists)} names, units or bounds")
     return zip(*lists)
 
 
 def one_text(attributes: Any, name: str) -> str:
-    """An attribute that is one text. Throws KeyError, ValueError."""
+    """Returns an attribute that is one text. Throws KeyError, ValueError."""
     found = attributes[name]
     if not isinstance(found, (str, bytes)):
         raise ValueError(f"attribute {name} is not one text")
@@ -436,7 +436,7 @@ def one_text(attributes: Any, name: str) -> str:
 
 
 def files_of(file: Any) -> dict[str, bytes]:
-    """The files that the archive holds, by name. Throws ValueError where they are not what the program writes."""
+    """Returns the files that the archive contains, by name. Throws ValueError if they are invalid."""
     if "files" not in file:
         return {}
     if not isinstance(file.get("files", getlink=True), h5py.HardLink) or not isinstance(file["files"], h5py.Group):
@@ -445,7 +445,7 @@ def files_of(file: Any) -> dict[str, bytes]:
     names, sums, sizes = texts(group.attrs["names"]), texts(group.attrs["checksums"]), group.attrs["sizes"]
     for at, (name, wanted, size) in enumerate(rows_of(names, sums, sizes)):
         if str(at) not in group:
-            continue  # of the machine, or too large
+            continue  # a file of the machine, or too large
         content = dataset(group, str(at), (), "u")
         if content.shape != (int(size),) or content.dtype.itemsize != 1 or content.shape[0] > room:
             raise ValueError(f"files/{at} has the shape {content.shape}")
@@ -457,7 +457,7 @@ def files_of(file: Any) -> dict[str, bytes]:
 
 
 def checksum(content: bytes) -> str:
-    """16 hexadecimal digits: FNV-1a of 64 bits, as the program has it."""
+    """Returns the 64-bit FNV-1a hash as 16 hexadecimal digits, like the program."""
     value = 0xCBF29CE484222325
     for byte in content:
         value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -465,7 +465,7 @@ def checksum(content: bytes) -> str:
 
 
 def check_rows(what: str, columns: Sequence[npt.NDArray[Any]], sums: npt.NDArray[np.uint32]) -> None:
-    """Throws ValueError where a row does not fit its checksum: the CRC-32 of its bytes in these columns, one after the other."""
+    """Throws ValueError if a row does not match its checksum, the CRC-32 of its bytes in these columns, one after the other."""
     for row, wanted in enumerate(sums.tolist()):
         found = 0
         for column in columns:
@@ -533,7 +533,7 @@ class Archive:
         self.constraints = parse_constraints(self.configuration.get("surrogate.constraints", ""))
 
         rows = file["evaluations"]
-        count = len(dataset(rows, "id", (), "i"))  # before any other column is opened: those are at least as long
+        count = len(dataset(rows, "id", (), "i"))  # must be read before any other column is opened: those are at least as long
         design, metrics = rows["design"].attrs, rows["metrics"].attrs
         self.variables = [
             Quantity(name, unit, "", float(low), float(high), choices(self.configuration.get(f"design.{name}", "")))
@@ -545,12 +545,12 @@ class Archive:
             Quantity(*each) for each in rows_of(*(texts(metrics[key]) for key in ("names", "units", "descriptions")))
         ]
         shapes = {"design": (len(self.variables),), "gradient": (len(self.variables),), "metrics": (len(self.metrics),)}
-        self.columns: dict[str, npt.NDArray[Any]] = {  # by row, as they came
+        self.columns: dict[str, npt.NDArray[Any]] = {  # by row, in the order of the file
             name: dataset(rows, name, shapes.get(name, ()), kinds)[:count] for name, kinds in COLUMNS.items()
         }
         if any(len(column) != count for column in self.columns.values()):
             raise ValueError("columns of evaluations have different lengths")
-        self._sums: npt.NDArray[np.uint32] = dataset(rows, "checksum", (3,), "u")[:count]  # of the fields, trajectory, outcome
+        self._sums: npt.NDArray[np.uint32] = dataset(rows, "checksum", (3,), "u")[:count]  # of the fields, the trajectory, the outcome
         check_rows("evaluation", list(self.columns.values()), self._sums[:, 0])
         enum = h5py.check_enum_dtype(rows["status"].dtype) or dict(zip(STATUSES, range(len(STATUSES))))
         self._status = {int(value): name for name, value in enum.items() if name in STATUSES}
@@ -633,11 +633,11 @@ class Archive:
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files that the configuration names, by name. Throws ArchiveError."""
+        """Returns the files that the configuration names, by name. Throws ArchiveError."""
         return read_from(self.path, files_of)
 
     def row(self, row: int) -> Evaluation:
-        """Returns the evaluation of a row, in the order of the file. Throws IndexError."""
+        """Returns the evaluation of a row (index in the file). Throws IndexError."""
         if not 0 <= row < len(self.columns["id"]):
             raise IndexError(f"row {row}: there are {len(self.columns['id'])}")
         return self._evaluation(row)
@@ -681,13 +681,13 @@ class Archive:
 
     @functools.cached_property
     def objectives(self) -> list[str]:
-        """The names of the minimized quantities: "cost", or metrics."""
+        """Returns the names of the minimized quantities: "cost", or metrics."""
         known = {"cost", *(m.name for m in self.metrics)}
         words = (word.strip() for word in self.configuration.get("surrogate.objectives", "").split(","))
         return [word for word in words if word in known] or ["cost"]
 
     def unit(self, name: str) -> str:
-        """Returns the unit of a metric; nothing for the cost."""
+        """Returns the unit of a metric; empty for the cost."""
         return next((m.unit for m in self.metrics if m.name == name), "")
 
     def objective(self, evaluation: Evaluation, name: str) -> float:
@@ -701,12 +701,12 @@ class Archive:
 
     @property
     def noisy(self) -> bool:
-        """Whether costs are known up to a standard error."""
+        """Whether costs have standard errors."""
         return self.configuration.get("surrogate.noise") == "true" or any(e.ok and e.cost_stderr > 0 for e in self)
 
     @functools.cached_property
     def lowest(self) -> Evaluation | None:
-        """The feasible evaluation with the minimum of the (first) objective. If costs are noisy, part of this is luck."""
+        """Returns the feasible evaluation with the minimum of the (first) objective. If costs are noisy, this minimum is partly luck."""
         fit = [e for e in self.evaluations if self.feasible(e)]
         return min(fit, key=lambda e: self.objective(e, self.objectives[0])) if fit else None
 
@@ -719,7 +719,7 @@ class Archive:
         for iteration in reversed(self.iterations):
             wanted = iteration.recommended.tolist()
             rows = [e for e in self.evaluations if list(e.design.values()) == wanted and self.feasible(e)]
-            if rows:  # of repeated designs the one that is known best
+            if rows:  # of a repeated design: the evaluation with the smallest standard error
                 return min(rows, key=lambda e: e.cost_stderr)
         return self.lowest
 
@@ -730,7 +730,7 @@ class Archive:
 
     @functools.cached_property
     def front(self) -> list[Evaluation]:
-        """The feasible evaluations that no other one beats in all objectives, by the first objective."""
+        """Returns the feasible evaluations that no other one dominates, sorted by the first objective."""
         rows = [(e, [self.objective(e, name) for name in self.objectives]) for e in self.evaluations if self.feasible(e)]
 
         def beaten(e: Evaluation, v: list[float]) -> bool:
@@ -740,13 +740,13 @@ class Archive:
 
     @property
     def cost_meaning(self) -> str:
-        """What the cost is, in a few words."""
+        """Returns the meaning of the cost in a few words."""
         wanted = self.configuration.get("cost.success")
         return f"share of the starts that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
 
     @property
     def finished(self) -> bool:
-        """Whether the study has ended, for whichever reason."""
+        """Whether the study has ended, for any reason."""
         return bool(self.stop_reason)
 
     def trajectory(self, row: int) -> Trajectory:
@@ -776,7 +776,7 @@ class Archive:
 
     @staticmethod
     def _channel(group: Any, name: str) -> tuple[Any, list[str], list[str], str, tuple[tuple[str, str], ...]]:
-        """A channel's dataset, names and units of its coordinates, description, segments. Throws ValueError."""
+        """Returns a channel's dataset, names and units of its coordinates, description, segments. Throws ValueError."""
         found = dataset(group, name, kinds="f")
         attributes = found.attrs
         names = texts(attributes["names"])
@@ -790,7 +790,7 @@ class Archive:
 
     @functools.cached_property
     def table(self) -> dict[str, list[Any]]:
-        """Columns by name, one entry per evaluation, as in to_pandas()."""
+        """Returns columns by name, one entry per evaluation, as in to_pandas()."""
         columns: dict[str, list[Any]] = {"id": [e.id for e in self.evaluations]}
         for v in self.variables:
             columns[v.name] = [e.design[v.name] for e in self.evaluations]
@@ -876,7 +876,7 @@ def read_csv(path: PathLike) -> Trajectory:
         raise ArchiveError(f"{path}: no trajectory of dodyn solve or simulate")
     columns: dict[str, list[tuple[str, str, list[float]]]] = {}
     for head, cells in zip(heads, zip(*rows[1:])):
-        assert head is not None  # all() above
+        assert head is not None  # guaranteed by all() above
         values = [float(cell) for cell in cells if cell]
         columns.setdefault(head[1], []).append((head[2] or head[1].split(":")[-1], head[3] or "", values))
     return Trajectory(

@@ -1,4 +1,4 @@
-"""The answers at the top of a page: what was asked, what was found, what it gains, how sure that is, and what is wrong."""
+"""Sentences at the top of a report: question, result, gain, uncertainty and problems."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from . import summary
 from .archive import Archive, Evaluation, Quantity
 
 Json = dict[str, Any]
-FAILURES = 0.25  # of the evaluations: more make a search doubtful
-SMALL_GAIN = 0.001  # of the cost, by the last third of the evaluations: a search that gains less has settled
+FAILURES = 0.25  # fraction of failed evaluations above which the search is doubtful
+SMALL_GAIN = 0.001  # relative gain of the cost in the last third of the evaluations below which a search has settled
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?")
-POOR = 0.8  # quality of a model below which its figures are rough; as `dodyn predict` has it
-NO_DIFFERENCE = "the cost is the same"  # begins the reason of a search that found no difference between designs
+POOR = 0.8  # R2 of a model below which its figures are rough; the same value as in `dodyn predict`
+NO_DIFFERENCE = "the cost is the same"  # prefix of the stop reason if all costs are equal
 ENDED_BY_LIMIT = re.compile(r"reached study\.max|time|signal|stopped by|interrupted|clock", re.IGNORECASE)
 
 
 def asked(study: Archive) -> str:
-    """What was asked, in one sentence."""
+    """Returns the question of the study in one sentence."""
 
     def range_of(v: Quantity) -> str:
         if v.choices:
@@ -40,7 +40,7 @@ def asked(study: Archive) -> str:
 
 
 def interval(evaluation: Evaluation) -> tuple[float, float, str] | None:
-    """95 % interval of its cost as (low, high, whose); None where the cost is exact."""
+    """Returns the 95 % interval of the cost as (low, high, source); None if the cost is exact."""
     low, high = (evaluation.metrics.get(name, math.nan) for name in ("failure_rate_low", "failure_rate_high"))
     if math.isfinite(low) and math.isfinite(high):
         return low, high, "Wilson's"
@@ -51,12 +51,12 @@ def interval(evaluation: Evaluation) -> tuple[float, float, str] | None:
 
 
 def log_names(study: Archive) -> set[str]:
-    """Names of the variables on a logarithmic scale."""
+    """Returns the names of the variables on a logarithmic scale."""
     return {name.strip() for name in study.configuration.get("surrogate.log-scale", "").split(",")} - {""}
 
 
 def discrete_names(study: Archive) -> set[str]:
-    """Names of the variables that take some values only: labels, whole numbers, values of a list."""
+    """Returns the names of the variables with discrete values: labels, whole numbers, values of a list."""
     named = {name.strip() for key in ("surrogate.integers", "surrogate.categories") for name in study.configuration.get(key, "").split(",")}
     listed = {v.name for v in study.variables if "," in study.configuration.get(f"design.{v.name}", "")}
     return (named | listed | {v.name for v in study.variables if v.choices}) & {v.name for v in study.variables}
@@ -91,7 +91,7 @@ def gain(study: Archive, model: Json | None) -> str:
 
 
 def where_optimum(study: Archive, model: Json | None) -> tuple[list[tuple[Quantity, float, float]], str]:
-    """Rows (variable, low, high) of where the optimum lies, and by what; ([], "") where that is not known."""
+    """Returns rows (variable, low, high) of the optimum's location, and the source; ([], "") if it is unknown."""
     best = study.recommended
     if best is None or len(study.objectives) > 1:
         return [], ""
@@ -154,7 +154,7 @@ def worth_continuing(study: Archive, model: Json | None = None) -> str:
 
 
 def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
-    """[(state, sentence)] where state is ok, open or bad: what speaks for and against the result. Warnings come first."""
+    """Returns [(state, sentence)] about the reliability of the result, state is ok, open or bad. Warnings come first."""
     found: list[tuple[str, str]] = []
     best, count = study.recommended or study.lowest, len(study)
     if not count:

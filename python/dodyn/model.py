@@ -32,7 +32,7 @@ Part = TypeVar("Part", bound="Section")
 
 
 class TextError(ValueError):
-    """A text that is not understood; the message is one line with the number of the line."""
+    """A text that cannot be parsed; the message is one line with the line number."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Parameter:
 
 
 def _value_text(value: Any) -> str:
-    """Returns a value as a text has it; a sequence of sequences is a list of points."""
+    """Returns a value in the syntax of the text; a sequence of sequences is a list of points."""
     if isinstance(value, (list, tuple)) and value and all(isinstance(one, (list, tuple)) for one in value):
         return "; ".join(text_of(one) for one in value)
     return text_of(value)
@@ -57,10 +57,10 @@ def _key(name: str) -> str:
 
 @dataclass
 class Section:
-    """One section of a text; the base of those below."""
+    """One section of a text; base class of the sections below."""
 
     kind: ClassVar[str] = ""
-    free: ClassVar[bool] = False  # any key: its entries are a dictionary
+    free: ClassVar[bool] = False  # any key is valid: the entries are a dictionary
 
     name: str
 
@@ -77,7 +77,7 @@ class Section:
 
     @classmethod
     def of(cls: type[Part], name: str, entries: Mapping[str, str], line: int) -> Part:
-        """Returns the section with these entries. Throws TextError of a key that it does not have."""
+        """Returns the section with these entries. Throws TextError if it does not have one of the keys."""
         if cls.free:
             return cls(name, dict(entries))  # type: ignore[call-arg]
         known = {_key(one.name): one.name for one in fields(cls) if one.name != "name"}
@@ -87,7 +87,7 @@ class Section:
         return cls(name, **{known[key]: value for key, value in entries.items()})
 
 
-Given = Optional[Value]  # None: the text does not say it
+Given = Optional[Value]  # None: not given in the text
 
 
 @dataclass
@@ -289,7 +289,7 @@ PARTS: dict[str, type[Section]] = {part.kind: part for part in _PARTS}
 
 @dataclass
 class _Read:
-    """A section as it stands in a text: values and comments by key."""
+    """A section as parsed from a text: values and comments by key."""
 
     kind: str
     name: str
@@ -381,7 +381,7 @@ class Model:
 
 @dataclass
 class Phase(Section):
-    """A phase of a motion: what is held, intervals, duration (s, or "0.1 .. 0.5"), and conditions."""
+    """A phase of a motion: constraints held, intervals, duration (s, or "0.1 .. 0.5"), and conditions."""
 
     kind: ClassVar[str] = "phase"
     fixed: Given = None
@@ -405,7 +405,7 @@ class Motion:
     model: Union[Model, str]
     phases: Sequence[Phase] = ()
     initial_state: Entries = field(default_factory=dict)
-    goal: Optional[Entries] = None  # None: there is none, as of a periodic motion
+    goal: Optional[Entries] = None  # None: no goal, such as in a periodic motion
     cost: Entries = field(default_factory=dict)
     periodic: Optional[Entries] = None
     guess: Entries = field(default_factory=dict)

@@ -27,7 +27,7 @@ QUATERNION = ("q0", "qx", "qy", "qz")
 
 @dataclass
 class Shape:
-    """A convex part: corners in coordinates of its body, faces as rings of corners (one ring in the plane)."""
+    """A convex part: corners in body coordinates, faces as rings of corners (one ring in the plane)."""
 
     body: int
     corners: Array  # [corner, axis], m
@@ -36,7 +36,7 @@ class Shape:
 
 @dataclass
 class Series:
-    """A channel over time; `stairs`: a value holds for an interval, not at a node."""
+    """A channel over time; `stairs`: values are constant over intervals, not given at nodes."""
 
     name: str
     unit: str
@@ -60,7 +60,7 @@ class Stride:
 
 @dataclass
 class Motion:
-    """A motion to draw. `points` and `positions` are empty where it has none."""
+    """A motion to draw. `points` and `positions` are None if it has none."""
 
     t: Array  # [node], s
     dimension: int  # 2 or 3
@@ -76,7 +76,7 @@ class Motion:
     stride: Stride | None = None
 
     def corners(self, node: int) -> list[Array]:
-        """Returns the corners of every shape at a node, in the world: [corner, axis], m."""
+        """Returns the corners of every shape at a node in world coordinates: [corner, axis], m."""
         return [self._placed(shape, node) for shape in self.shapes]
 
     def _placed(self, shape: Shape, node: int) -> Array:
@@ -137,7 +137,7 @@ def faces(corners: npt.ArrayLike) -> list[list[int]]:
 
 
 def named_points(channel: Channel) -> tuple[list[str], Array]:
-    """The points of a channel NAME_x, NAME_y[, NAME_z]: their names and [node, point, axis]."""
+    """Returns the points of a channel NAME_x, NAME_y[, NAME_z]: their names and [node, point, axis]."""
     dimension = 3 if any(name.endswith("_z") for name in channel.names) else 2
     names = [name[:-2] for name in channel.names if name.endswith("_x")]
     columns = [[channel.names.index(f"{name}_{axis}") for axis in AXES[dimension]] for name in names]
@@ -160,7 +160,7 @@ def joined(names: list[str], pairs: Sequence[tuple[str, str]]) -> list[tuple[int
 
 
 def poses(channel: Channel) -> tuple[list[str], Array, Array] | None:
-    """The bodies of a channel of poses: names, positions [node, body, axis], attitudes; None where it has none."""
+    """Returns the bodies of a channel of poses: names, positions [node, body, axis], attitudes; None if it has no poses."""
     parts = [name.rsplit(" ", 1) for name in channel.names]
     if not parts or any(len(part) != 2 for part in parts):
         return None
@@ -175,7 +175,7 @@ def poses(channel: Channel) -> tuple[list[str], Array, Array] | None:
 
 
 def shapes(channel: Channel, dimension: int) -> list[Shape]:
-    """The convex parts of a channel [corner, body part x y[ z]]."""
+    """Returns the convex parts of a channel [corner, body part x y[ z]]."""
     found = []
     rows = channel.values[~np.isnan(channel.values).any(axis=1)]
     keys = rows[:, :2].astype(int)
@@ -186,7 +186,7 @@ def shapes(channel: Channel, dimension: int) -> list[Shape]:
 
 
 def one_to_one(distance: Array) -> npt.NDArray[np.int_]:
-    """For every row its nearest column that no row before has (points may coincide, as a hip with the thigh's end)."""
+    """Assigns to every row its nearest column that no earlier row has (points may coincide, such as a hip and the end of a thigh)."""
     order: list[int] = []
     for row in distance.copy():
         row[order] = np.inf
@@ -195,7 +195,7 @@ def one_to_one(distance: Array) -> npt.NDArray[np.int_]:
 
 
 def stride(points: Array) -> Stride | None:
-    """How the motion goes on where its last posture is its first one moved on, names exchanged; None where it is not."""
+    """Returns the relation of the last posture to the first one, if it is the first one moved with exchanged names; otherwise None."""
     first, last = points[0], points[-1]
     size = np.ptp(first.reshape(-1, first.shape[-1]), axis=0).max()
     for mirrored in (False, True) if first.shape[1] == 3 else (False,):
@@ -211,11 +211,11 @@ def stride(points: Array) -> Stride | None:
 
 
 def forces(channel: Channel, names: list[str], dimension: int) -> list[tuple[int, Array]]:
-    """(point, [node, axis]) of every force of the channel."""
+    """Returns (point, [node, axis]) for every force of the channel."""
     if all(name.rsplit("_", 1)[0] in names and name[-2:] in ("_x", "_y", "_z") for name in channel.names):
         at, values = named_points(channel)
         return [(names.index(name), values[:, i]) for i, name in enumerate(at)]
-    if len(channel.names) == dimension:  # along the ground and up, on the foot that stands
+    if len(channel.names) == dimension:  # tangential and normal components on the standing foot
         return [(0, channel.values)]
     return []
 
@@ -238,7 +238,7 @@ def motion(trajectory: Trajectory) -> Motion | None:
         found.points = values[:nodes]
         found.dimension = values.shape[2]
         found.segments = joined(found.point_names, channel.segments)
-        if found.point_names[:1] == ["root"] and not channel.segments:  # written by others: what stays as far apart is one link
+        if found.point_names[:1] == ["root"] and not channel.segments:  # a file of another program: points at a constant distance form a link
             lengths = {pair: np.linalg.norm(found.points[:, pair[0]] - found.points[:, pair[1]], axis=1) for pair in found.segments}
             found.segments = [pair for pair, length in lengths.items() if np.nanmin(length) > 0 and np.ptp(length) < 1e-6 * np.nanmax(length)]
         if "contact_force" in trajectory:
@@ -257,7 +257,7 @@ def motion(trajectory: Trajectory) -> Motion | None:
         if "shapes" in trajectory:
             found.shapes = shapes(trajectory["shapes"], found.dimension)
         if found.shapes and "points" in trajectory and not trajectory["points"].segments and not found.forces:
-            found.point_names, found.points, found.segments = [], None, []  # bodies are seen by their shapes; free craft are joined by nothing
+            found.point_names, found.points, found.segments = [], None, []  # bodies are drawn by their shapes; free bodies are not joined by lines
     drawn = {"t", "points", "shapes", "runs"} | ({where} if bodies else set())
     for channel in trajectory:
         full = len(channel.values)
@@ -265,10 +265,10 @@ def motion(trajectory: Trajectory) -> Motion | None:
             continue
         values = channel.values[: nodes if full == len(t) else nodes - 1]
         unit, names = channel.units[0] if channel.units else "", channel.names
-        if len(set(channel.units)) > 1:  # as torques beside forces: each has its own
+        if len(set(channel.units)) > 1:  # different units, such as forces and torques: one graph for each
             unit, names = "", [f"{one} [{its}]" if its not in ("", "1") else one for one, its in zip(names, channel.units)]
         found.series.append(Series(channel.name, unit, names, values, channel.description))
-    first = ["u", "contact_force", "energy", "q"]  # of most interest
+    first = ["u", "contact_force", "energy", "q"]  # the channels of most interest come first
     found.series.sort(key=lambda s: first.index(s.name) if s.name in first else len(first))
     return found
 
@@ -299,7 +299,7 @@ def places(trajectory: Trajectory) -> Array:
 
 
 def runs(trajectory: Trajectory) -> list[Motion]:
-    """The many short motions of one evaluation, a Motion each; empty where there are none."""
+    """Returns the short motions of one evaluation, one Motion each; empty if there are none."""
     if "runs" not in trajectory or "initial_state" not in trajectory:
         return []
     channel, count = trajectory["runs"], len(trajectory["initial_state"].values)

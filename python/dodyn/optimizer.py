@@ -1,4 +1,4 @@
-"""The search of dodyn for a function of your own: ask for points, tell their costs."""
+"""Minimizes a Python function with the search strategies of dodyn: ask for points, tell their costs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from .archive import PathLike, parse_constraints
 from .program import Server, Value, configuration_text, find_program, text_of
 
-MAX_EVALUATIONS = 1000000  # unless a budget is given: the search ends by its own rule
+MAX_EVALUATIONS = 1000000  # default budget: in practice the search ends by its own rule
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Told:
-    """A point and its result; `cost` is NaN where it failed."""
+    """A point and its result; `cost` is NaN if the evaluation failed."""
 
     point: Point
     cost: float
@@ -95,7 +95,7 @@ class Optimizer:
             surrogate["gradient"] = True
         if noise:
             surrogate["noise"] = True
-        command: dict[str, Value] = {"run": "false"}  # never run: the caller evaluates
+        command: dict[str, Value] = {"run": "false"}  # never executed: the caller evaluates
         if named:
             command["metrics"] = ", ".join(named)
         sections: dict[str, dict[str, Value]] = {
@@ -109,7 +109,7 @@ class Optimizer:
             path.write_text(configuration_text(sections), encoding="utf-8")
             words = [word for key, value in (settings or {}).items() for word in (f"--{key}", text_of(value))]
             self._server = Server(find_program(program), str(path), words)
-            self._server.ask({"describe": True})  # has read the file
+            self._server.ask({"describe": True})  # the server has read the file
         self._asked: dict[int, Point] = {}
         self.told: list[Told] = []
         self._stopped: str | None = None
@@ -157,7 +157,7 @@ class Optimizer:
 
     @property
     def stopped(self) -> str:
-        """Why the search asks for no more points; empty while it does."""
+        """Returns why the search asks for no more points; empty: it continues."""
         if self._stopped is None:
             self._stopped = self._server.ask({"recommend": True})["stopped"]
         return self._stopped or ""
@@ -171,7 +171,7 @@ class Optimizer:
 
     @property
     def front(self) -> list[Told]:
-        """The feasible points that no other one beats in all objectives."""
+        """Returns the feasible points that no other one dominates."""
         by_id = {one.point.id: one for one in self.told}
         return [by_id[identity] for identity in self._server.ask({"recommend": True})["front"]]
 

@@ -55,7 +55,7 @@ def history(axes: Any, study: Archive, given: Given) -> None:
 
 
 def cost(axes: Any, study: Archive, given: Given) -> None:
-    """Over the one variable: samples, surrogate of each iteration, slopes of a sweep behind."""
+    """Draws the cost over the one variable: samples, the surrogate of each iteration, and the slopes of a sweep."""
     from matplotlib import cm
 
     if len(study.variables) != 1:
@@ -137,17 +137,17 @@ def trade_off(axes: Any, study: Archive, given: Given) -> None:
 
 
 def strobe(axes: Any, trajectory: Trajectory, given: Given, view: tuple[int, int] | None = None) -> None:
-    """Postures on top of each other; of a gait two steps, each leg in its colour."""
+    """Draws postures on top of each other; two steps of a gait, each leg in its colour."""
     one = moving(trajectory, given)
     right, up = view or ((0, 1) if one.dimension == 2 else (0, 2))
     nodes = motion_nodes(one, 11)
     steps = 2 if one.stride else 1
-    mesh = len(one.segments) > 60  # of bodies that bend: drawn finely, and pale before the end
+    mesh = len(one.segments) > 60  # deformable bodies are drawn with thin lines, and pale before the end
     for step in range(steps):
         for node in nodes:
             if one.points is not None:
                 points, order = stepped(one, one.points[node], step)
-                if not one.segments:  # as in a CSV file, which has places and no lines
+                if not one.segments:  # data of a CSV file, which has positions but no lines
                     axes.plot(points[:, right], points[:, up], ".", color="0.35", ms=2, alpha=0.8 if node == nodes[-1] else 0.2)
                 for a, b in one.segments:
                     colour = colour_of_segment(one, order[a], order[b])
@@ -167,10 +167,10 @@ def motion_nodes(one: motions.Motion, about: int) -> npt.NDArray[np.int_]:
 
 
 def stepped(one: motions.Motion, points: Array, step: int) -> tuple[Array, npt.NDArray[np.int_]]:
-    """Points of a step of a gait, and which point each one was called in the first step."""
+    """Returns the points of a step of a gait, and the name of each point in the first step."""
     order = np.arange(len(points))
     for _ in range(step):
-        assert one.stride is not None  # one step only, else
+        assert one.stride is not None  # otherwise there is only one step
         points = points * np.array([1, -1, 1]) if one.stride.mirrored else points
         points = points + one.stride.shift
         order = np.array(one.stride.order)[order]
@@ -178,7 +178,7 @@ def stepped(one: motions.Motion, points: Array, step: int) -> tuple[Array, npt.N
 
 
 def colour_of_segment(one: motions.Motion, a: int, b: int) -> str:
-    """Returns grey for what the exchange of the legs leaves in its place, as a trunk; else a colour for each leg."""
+    """Returns grey for segments that the exchange of the legs does not change, such as a trunk; otherwise a colour for each leg."""
     if one.stride is None:
         return "0.35"
     swapped = one.stride.order[a], one.stride.order[b]
@@ -237,7 +237,7 @@ def start_map(axes: Any, evaluation: Evaluation, given: Given) -> None:
 
 
 def outcomes(axes: Any, study: Archive, given: Given) -> None:
-    """Shares of the starts by how they fail, over the one variable; of a design in several archives the one with most."""
+    """Draws the fractions of the outcomes over the one variable; for a design in several archives that with the most runs."""
     found: dict[float, tuple[Evaluation, list[float], float]] = {}
     names: list[str] = []
     for one in [study, *(open_study(path) for path in given.overlay)]:
@@ -248,7 +248,7 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
             counted = [e.metrics.get(re.sub(r"\W", "_", name), 0) for name in names]
             key = round(e.design[one.variables[0].name], 7)
             width = e.metrics.get("failure_rate_high", math.nan) - e.metrics.get("failure_rate_low", math.nan)
-            if e.ok and (key not in found or width < found[key][2]):  # the narrower, the more starts
+            if e.ok and (key not in found or width < found[key][2]):  # a narrower interval means more initial states
                 found[key] = (e, counted, width)
     if not found:
         raise ArchiveError(f"{study.path}: no evaluation is ok")
@@ -264,7 +264,7 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
             floor = floor + shares[:, kind]
     rate = np.array([e.cost for e, _, _ in rows])
     low, high = (np.array([e.metrics[m] for e, _, _ in rows]) for m in ("failure_rate_low", "failure_rate_high"))
-    bars = np.maximum(0, [rate - low, high - rate])  # at 0 and 1 rounding puts a limit a hair inside the rate
+    bars = np.maximum(0, [rate - low, high - rate])  # at the rates 0 and 1 a limit can be inside the rate by rounding
     axes.errorbar(x, rate, yerr=bars, fmt="ko-", ms=3.5, lw=1, capsize=2, label="failure rate, Wilson 95 %")
     axes.set(xlabel=study.variables[0].label, ylabel=study.cost_meaning, ylim=(0, min(1.0, 1.35 * max(high))))
     axes.legend(fontsize=8, loc="upper center", ncols=3)
@@ -323,7 +323,7 @@ def picture(
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    panels: list[tuple[float, Callable[[Any], None]]] = []  # width, drawing
+    panels: list[tuple[float, Callable[[Any], None]]] = []  # width, drawing function
     for kind in kinds:
         if kind in OF_STUDY:
             if study is None:
@@ -395,7 +395,7 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
         raise refused(f"{given.archive}: no evaluation is ok; say which to draw: --evaluation ID")
     import matplotlib
 
-    matplotlib.rcParams["svg.hashsalt"] = "dodyn"  # the same bytes every time
+    matplotlib.rcParams["svg.hashsalt"] = "dodyn"  # makes the output reproducible byte by byte
     figure = picture(study, trajectories, kinds, given)
     dated = {"Date": None} if output.endswith(".svg") else {"CreationDate": None} if output.endswith(".pdf") else None
     try:
@@ -406,7 +406,7 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
 
 
 def in_scenarios(trajectory: Trajectory, name: str | None) -> list[tuple[str, Trajectory]]:
-    """(scenario, trajectory) of those to draw: of the one that is named, else of all."""
+    """Returns (scenario, trajectory) to draw: of the given scenario, otherwise of all."""
     return [(name, trajectory.scenario(name))] if name else trajectory.by_scenario()
 
 

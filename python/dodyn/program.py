@@ -1,4 +1,4 @@
-"""The program dodyn as a process: where it is, and the line protocol of `dodyn serve` (docs/python.md)."""
+"""Starts the program dodyn: finds it, and implements the line protocol of `dodyn serve` (docs/python.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Value = Union[str, float, int, bool, Sequence[Any]]
 
 
 class ProgramError(Exception):
-    """The program refuses a request or a configuration, or fails; the message is one line."""
+    """The program has refused a request or a configuration, or has failed; the message is one line."""
 
 
 def find_program(program: PathLike | None = None) -> str:
@@ -39,7 +39,7 @@ def find_program(program: PathLike | None = None) -> str:
 
 
 def text_of(value: Value) -> str:
-    """Returns a value as a setting has it: true, 0.25, "steel, brass"."""
+    """Returns a value in the syntax of a setting: true, 0.25, "steel, brass"."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):  # numpy's float64 too
@@ -70,11 +70,11 @@ def configuration_text(sections: Mapping[str, Mapping[str, Value]]) -> str:
 
 
 class Server:
-    """A process of `dodyn serve`. One request at a time; not for several threads."""
+    """A process of `dodyn serve`. It answers one request at a time; not thread-safe."""
 
     def __init__(self, program: str, configuration: str, words: Sequence[str]) -> None:
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
-        # In a session of its own: Ctrl-C is for this process, which then ends that one.
+        # In a session of its own: Ctrl-C reaches this process only, which then ends the server.
         self._process = subprocess.Popen(
             [program, "serve", configuration, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
             text=True, encoding="utf-8", start_new_session=True)  # fmt: skip
@@ -88,7 +88,7 @@ class Server:
                 self._process.stdin.write(json.dumps(request) + "\n")
                 self._process.stdin.flush()
             line = self._process.stdout.readline()
-        finally:  # also after Ctrl-C: the answer that is under way would be taken for that to the next request
+        finally:  # also after Ctrl-C: otherwise a pending answer would be taken for that of the next request
             if not line.endswith("\n"):
                 self._process.kill()
         if not line.endswith("\n"):
@@ -107,7 +107,7 @@ class Server:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     def close(self) -> None:
@@ -130,6 +130,6 @@ def number(value: float | None) -> float:
 
 
 def numbers_by_name(values: Mapping[str, float | None] | None) -> dict[str, float]:
-    """Returns numbers of an answer by name; nothing if all are null."""
+    """Returns the numbers of an answer by name; empty if all are null."""
     found = {name: number(value) for name, value in (values or {}).items()}
     return {} if all(math.isnan(value) for value in found.values()) else found

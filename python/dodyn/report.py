@@ -27,21 +27,22 @@ from .archive import Archive, Array, Evaluation, Quantity, Trajectory
 from .program import ProgramError, find_program
 from .svg import STATUS_COLOURS, Chart, limits, ramp, tag
 
-# D3 draws the charts: scales, axes, brushes, contours. three.js draws the motions. Both are Debian packages that need no Node.js.
+# D3 draws the charts (scales, axes, brushes, contours), three.js the motions. Both are Debian packages that need no
+# Node.js.
 LIBRARIES = {
     "d3": ("node-d3", ["/usr/share/nodejs/d3/dist/d3.min.js"]),
     "three": ("libjs-three", ["/usr/share/javascript/three/three.min.js", "/usr/share/javascript/three/examples/js/renderers/Projector.js",
-                              "/usr/share/javascript/three/examples/js/renderers/SVGRenderer.js"]),  # the last two: without WebGL
+                              "/usr/share/javascript/three/examples/js/renderers/SVGRenderer.js"]),  # the last two are the fallback without WebGL
 }  # fmt: skip
-PAGE_BYTES = 1_450_000  # of a page, for each thousand evaluations begun: motions have what the rest leaves
-FIXED_BYTES = 480_000  # of libraries, scripts, styles and the summary
-NODES = (400, 120, 60, 30, 15, 10)  # a motion is thinned to one of these numbers of nodes, where more would not fit
+PAGE_BYTES = 1_450_000  # limit of a page per 1000 evaluations (rounded up), bytes; motions get the part that the rest leaves
+FIXED_BYTES = 480_000  # of libraries, scripts, styles and the summary, bytes
+NODES = (400, 120, 60, 30, 15, 10)  # a motion is thinned to one of these numbers of nodes if the page would be too large
 RUN_FRAMES = 24
-MODELLED = 500  # evaluations up to which a surrogate model is made in a few seconds; as src/report/predictions.cpp has it
-SERIES_COLUMNS = 16  # channels with more are left out of the graphs
-COMMONEST = 3  # causes of failures in the summary
-PLAIN_ROWS = 1000  # of a table of a plain page
-OUTCOME_COLOURS = {  # of a simulation, by the names of docking studies; others take turns
+MODELLED = 500  # number of evaluations up to which a surrogate model is fitted in a few seconds; the same value as in src/report/predictions.cpp
+SERIES_COLUMNS = 16  # channels with more columns are not drawn
+COMMONEST = 3  # number of causes of failures in the summary
+PLAIN_ROWS = 1000  # number of rows in a table of a plain page
+OUTCOME_COLOURS = {  # colours of outcomes by their names in docking studies; other names get colours in turn
     "docked": "#2a9d5c", "missed": "#8d99ae", "jammed": "#d1495b", "wrong port": "#e9a03b", "bounced off": "#5e60ce",
     "timed out": "#3d405b", "end": "#3d405b", "unresolved": "#000000", "failed": "#000000",
 }  # fmt: skip
@@ -53,7 +54,7 @@ Item = TypeVar("Item")
 
 
 def coloured(names: list[str]) -> list[tuple[str, str]]:
-    """[(name, colour)] of outcomes, in their order."""
+    """Returns [(name, colour)] of outcomes, in their order."""
     other = iter([c for c in OTHER_COLOURS if c not in {OUTCOME_COLOURS.get(n) for n in names}] * (1 + len(names)))
     return [(name, OUTCOME_COLOURS.get(name) or next(other)) for name in names]
 
@@ -77,14 +78,14 @@ def packed(values: Any) -> list[Any]:
 
 
 def rounded(values: Any, digits: int = 6) -> Any:
-    """Numbers as JSON has them: none for what is not finite."""
+    """Returns numbers for JSON: None for those that are not finite."""
     if isinstance(values, (float, int, np.floating, np.integer)):
         return float(f"{values:.{digits}g}") if math.isfinite(values) else None
     return [rounded(value, digits) for value in values]
 
 
 def thin(count: int, at_most: int) -> Any:
-    """Which of `count` nodes to keep: the first, the last, and evenly between."""
+    """Returns the indices of the nodes to keep: the first, the last, and evenly spaced ones between."""
     if count <= at_most:
         return np.arange(count)
     return np.unique(np.round(np.linspace(0, count - 1, at_most)).astype(int))
@@ -113,7 +114,7 @@ def motion_data(one: motions.Motion, nodes: int) -> Json:
 
 
 def scene_data(one: motions.Motion) -> Json:
-    """What all motions of a study share: names, which points are joined, which corners are a face."""
+    """Returns the data that all motions of a study share: names, segments, faces."""
     return {
         "dimension": one.dimension,
         "points": one.point_names,
@@ -130,7 +131,7 @@ def scene_data(one: motions.Motion) -> Json:
 
 
 def runs_data(trajectory: Trajectory, frames: int = RUN_FRAMES) -> Json:
-    """A design's starts: how each ended, and how it went where the archive holds that."""
+    """Returns the runs of a design: how each ended, and its motion if the archive contains it."""
     data: Json = {"outcome": [int(k) if math.isfinite(k) else -1 for k in trajectory["outcome"].column("outcome")]}
     data["seconds"] = rounded(trajectory["outcome"].column("time"), 4)
     played = motions.runs(trajectory)
@@ -178,7 +179,7 @@ def budgeted(items: Iterable[tuple[int, Item]], make: Callable[[Item, int], Json
 
 
 def results(study: Archive) -> list[Evaluation]:
-    """The evaluations that are the result: the recommended one, or the front of several objectives."""
+    """Returns the evaluations that are the result: the recommended one, or the front of several objectives."""
     return study.front if len(study.objectives) > 1 else [study.recommended] if study.recommended else []
 
 
@@ -230,7 +231,7 @@ def played(study: Archive, with_motions: bool = True, budget: float = PAGE_BYTES
 
 
 def rows_data(study: Archive) -> Json:
-    """Every evaluation, a list for each column. Texts that repeat are numbers of a list."""
+    """Returns every evaluation as one list per column. Repeated texts are indices of a list."""
     reasons: dict[str, int] = {}
     statuses: dict[str, int] = {}
     rows = {
@@ -250,7 +251,7 @@ def rows_data(study: Archive) -> Json:
 
 
 def curves_data(study: Archive) -> Json | None:
-    """The surrogate of every iteration over the one free variable; None where there is none."""
+    """Returns the surrogate of every iteration over the one free variable; None if there is none."""
     if study.curves is None or not study.iterations:
         return None
     nexts = [float(one.next[0]) if len(one.next) else math.nan for one in study.iterations]
@@ -261,7 +262,7 @@ def curves_data(study: Archive) -> Json | None:
 
 
 def ask_program(*arguments: object) -> Json | None:
-    """What a subcommand of the program prints as JSON; None where it refuses, or where there is no program."""
+    """Returns the JSON output of a subcommand of the program; None if it refuses, or if there is no program."""
     try:
         done = subprocess.run([find_program(), *map(str, arguments)], capture_output=True, text=True, check=False)
         return json.loads(done.stdout) if done.returncode == 0 else None
@@ -270,7 +271,7 @@ def ask_program(*arguments: object) -> Json | None:
 
 
 def model_of(study: Archive) -> Json | None:
-    """What `dodyn predict --slices` computes: the surrogate model through the recommended design; None where there is none."""
+    """Returns the output of `dodyn predict --slices`: the surrogate model through the recommended design; None if there is none."""
     usable = sum(1 for e in study if e.ok and math.isfinite(e.cost))
     if not 3 <= usable <= MODELLED or not summary.ranged(study):
         return None
@@ -285,7 +286,7 @@ def model_of(study: Archive) -> Json | None:
 
 
 def importance_of(study: Archive) -> Json | None:
-    """Total and first-order Sobol' indices of the cost, or why they are not to be trusted; None of a study without several variables."""
+    """Returns total and first-order Sobol indices of the cost, or why they are unreliable; None for a study with one variable."""
     if len(study.variables) < 2:
         return None
     usable = sum(1 for e in study if e.ok and math.isfinite(e.cost))
@@ -310,7 +311,7 @@ def importance_of(study: Archive) -> Json | None:
 
 
 def study_data(study: Archive, with_motions: bool = True, model: Json | None = None, importance: Json | None = None) -> Json:
-    """What the script of the page needs of a study."""
+    """Returns the data that the script of the page needs for a study."""
     discrete = checks.discrete_names(study)
     data: Json = {
         "name": study.path.stem,
@@ -345,7 +346,7 @@ def said(study: Archive, evaluation: Evaluation) -> str:
 
 
 def violates(study: Archive, evaluation: Evaluation) -> bool:
-    """It has a cost, but does not count: drawn hollow."""
+    """Whether an evaluation has a cost but violates a constraint; it is drawn hollow."""
     return evaluation.ok and not study.keeps_constraints(evaluation)
 
 
@@ -369,14 +370,14 @@ def history_chart(study: Archive) -> str:
 
 
 def colour_of(study: Archive) -> Callable[[Evaluation], str]:
-    """Colours by rank of the cost: dark is best, so that a few high costs do not hide the others."""
+    """Returns a function for colours by rank of the cost: dark is best. Ranks prevent a few high costs from hiding differences."""
     ok = sorted((e for e in study if e.ok and math.isfinite(e.cost)), key=lambda e: e.cost)
     rank = {e.id: 1 - k / max(1, len(ok) - 1) for k, e in enumerate(ok)}
     return lambda e: ramp(rank[e.id]) if e.id in rank else STATUS_COLOURS[e.status]
 
 
 def slice_chart(study: Archive, v: Quantity) -> str:
-    """Cost over one variable; of a single one with the surrogate's last curve and band."""
+    """Draws the cost over one variable; for a single variable with the surrogate's last curve and interval."""
     costs, colour = [e.cost for e in study if e.ok], colour_of(study)
     chart = Chart((v.lower, v.upper), limits(costs), size=(480, 300), labels=(v.label, "cost"))
     if study.curves is not None and study.iterations:
@@ -392,7 +393,7 @@ def slice_chart(study: Archive, v: Quantity) -> str:
 
 
 def label(study: Archive, name: str) -> str:
-    """An objective or metric with its unit."""
+    """Returns the name of an objective or metric with its unit."""
     return next((m.label for m in study.metrics if m.name == name), name)
 
 
@@ -409,7 +410,7 @@ def pareto_chart(study: Archive) -> str:
 
 
 def strobe_chart(one: motions.Motion, postures: int = 9) -> str:
-    """A motion as postures on top of each other, from the side."""
+    """Draws a motion as postures on top of each other, from the side."""
     up = 1 if one.dimension == 2 else 2
     nodes = thin(len(one.t), postures)
     points = one.points[nodes][:, :, [0, up]] if one.points is not None else None
@@ -451,7 +452,7 @@ def scrolled(content: str, label_: str) -> str:
 
 
 def shown_metrics(study: Archive) -> list[str]:
-    """The metrics in tables, as in those of `dodyn show`: what objectives and constraints name."""
+    """Returns the metrics to show in tables, the same as in `dodyn show`: those in objectives and constraints."""
     known = {m.name for m in study.metrics}
     return [name for name in dict.fromkeys([*study.objectives, *(name for name, *_ in study.constraints)]) if name in known]
 
@@ -461,7 +462,7 @@ def design_cells(study: Archive, evaluation: Evaluation) -> str:
 
 
 def front_part(study: Archive) -> str:
-    """The front as a table: a design a row."""
+    """Returns the front as a table, one design per row."""
     head = ["id", *(label(study, name) for name in study.objectives), *(v.label for v in study.variables)]
     rows = [tag("tr", cell(e.id) + "".join(cell(study.objective(e, name)) for name in study.objectives) + design_cells(study, e)) for e in study.front]
     return scrolled(table(head, rows), "Pareto front")
@@ -519,7 +520,7 @@ def listed(lines: Sequence[str], class_: str = "") -> str:
 
 
 def summary_part(study: Archive, model: Json | None) -> str:
-    """The answers in words: what was asked, the recommended design with its interval and its gain, how sure, what is wrong."""
+    """Returns the summary: question, recommended design with its interval and gain, uncertainty, problems."""
     best = study.recommended
     answer = [f'<p class="asked">{html.escape(checks.asked(study))}</p>', f'<p class="lead">{html.escape(summary.headline(study))}</p>']
     within = checks.interval(best) if best else None
@@ -557,7 +558,7 @@ def summary_part(study: Archive, model: Json | None) -> str:
 
 
 def failures_part(study: Archive, causes: Sequence[tuple[str, str, list[int]]]) -> str:
-    """The commonest causes, each with its count, and the command that shows an example."""
+    """Returns the most frequent causes of failures with their counts, and the command that shows an example."""
     without = sum(len(ids) for _, _, ids in causes)
     lines = [f"<p>{without} of {summary.plural(len(study), 'evaluation')} have no cost.</p>"]
     for status, why, ids in causes[:COMMONEST]:
@@ -568,7 +569,7 @@ def failures_part(study: Archive, causes: Sequence[tuple[str, str, list[int]]]) 
 
 
 def plain_views(study: Archive) -> str:
-    """Static pictures and tables, where the libraries are missing."""
+    """Returns static pictures and tables, for pages without the libraries."""
     parts = []
     best = results(study)
     trajectory = best[0].trajectory if best else None
@@ -588,7 +589,7 @@ def plain_views(study: Archive) -> str:
 
 
 def folded(text: str) -> str:
-    """Base64 of the gzipped text. Nothing in it can end a script, or be one."""
+    """Returns the gzipped text in base64, which cannot end or start a script."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
@@ -597,7 +598,7 @@ def json_script(data: Json, number: int) -> str:
 
 
 def study_part(study: Archive, number: int, scripted: bool, live: bool = False) -> str:
-    """The article of one study, and the data that its script needs where `scripted`."""
+    """Returns the article of one study; with `scripted` also the data for its script."""
     model = None if live else model_of(study)
     data = study_data(study, not live, model, None if live else importance_of(study)) if scripted else None
     parts = [
@@ -611,7 +612,7 @@ def study_part(study: Archive, number: int, scripted: bool, live: bool = False) 
 
 
 def comparison(studies: Sequence[Archive]) -> str:
-    """Several studies side by side."""
+    """Returns a comparison of several studies."""
     names = dict.fromkeys(v.name for s in studies for v in s.variables)
     others = dict.fromkeys(name for s in studies for name in s.objectives if name != "cost")
     head = ["study", "result", "cost", *others, *names, "evaluations", "stop reason"]
@@ -654,7 +655,7 @@ def different_settings(studies: Sequence[Archive]) -> str:
 
 
 def library_scripts(names: Sequence[str]) -> tuple[str, str] | None:
-    """The libraries as gzipped base64, and the licences that they come with; None where the first one is not installed."""
+    """Returns the libraries in gzipped base64, and their licences; None if the first one is not installed."""
     scripts, licences = [], []
     for name in names:
         package, files = LIBRARIES[name]
@@ -677,8 +678,8 @@ def page(studies: Sequence[Archive], refresh: int | None = None, live: bool = Fa
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(title)} · dodyn</title>'
     head += '<link rel="icon" href="data:,">'
     if live and not libraries:
-        refresh = 5  # no script that asks
-    again = f' data-refresh="{refresh}"' if refresh and libraries else ""  # the script reads the page again: then the address stays, and what is chosen
+        refresh = 5  # without a script the browser reloads the page
+    again = f' data-refresh="{refresh}"' if refresh and libraries else ""  # the script reloads the page itself, which keeps the address and the selection
     if refresh and not libraries:
         head += f'<meta http-equiv="refresh" content="{refresh}">'
     style = (here / "page.css").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Studies from Python: run one, or evaluate designs of it."""
+"""Runs studies, and evaluates designs of them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .archive import Archive, Channel, Evaluation, PathLike, Quantity, Trajector
 from .model import Model, Motion, write_models
 from .program import ProgramError, Server, Value, configuration_text, design_words, find_program, number, numbers_by_name, text_of
 
-POLL = 0.05  # s between two looks at the archive of a study that runs
-GRACE = 30.0  # s that a study may take to end when it is asked to
+POLL = 0.05  # interval at which the archive of a running study is checked, s
+GRACE = 30.0  # time that a study may take to end after a request, s
 
 
 def _first_words(lines: list[str]) -> str:
-    """The first paragraph of what a launcher printed, in one line, without its rules of dashes."""
+    """Returns the first paragraph of a launcher's message as one line, without separator lines."""
     paragraph: list[str] = []
     for line in (line.strip() for line in lines):
         if line.strip("-"):
@@ -145,7 +145,7 @@ class Study:
                 seen: tuple[int, int] | None = None
                 ended = False
                 while not ended:
-                    ended = process.poll() is not None  # before the last look
+                    ended = process.poll() is not None  # tested before the archive is read for the last time
                     with contextlib.suppress(FileNotFoundError):
                         found = os.stat(self.path)
                         state = (found.st_mtime_ns, found.st_size)
@@ -180,22 +180,22 @@ class Study:
 
     @property
     def archive(self) -> Archive:
-        """The archive as it is now. Throws ArchiveError if there is none."""
+        """Returns the archive in its present state. Throws ArchiveError if there is none."""
         return Archive(self.path)
 
     @property
     def recommended(self) -> Evaluation | None:
-        """The evaluation that the study recommends; None if none is feasible, or if there are several objectives."""
+        """Returns the evaluation that the study recommends; None if none is feasible, or if there are several objectives."""
         return self.archive.recommended
 
     @property
     def front(self) -> list[Evaluation]:
-        """The feasible evaluations that no other one beats in all objectives."""
+        """Returns the feasible evaluations that no other one dominates."""
         return self.archive.front
 
     @property
     def stop_reason(self) -> str:
-        """Why the study ended; empty while it runs."""
+        """Returns why the study ended; empty while it runs."""
         return self.archive.stop_reason
 
     def to_dataframe(self) -> Any:
@@ -281,7 +281,7 @@ class Study:
         return self._server
 
     def close(self) -> None:
-        """Ends the process that evaluates; the next evaluation starts another one."""
+        """Ends the process that evaluates; the next evaluation starts a new one."""
         if self._server is not None:
             self._server.close()
             self._server = None

@@ -33,7 +33,7 @@ def design(study: Archive, evaluation: Evaluation | Sequence[float] | npt.NDArra
 
 
 def value(variable: Quantity, number_: float, digits: int = 5, unit: str = "") -> str:
-    """Returns the value of a design variable as text: its name where the variable is a list of names."""
+    """Returns the value of a design variable as text; for a list of names the name."""
     if variable.choices and number_ in range(len(variable.choices)):
         return variable.choices[int(number_)]
     return with_unit(number_, unit, digits)
@@ -54,7 +54,7 @@ def plural(count: int, what: str) -> str:
 
 
 def at_bounds(study: Archive, evaluation: Evaluation) -> list[tuple[Quantity, str]]:
-    """[(variable, "lower" or "upper")] of a design on the edge of its range. A label has no range."""
+    """Returns [(variable, "lower" or "upper")] for a design at the ends of its ranges. A label has no range."""
     found = []
     for v in ranged(study):
         near = 1e-6 * (v.upper - v.lower)
@@ -81,7 +81,7 @@ def counts(study: Archive) -> dict[str, int]:
 
 
 def headline(study: Archive) -> str:
-    """The result in one sentence: the design that the program recommends, or the front of several objectives."""
+    """Returns the result in one sentence: the design that the program recommends, or the front of several objectives."""
     if study.lowest is None:
         why = " that keeps the constraints" if study.constraints else ""
         return f"No evaluation{why} is ok: there is no best design yet." if len(study) else "No evaluation yet."
@@ -90,13 +90,13 @@ def headline(study: Archive) -> str:
         both = "both" if len(names) == 2 else "all of them"
         return f"Front of {' and '.join(names)}: {plural(len(study.front), 'design')} that no other one beats in {both}."
     found = study.recommended
-    assert found is not None  # one objective, and `lowest` exists
+    assert found is not None  # there is one objective, and `lowest` exists
     which = "Recommended" if study.noisy else "Best"
     return f"{which} design: {design(study, found)}, {costs(study, found)} (evaluation {found.id})."
 
 
 def costs(study: Archive, evaluation: Evaluation) -> str:
-    """Returns the cost, with the standard error, and the objective where that is another quantity."""
+    """Returns the cost with its standard error, and the objective if that is another quantity."""
     noise = f" ± {number(evaluation.cost_stderr, 2)}" if evaluation.cost_stderr > 0 else ""
     said = f"{study.cost_meaning} {number(evaluation.cost)}{noise}"
     for name in study.objectives:
@@ -238,11 +238,11 @@ def spread(study: Archive) -> float:
     return float(np.ptp(costs)) if costs else 0.0
 
 
-CROWDED = 0.75  # of what a space-filling design is worth; as `dodyn sensitivity` has it (src/report/predictions.cpp)
+CROWDED = 0.75  # relative to a space-filling design; the same value as in `dodyn sensitivity` (src/report/predictions.cpp)
 
 
 def filling(count: int, dimensions: int, shift: float = 0.5) -> npt.NDArray[np.float64]:
-    """Points [count, dimensions] that fill the unit cube: multiples of the powers of the root of x^(d + 1) = x + 1, modulo 1."""
+    """Returns points [count, dimensions] that fill the unit cube: multiples of the powers of the root of x^(d + 1) = x + 1, modulo 1."""
     root = 2.0
     for _ in range(60):
         root = (1 + root) ** (1 / (dimensions + 1))
@@ -263,7 +263,7 @@ def even_samples(points: npt.NDArray[np.float64]) -> float:
 
 
 def crowding(study: Archive) -> list[str]:
-    """The warning of `dodyn sensitivity` where the evaluations crowd, as those of a search do; empty where they fill the ranges."""
+    """Returns the warning of `dodyn sensitivity` if the evaluations crowd, as those of a search do; empty if they fill the ranges."""
     logarithmic = [name.strip() for name in study.configuration.get("surrogate.log-scale", "").split(",")]
     columns = []
     for v in ranged(study):

@@ -1,4 +1,4 @@
-"""Charts as SVG text: no library, the same bytes every time, and dots that carry the evaluation they stand for."""
+"""Draws charts as SVG text: without libraries, reproducible byte by byte. Each dot has the id of its evaluation."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def ticks(low: float, high: float, about: int = 7) -> list[float]:
 
 
 def tag(name: str, content: str | None = None, **attributes: object) -> str:
-    """<name key="value">; `class_` is class, data_id is data-id."""
+    """Returns <name key="value">; `class_` becomes class, data_id becomes data-id."""
     inside = "".join(f' {k.rstrip("_").replace("_", "-")}="{html.escape(str(v))}"' for k, v in attributes.items())
     return f"<{name}{inside}/>" if content is None else f"<{name}{inside}>{content}</{name}>"
 
 
 class Chart:
-    """Axes on a rectangle of pixels; what is drawn is kept in order."""
+    """Axes in a rectangle of pixels; elements are stored in the order of drawing."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Chart:
             self.parts.append(tag("circle", name, cx=self.px(x), cy=self.py(y), r=radius, **style))
 
     def cross(self, x: float, title: str = "", **style: object) -> None:
-        """At the foot of the chart: something without a value here."""
+        """Adds a cross at the bottom of the chart, for an evaluation without a value."""
         at, y, r = self.px(x), self.size[1] - self.bottom - 7, 4
         d = f"M{at - r:g} {y - r}L{at + r:g} {y + r}M{at - r:g} {y + r}L{at + r:g} {y - r}"
         name = tag("title", html.escape(title)) if title else None
@@ -133,7 +133,7 @@ class Chart:
 
 
 def limits(values: Iterable[float], margin: float = 0.08, trimmed: bool = True) -> tuple[float, float]:
-    """A range that shows the finite values; a few far out may fall off it."""
+    """Returns a range that shows the finite values, except a few outliers if `trimmed`."""
     finite = np.array([v for v in values if math.isfinite(v)])
     if not len(finite):
         return 0.0, 1.0

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 LARGEST_NUMBER = 1e12  # in SI units: products of three such numbers are still finite
-FAR = 1e300  # of an end of a range; beyond LARGEST_NUMBER there is none
+FAR = 1e300  # larger ends of a range mean no limit
 LARGEST_FILE = 64 << 20  # bytes of a URDF
 LARGEST_MESH = 256 << 20  # bytes
 LARGEST_SCENE = 10000  # nodes of a DAE
-DEEPEST = 100  # elements inside each other; a URDF has 6
-CORNERS = 40  # of the hull of a mesh, at most
-ALIGNED = 1e-12  # rad; an axis that is nearer to one of the world's is that axis
+DEEPEST = 100  # limit of nested elements; a URDF has 6
+CORNERS = 40  # limit of the corners of a mesh's hull
+ALIGNED = 1e-12  # rad; an axis this near to a coordinate axis is replaced by it
 
-# What is read or has no bearing on the motion: of each element its attributes and the elements inside it.
+# Elements that are read or have no effect on the motion, with their attributes and nested elements.
 READ = {
     "robot": ("name version", "link joint material transmission"),
     "link": ("name type", "inertial collision visual"),
-    "visual": None,  # only drawn
+    "visual": None,  # only for pictures
     "material": None,
     "inertial": ("", "origin mass inertia"),
     "collision": ("name", "origin geometry verbose"),
@@ -66,15 +66,15 @@ READ = {
     "dynamics": ("damping friction", ""),
     "mimic": ("joint multiplier offset", ""),
     "verbose": None,
-    "transmission": None,  # of its rotor see rotors(); efforts are those of joints already
+    "transmission": None,  # rotors() reads its rotor; efforts are those of joints
 }
 SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-WORLD = "world"  # a link that may stand as a parent without being written
+WORLD = "world"  # a link that may be a parent without a definition
 
 
 class UrdfError(Exception):
-    """What is wrong and what to do, in one line; `line` of the file, 0: of all of it."""
+    """The error and its remedy, one line; `line` of the file, 0: the whole file."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(what)
@@ -82,12 +82,12 @@ class UrdfError(Exception):
 
 
 class LeftOut(Exception):
-    """A convex part that cannot be had; the rest of the robot can."""
+    """A convex part that cannot be converted, while the rest of the robot can."""
 
 
 @dataclass
 class Element:
-    """An element of the file: `line` is where it begins."""
+    """An element of the file; `line` is its first line."""
 
     tag: str
     attributes: dict[str, str]
@@ -103,7 +103,7 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def find(self, tag: str) -> Element | None:
-        """The one element of this tag inside it, or None."""
+        """Returns the single nested element with this tag, or None."""
         found = self.findall(tag)
         if len(found) > 1:
             raise UrdfError(found[1].line, f"a second <{tag}> in this <{self.tag}>; leave one")
@@ -122,14 +122,14 @@ class Element:
 
 
 def quoted(text: object, longest: int = 60) -> str:
-    """A name or value from the file in one line of a message or comment."""
+    """Returns a name or value of the file as one line, for a message or comment."""
     shown = "".join(c if c.isprintable() else "?" for c in str(text))
     return shown if len(shown) <= longest else shown[:longest] + "..."
 
 
 def contents(path: Path, largest: int) -> bytes:
-    """The bytes of a regular file. Throws OSError, and UrdfError where the file is a pipe, a device or too large."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for a writer
+    """Returns the bytes of a regular file. Throws OSError, and UrdfError if the file is a pipe, a device or too large."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a FIFO would wait for a writer
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -140,7 +140,7 @@ def contents(path: Path, largest: int) -> bytes:
 
 
 def parsed(data: bytes) -> Element:
-    """The root element of the XML in `data`."""
+    """Returns the root element of the XML in `data`."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     roots: list[Element] = []
@@ -176,7 +176,7 @@ def parsed(data: bytes) -> Element:
 
 
 def numbers(element: Element, key: str, count: int = 3, default: float | None = None, lowest: float = -math.inf, highest: float = LARGEST_NUMBER) -> Array:
-    """`count` numbers in an attribute, above `lowest`; `default` where it is not there."""
+    """Returns `count` numbers of an attribute, above `lowest`; `default` if it is missing."""
     text = element.attributes.get(key)
     if text is None and default is not None:
         return np.full(count, float(default))
@@ -191,7 +191,7 @@ def numbers(element: Element, key: str, count: int = 3, default: float | None = 
     return values
 
 
-POSITIVE = 1e-12  # the least number that is above 0, in SI units
+POSITIVE = 1e-12  # smallest number that counts as positive, in SI units
 
 
 def real(element: Element, key: str, default: float | None = None, lowest: float = -math.inf, highest: float = LARGEST_NUMBER) -> float:
@@ -199,7 +199,7 @@ def real(element: Element, key: str, default: float | None = None, lowest: float
 
 
 def rotation(rpy: Array) -> Array:
-    """Fixed axes: roll about x, then pitch about y, then yaw about z."""
+    """Returns the rotation matrix for fixed axes: roll about x, then pitch about y, then yaw about z."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
     return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
                      [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
@@ -207,7 +207,7 @@ def rotation(rpy: Array) -> Array:
 
 
 def origin(element: Element) -> tuple[Array, Array]:
-    """(place, rotation) of an element's <origin>."""
+    """Returns (position, rotation) of an element's <origin>."""
     found = element.find("origin")
     if found is None:
         return np.zeros(3), np.eye(3)
@@ -224,7 +224,7 @@ def vector(values: Array) -> str:
 
 
 def name_of(text: str, taken: set[str]) -> str:
-    """A name that a model takes: letters, digits, _; one that no other has."""
+    """Returns a unique name with the characters that a model accepts: letters, digits, _."""
     name = re.sub(r"\W", "_", text or "part", flags=re.ASCII)
     name = name if re.match(r"[A-Za-z]", name) else "n" + name
     one, count = name, 2
@@ -242,7 +242,7 @@ def floats(element: Element) -> Array:
 
 
 def collada(data: bytes) -> Array:
-    """Corners of the meshes of a COLLADA scene (DAE), m. Its up_axis is not applied, as in ROS. Throws ValueError."""
+    """Returns the corners of the meshes in a COLLADA scene (DAE), m. Its up_axis is not applied, as in ROS. Throws ValueError."""
     try:
         root = parsed(data)
     except UrdfError as error:
@@ -256,7 +256,7 @@ def collada(data: bytes) -> Array:
         waiting += element.children
 
     def positions(geometry: Element) -> Array:
-        """The corners of a <geometry>: what the POSITION of its vertices names."""
+        """Returns the corners of a <geometry>: the POSITION of its vertices."""
         corners = [np.zeros((0, 3))]
         for vertices in [v for mesh in geometry.findall("mesh") for v in mesh.findall("vertices")]:
             for given in vertices.findall("input"):
@@ -265,7 +265,7 @@ def collada(data: bytes) -> Array:
         return np.concatenate(corners)
 
     def moved(node: Element) -> Array:
-        """The transformation of a <node>, [4, 4]."""
+        """Returns the transformation of a <node>, [4, 4]."""
         whole = np.eye(4)
         for step in node.children:
             one = np.eye(4)
@@ -306,7 +306,7 @@ def collada(data: bytes) -> Array:
 
 
 def read_mesh(path: Path) -> Array:
-    """Corners of a mesh: STL, text or binary, OBJ, or DAE."""
+    """Returns the corners of a mesh: STL (text or binary), OBJ, or DAE."""
     kind = path.suffix.lower()
     if kind not in (".stl", ".obj", ".dae"):
         raise LeftOut(f"{quoted(path.name)}: only STL, OBJ and DAE meshes are read")
@@ -334,7 +334,7 @@ def read_mesh(path: Path) -> Array:
 
 
 def hull(points: Array, most: int = CORNERS) -> Array:
-    """Corners of the convex hull; beyond `most` of them those that lie furthest in directions spread over the sphere."""
+    """Returns the corners of the convex hull. If there are more than `most`, returns those that are extreme in directions spread over the sphere."""
     try:
         from scipy.spatial import ConvexHull
     except ImportError:
@@ -362,7 +362,7 @@ def ring(radius: float, height: float, count: int) -> Array:
 
 
 def in_package(name: str, rest: str, folder: Path, packages: Mapping[str, Path]) -> Path:
-    """A file of a package: where --package says, or in a folder of its name beside the URDF or above it."""
+    """Returns a file of a package: in the folder of --package, or in a folder of that name next to the URDF or above it."""
     if name in packages:
         return packages[name] / rest
     above = [folder, *folder.resolve().parents]
@@ -371,7 +371,7 @@ def in_package(name: str, rest: str, folder: Path, packages: Mapping[str, Path])
 
 
 def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple[Array | float, str]:
-    """(corners of a <geometry> in its own frame, or the radius of a ball; its measures in words)."""
+    """Returns (corners of a <geometry> in its own frame, or the radius of a ball; its dimensions in words)."""
     found = [child for child in geometry.children if child.tag in SHAPES]
     if len(found) != 1:
         several = "no box, cylinder, sphere, capsule or mesh" if not found else f"{len(found)} shapes"
@@ -406,7 +406,7 @@ def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple
 
 
 def inertial(link: Element, turn: Array) -> tuple[float, Array, Array]:
-    """(mass, centre, tensor) in world-aligned axes of the link's frame."""
+    """Returns (mass, centre, tensor) in world-aligned axes of the link's frame."""
     element = link.find("inertial")
     if element is None:
         return 0.0, np.zeros(3), np.zeros((3, 3))
@@ -425,7 +425,7 @@ def inertial(link: Element, turn: Array) -> tuple[float, Array, Array]:
 
 
 def along(axis: Array) -> str:
-    """A unit vector as a model has an axis: x, y or z, or three numbers."""
+    """Returns a unit vector in the syntax of a model's axis: x, y or z, or three numbers."""
     for letter, own in zip("xyz", np.eye(3)):
         if np.linalg.norm(axis - own) < ALIGNED:
             return letter
@@ -433,7 +433,7 @@ def along(axis: Array) -> str:
 
 
 def by_name(robot: Element, tag: str) -> dict[str, Element]:
-    """The links or joints by their names, which differ."""
+    """Returns the links or joints by name. Throws if a name is repeated."""
     found: dict[str, Element] = {}
     for element in robot.findall(tag):
         name = element.get("name")
@@ -446,7 +446,7 @@ def by_name(robot: Element, tag: str) -> dict[str, Element]:
 
 
 def tree(robot: Element) -> tuple[dict[str, Element], str, dict[str, list[Element]]]:
-    """(links by name, the root's name, joints below each link): each link hangs on one joint, but for the root."""
+    """Returns (links by name, the root's name, joints below each link): each link except the root has one parent joint."""
     links, joints = by_name(robot, "link"), by_name(robot, "joint").values()
     if not links:
         raise UrdfError(robot.line, "the robot has no <link>; give it one")
@@ -478,7 +478,7 @@ def tree(robot: Element) -> tuple[dict[str, Element], str, dict[str, list[Elemen
         name = waiting.pop()
         reached.add(name)
         waiting += [joint.need("child").get("link") for joint in below.get(name, [])]
-    if len(reached) < len(links):  # each other link has a parent, so these lead round
+    if len(reached) < len(links):  # every other link has a parent, so the joints form a loop
         name = next(name for name in links if name not in reached)
         loop: list[str] = []
         while name not in loop:
@@ -491,7 +491,7 @@ def tree(robot: Element) -> tuple[dict[str, Element], str, dict[str, list[Elemen
 
 
 def not_read(robot: Element) -> list[str]:
-    """A note for each kind of element or attribute that the file has and a model does not."""
+    """Returns one note for each kind of element or attribute that the file has and a model does not support."""
     found: dict[str, list[int]] = {}
     waiting = [robot]
     while waiting:
@@ -501,7 +501,7 @@ def not_read(robot: Element) -> list[str]:
             continue
         attributes, children = (words.split() for words in read)
         for name in element.attributes:
-            if name not in attributes and not name.startswith("xmlns"):  # a namespace moves nothing
+            if name not in attributes and not name.startswith("xmlns"):  # a namespace has no effect
                 found.setdefault(f'{quoted(name)}="..." of <{element.tag}>', []).append(element.line)
         for child in element.children:
             if child.tag in children:
@@ -515,7 +515,7 @@ def not_read(robot: Element) -> list[str]:
 
 
 def rotors(robot: Element) -> dict[str, tuple[float, float]]:
-    """Of each joint with a geared rotor (Drake's elements of an <actuator>): (inertia, kg m2; gear ratio)."""
+    """Returns (inertia, kg m2; gear ratio) for each joint with a geared rotor (Drake's elements of an <actuator>)."""
     found = {}
     for transmission in robot.findall("transmission"):
         for actuator in transmission.findall("actuator"):
@@ -529,7 +529,7 @@ def rotors(robot: Element) -> dict[str, tuple[float, float]]:
 
 @dataclass
 class Leader:
-    """The joint that another one follows: place = factor * place of the leader + offset."""
+    """The joint that another one follows: position = factor * position of the leader + offset."""
 
     joint: str
     factor: float
@@ -537,7 +537,7 @@ class Leader:
 
 
 def leaders(robot: Element) -> dict[str, Leader]:
-    """Of each joint that mimics: the joint that moves by itself at the end of the chain of those it follows."""
+    """Returns for each joint with <mimic> the independent joint at the end of its chain."""
     joints = by_name(robot, "joint")
     found: dict[str, Leader] = {}
     for name, joint in joints.items():
@@ -562,7 +562,7 @@ def leaders(robot: Element) -> dict[str, Leader]:
 
 
 def beside(axis: Array) -> tuple[Array, Array]:
-    """Two unit vectors that are a right-handed frame with this one."""
+    """Returns two unit vectors that form a right-handed frame with this one."""
     for own in np.eye(3):
         if np.linalg.norm(axis - own) < ALIGNED:
             return np.roll(own, 1), np.roll(own, 2)
@@ -572,7 +572,7 @@ def beside(axis: Array) -> tuple[Array, Array]:
 
 
 class Writer:
-    """The text of a model, from the links and joints of a robot."""
+    """Writes the text of a model from the links and joints of a robot."""
 
     def __init__(self, robot: Element, folder: Path, parts: str, mimic: str, packages: Mapping[str, Path]) -> None:
         self.folder, self.parts, self.packages = folder, parts, packages
@@ -580,7 +580,7 @@ class Writer:
         self.taken = {"ground"}
         self.parameters: list[str] = []
         self.out: list[str] = []
-        self.inside: set[str] = set()  # kinds of round parts that are polytopes here
+        self.inside: set[str] = set()  # kinds of round parts that polytopes replace
         self.rotors = rotors(robot)
         self.leaders = leaders(robot) if mimic == "follow" else {}
         self.kinds = {name: joint.get("type") for name, joint in by_name(robot, "joint").items()}
@@ -592,18 +592,18 @@ class Writer:
                     self.notes.append(f"{quoted(name)} mimics {quoted(found.get('joint'))}: here it moves by itself")
 
     def parameter(self, name: str, value: float, comment: str) -> str:
-        """A parameter of the model, and its name."""
+        """Adds a parameter to the model and returns its name."""
         name = name_of(name, self.taken)
         self.parameters.append(f"{name} = {value:.17g}  # {comment}")
         return name
 
     @staticmethod
     def scaled(values: Array, size: str) -> str:
-        """A vector (m) times the scale of a link."""
+        """Returns a vector (m) times the scale of a link."""
         return ", ".join(f"{value:.17g} m*{size}" if size and abs(value) > 1e-15 else shown(value) for value in values)
 
     def moves(self, joint: Element, kind: str, turn: Array) -> tuple[str, str]:
-        """(joint, coordinates) of a joint that moves."""
+        """Returns (joint, coordinates) of a moving joint."""
         name = quoted(joint.get("name"))
         if kind == "floating":
             own = name_of(name, set())
@@ -631,7 +631,7 @@ class Writer:
         leader = self.leaders.get(joint.get("name")) if joint is not None else None
         if kind == "fixed":
             text += ["joint = fixed"]
-        elif joint is None:  # coordinates of a root are x, y, z and so on
+        elif joint is None:  # the coordinates of a root are x, y, z and so on
             text += ["joint = spatial ZYX"]
         else:
             moves, coordinates = self.moves(joint, kind, turn)
@@ -663,7 +663,7 @@ class Writer:
         return size
 
     def inertia(self, own: str, link: Element, mass: float, centre: Array, tensor: Array, size: str) -> list[str]:
-        """Mass, centre and tensor, which goes with the mass and the square of the scale."""
+        """Writes mass, centre and tensor; the tensor scales with the mass and the square of the scale."""
         if mass == 0 and not tensor.any():
             return ["mass = 0"]
         values, axes = np.linalg.eigh(tensor)
@@ -708,7 +708,7 @@ class Writer:
         self.out.extend([*lines, ""])
 
     def limits(self, joint: Element, kind: str, coordinate: str, leader: Leader | None) -> None:
-        """Range, speed, actuator, damping and rotor of a joint that moves."""
+        """Writes range, speed, actuator, damping and rotor of a moving joint."""
         limit, dynamics = joint.find("limit"), joint.find("dynamics")
         place, rate, force = ("m", "m/s", "N") if kind == "prismatic" else ("rad", "rad/s", "N m")
         ends = [real(limit, end, 0.0, highest=FAR) for end in ("lower", "upper")] if limit is not None else [0.0, 0.0]
@@ -719,7 +719,7 @@ class Writer:
         if leader is not None:
             followed = self.coordinates.get(leader.joint)
             self.notes.append(f"{name} follows {quoted(leader.joint)}: limits and effort are those of {quoted(leader.joint)} alone")
-            if damping > 0 and followed:  # of the same power
+            if damping > 0 and followed:  # with the same power
                 self.spring(f"{coordinate}_damping", followed, damping * leader.factor**2, force, rate)
             if joint.get("name") in self.rotors:
                 self.notes.append(f"{name}: its rotor is left out")

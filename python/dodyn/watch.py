@@ -24,12 +24,12 @@ from .archive import Archive, ArchiveError, Evaluation
 
 Json = dict[str, Any]
 PORT = 8700
-RECENT = 20  # evaluations that the rate is of
-HEARTBEAT = 15.0  # s between signs of life, by which a connection that has ended is noticed
+RECENT = 20  # number of latest evaluations for the rate
+HEARTBEAT = 15.0  # interval of signs of life, which reveal closed connections, s
 
 
 def finished_at(evaluation: Evaluation) -> float | None:
-    """When it ended, s since 1970; None where its start is not known."""
+    """Returns when it ended, s since 1970; None if its start is unknown."""
     try:
         started = datetime.fromisoformat(evaluation.start_time.replace("Z", "+00:00"))
     except ValueError:
@@ -44,7 +44,7 @@ def duration(seconds: float) -> str:
 
 
 def progress(study: Archive, now: float) -> Json:
-    """How the study goes: facts [(name, text)], and a row for each rank. `now`: s since 1970."""
+    """Returns the progress of the study: facts [(name, text)], and a row for each rank. `now`: s since 1970."""
     times = {e.id: at for e in study if (at := finished_at(e)) is not None}
     recent = sorted(times.values())[-RECENT:]
     writer = os.path.exists(f"{study.path}.lock")
@@ -83,7 +83,7 @@ def progress(study: Archive, now: float) -> Json:
 
 
 class Watched:
-    """An archive and what was read of it last. `version` counts the readings that found something new."""
+    """An archive and the data read last. `version` counts the reads that found changes."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -105,7 +105,7 @@ class Watched:
         return len(self.study.columns["id"]), len(self.study.iterations), self.study.stop_reason, len(self.study.events), os.path.exists(f"{self.path}.lock"), self.error
 
     def look(self) -> None:
-        """Reads the archive where its file has changed, and wakes who waits where something in it has."""
+        """Reads the archive if its file has changed, and wakes the waiting threads if its data have."""
         stamp = self.stamp()
         if stamp == self.seen:
             return
@@ -125,7 +125,7 @@ class Watched:
         while True:
             begun = time.monotonic()
             self.look()
-            time.sleep(max(every, time.monotonic() - begun))  # a large archive is read half of the time at most
+            time.sleep(max(every, time.monotonic() - begun))  # reads a large archive at most half of the time
 
 
 def data(watched: Watched) -> Json:
@@ -140,7 +140,7 @@ def data(watched: Watched) -> Json:
 
 
 def motion_of(study: Archive, identity: int, scenario: str) -> Json | None:
-    """The motion of an evaluation, in a scenario where the study has several."""
+    """Returns the motion of an evaluation, in one scenario if the study has several."""
     trajectory = study.evaluation(identity).trajectory
     if trajectory and scenario and scenario in trajectory.scenarios:
         trajectory = trajectory.scenario(scenario)
@@ -168,7 +168,7 @@ def handler(watched: Watched) -> type[http.server.BaseHTTPRequestHandler]:
             self.wfile.write(content)
 
         def do_GET(self) -> None:
-            # A page of another site whose name leads here is not answered.
+            # Refuses requests under another host name: a page of another site could lead here.
             host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
             if host not in ("127.0.0.1", "localhost"):
                 return self.answer("not this host\n", "text/plain", 403)
@@ -195,7 +195,7 @@ def handler(watched: Watched) -> type[http.server.BaseHTTPRequestHandler]:
                 self.close_connection = True
 
         def tell(self) -> None:
-            """The number of every new version, as they come."""
+            """Sends the number of every new version."""
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Cache-Control", "no-store")
