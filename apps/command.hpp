@@ -57,7 +57,7 @@ struct Command {
   std::string example;  // an example of the operands
   std::string description;
   ExitCode (*call)(const Invocation&);
-  void (*add_options)(boost::program_options::options_description_easy_init);  // its own; null: none, or Python's
+  void (*add_options)(boost::program_options::options_description_easy_init);  // options of the command; null: none
   Keys keys = Keys::none;
   std::string python_options = {};  // options of a command in Python
 

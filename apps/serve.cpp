@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int max_depth = 8;  // of a request; the deepest valid one has 3
+constexpr int max_depth = 8;  // limit of nesting in a request; the deepest valid one has 3
 
 struct RequestError : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -19,9 +19,9 @@ namespace dodyn::surrogate {
 // State of a search.
 struct EgoState {
   static constexpr double resolution = 3e-4;  // smallest distance of two designs, relative to the range
-  static constexpr double finest = 3e-6;      // the same for steps along constraints, where the feasible region may be
-                                              // small
-  static constexpr double apart = 5e-3;       // the same if costs are irregular but reproducible
+  static constexpr double finest = 3e-6;      // smallest distance for steps along constraints, where the feasible
+                                              // region may be small
+  static constexpr double apart = 5e-3;       // smallest distance if costs are irregular but reproducible
   static constexpr double longest_edge_step = 0.25;
   static constexpr double longest_in_doubt = 0.5;  // largest length scale for checks away from the best, relative to
                                                    // the range
@@ -37,7 +37,7 @@ struct EgoState {
   int unpredicted_failures = 0;          // failures among designs that were not steps along an edge; a success halves
                                          // it
   double required_log_odds = 0;          // log odds of success that a step along an edge must have
-  double edge_side = longest_edge_step;  // half side of the box of these steps, relative to the range
+  double edge_side = longest_edge_step;  // half side of the box of the steps along an edge, relative to the range
 
   Eigen::Index dimensions() const { return observed.space.dimensions(); }
   // Returns the number of designs that are chosen before the first of them is evaluated.

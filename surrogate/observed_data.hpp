@@ -67,7 +67,8 @@ struct ObservedData {
   bool noisy() const;  // by option, or because costs have standard errors
   std::size_t count_usable() const;
   const Evaluation* best() const;            // the feasible evaluation with the lowest first objective; null: none
-  const Evaluation* best_of_region() const;  // the same for the evaluations of the present region
+  const Evaluation* best_of_region() const;  // the feasible evaluation with the lowest first objective in the present
+                                             // region
   Eigen::VectorXd unit(const Evaluation& e) const { return space.unit(e.design); }
   // Whether an evaluated or pending design is within this distance of the point in every coordinate of the unit cube.
   bool tried(const Eigen::VectorXd& unit, double within) const;

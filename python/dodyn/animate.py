@@ -168,8 +168,8 @@ def film(one: Motion, given: argparse.Namespace, title: str, output: str) -> int
 
 
 def drawn_svg(one: Motion, given: argparse.Namespace, title: str) -> tuple[str, int]:
-    """Returns an SVG whose groups take turns by CSS (no script, no library), and its number of frames. It has a light and a dark
-    scheme, and stands still for readers who ask for reduced motion."""
+    """Returns an SVG and its number of frames. CSS shows its groups one after the other (no script, no library). It has a
+    light and a dark scheme, and does not move for readers who prefer reduced motion."""
     import html
 
     from matplotlib.colors import to_hex

@@ -109,8 +109,8 @@ class Channel:
 
 
 class Trajectory:
-    """The motion behind an evaluation. `trajectory.q` is the numpy array [node, coordinate] of the channel `q`,
-    trajectory["q"] the channel with its names and units; empty (false) where the evaluation has no motion."""
+    """The motion of an evaluation. `trajectory.q` is the numpy array [node, coordinate] of the channel `q`,
+    trajectory["q"] the channel with its names and units. Empty (false) if the evaluation has no motion."""
 
     def __init__(self, channels: Mapping[str, Channel]) -> None:
         self.channels = dict(channels)
@@ -298,9 +298,10 @@ def superblock(path: PathLike) -> tuple[int, bool]:
 
 
 def check_heaps(path: PathLike) -> None:
-    """Throws ArchiveError where a heap of texts is damaged: heaps have no checksums, and HDF5 believes their sizes. A heap is a header
-    of 16 bytes with its size, then objects: index (2 bytes), reference count (2), reserved (4), size (8), and the bytes, padded to 8;
-    index 0 is the free space at the end, its own header counted (HDF5 file format specification 3.0, III.E)."""
+    """Throws ArchiveError if a heap of texts is damaged: heaps have no checksums, and HDF5 does not check their sizes. A
+    heap is a header of 16 bytes with its size, then objects: index (2 bytes), reference count (2), reserved (4), size
+    (8), and the bytes, padded to 8. Index 0 is the free space at the end, including its own header (HDF5 file format
+    specification 3.0, III.E)."""
     with Path(path).open("rb") as file:
         data = file.read(HEAPS_END)
     at = data.find(b"GCOL\1\0\0\0")
@@ -712,8 +713,9 @@ class Archive:
 
     @functools.cached_property
     def recommended(self) -> Evaluation | None:
-        """The evaluation that the program recommends, as `dodyn show` does: `lowest`; where costs are noisy, the one whose design the
-        search recommended last. None where no evaluation is feasible, or there are several objectives: then `front` is the result."""
+        """Returns the evaluation that the program recommends (`dodyn show`): `lowest`; if costs are noisy, the one whose
+        design the search recommended last. None if no evaluation is feasible, or if there are several objectives: then
+        `front` is the result."""
         if len(self.objectives) > 1 or not self.noisy:
             return self.lowest if len(self.objectives) == 1 else None
         for iteration in reversed(self.iterations):
@@ -725,7 +727,7 @@ class Archive:
 
     @property
     def best(self) -> Evaluation | None:
-        """The same as `recommended`."""
+        """Returns `recommended`."""
         return self.recommended
 
     @functools.cached_property

@@ -67,8 +67,8 @@ def middle_of(study: Archive, v: Quantity) -> float:
 
 
 def gain(study: Archive, model: Json | None) -> str:
-    """What the recommended design gains over the middle of the range, in one sentence; empty where that is not known. By the model, or by an
-    evaluation near the middle."""
+    """Returns the gain of the recommended design over the middle of the range, in one sentence; empty if it is unknown. It
+    comes from the model, or from an evaluation near the middle."""
     best = study.recommended
     ranged = summary.ranged(study)
     if best is None or not ranged or not math.isfinite(best.cost):

@@ -37,8 +37,8 @@ class TextError(ValueError):
 
 @dataclass
 class Parameter:
-    """A parameter of a model: its value, or an expression of parameters above it, and a comment, which begins with the unit
-    where the value has none."""
+    """A parameter of a model: its value, or an expression of earlier parameters, and a comment. The comment begins with
+    the unit if the value has none."""
 
     value: Value
     comment: str = ""
@@ -352,8 +352,8 @@ class Model:
 
     @classmethod
     def read(cls, text: str) -> Model:
-        """Returns the model of a text; its values are the expressions as they stand there, comments only of parameters. Throws
-        TextError. Whether names and values make sense is for the program to say (`dodyn check`)."""
+        """Returns the model of a text. Its values are the expressions in the text; only parameters keep their comments.
+        Throws TextError. The program checks names and values (`dodyn check`)."""
         model = cls()
         head = {_key(one): one for one in ("name", "dimension", "gravity", "swing_foot", "charge_constant")}
         for section in _sections(text):
@@ -399,8 +399,8 @@ class Waypoint(Section):
 
 @dataclass
 class Motion:
-    """An optimal motion of a model: phases, what is given at its ends, and its cost. `settings` are all other keys by section,
-    {"study": {"max-evaluations": 20}, "motion": {"initial-guesses": 8}}."""
+    """An optimal motion of a model: phases, conditions at its ends, and its cost. `settings` are all other keys by
+    section, {"study": {"max-evaluations": 20}, "motion": {"initial-guesses": 8}}."""
 
     model: Union[Model, str]
     phases: Sequence[Phase] = ()
@@ -443,8 +443,7 @@ class Motion:
 
     @classmethod
     def read(cls, text: str, folder: Union[str, Path, None] = None) -> Motion:
-        """Returns the motion of a configuration. Its model is read where it is a file in `folder`, else it stays the name. Throws
-        TextError."""
+        """Returns the motion of a configuration. Its model is read if it is a file in `folder`; otherwise the name is kept. Throws TextError."""
         motion = cls("")
         own = {_key(name): name for name in cls._OWN}
         phases: list[Phase] = []

@@ -50,8 +50,8 @@ class Series:
 
 @dataclass
 class Stride:
-    """The motion goes on: what is at point i at the start of the next step was at `order[i]` at the end of this one.
-    Each step is the one before moved by `shift`, and mirrored in y where `mirrored`."""
+    """The relation of consecutive steps: point i at the start of the next step is point `order[i]` at the end of this
+    step. Each step is the previous one moved by `shift`, and reflected in y if `mirrored`."""
 
     order: list[int]
     shift: Array  # [axis], m
@@ -145,8 +145,9 @@ def named_points(channel: Channel) -> tuple[list[str], Array]:
 
 
 def joined(names: list[str], pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
-    """Which points are joined. Where the file does not say (CSV, archives of before), the points of the legs are one chain
-    from foot to foot, and what else ends in a point hangs on its middle, the hip; nodes of meshes (BODY.NUMBER) are not joined."""
+    """Returns the pairs of points to join. If the file does not specify them (CSV, older archives), the points of the legs
+    form one chain from foot to foot. Other segments join its middle, the hip. Nodes of meshes (BODY.NUMBER) are not
+    joined."""
     if pairs:
         number = {name: i for i, name in enumerate(names)}
         return [(number[a], number[b]) for a, b in pairs if a in number and b in number]
@@ -221,8 +222,7 @@ def forces(channel: Channel, names: list[str], dimension: int) -> list[tuple[int
 
 
 def motion(trajectory: Trajectory) -> Motion | None:
-    """The Motion in a trajectory, cut where it ended; None where it holds nothing to draw and no time. Of several scenarios
-    the first one's."""
+    """Returns the motion in a trajectory, cut at its end; None if it contains nothing to draw and no time. Of several scenarios the first one's."""
     if trajectory.scenarios:
         trajectory = trajectory.scenario(trajectory.scenarios[0])
     if "t" not in trajectory:
@@ -274,8 +274,8 @@ def motion(trajectory: Trajectory) -> Motion | None:
 
 
 def outcomes(trajectory: Trajectory) -> list[str]:
-    """The names of what the numbers of the channel `outcome` mean, as it says itself: "how it ended: 0 docked, 1 missed,
-    ...; and when (s)". Empty where there are not several starts."""
+    """Returns the names of the outcomes from the description of the channel `outcome`: "how it ended: 0 docked, 1 missed,
+    ...; and when (s)". Empty if there is only one run."""
     if "outcome" not in trajectory or "initial_state" not in trajectory or len(trajectory["outcome"].values) < 2:
         return []
     told = trajectory["outcome"].description.split(": ", 1)[-1].split(";")[0]
@@ -283,8 +283,9 @@ def outcomes(trajectory: Trajectory) -> list[str]:
 
 
 def places(trajectory: Trajectory) -> Array:
-    """[start, 2]: where to draw each start: the last body's centre (in space from above) where the archive holds the
-    runs, else what differs between the starts, the first two of it; of bearing and distance that place."""
+    """Returns the position at which each run is drawn, [run, 2]. If the archive contains the runs: the last body's centre
+    (in space from above). Otherwise: the first two variables that differ between the runs; bearing and distance give a
+    position."""
     played = runs(trajectory)
     if played:
         return np.array([one.positions[0, -1, :2] for one in played if one.positions is not None])

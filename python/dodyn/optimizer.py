@@ -138,8 +138,8 @@ class Optimizer:
         metrics: Mapping[str, float] | None = None,
         failed: str = "",
     ) -> None:
-        """Tells the outcome of a point. `stderr` is the standard error of a noisy cost, `failed` the reason of a point that
-        has no cost. A cost that is not finite is a failure, too. Throws ProgramError if the point is not waiting."""
+        """Receives the outcome of a point. `stderr` is the standard error of a noisy cost, `failed` the reason of a point
+        without a cost. A cost that is not finite is a failure too. Throws ProgramError if the point is not pending."""
         own = math.nan if cost is None or failed else float(cost)
         ok = math.isfinite(own)
         reason = failed or ("" if ok else "the cost is not finite")

@@ -316,7 +316,7 @@ def titled(axes: Any, draw: Callable[[Any], None], title: str) -> None:
 def picture(
     study: Archive | None, trajectories: Sequence[tuple[str, Evaluation | None, Trajectory]], kinds: Sequence[str], given: Given
 ) -> Any:
-    """The figure of these panels. `study` may be None, where there is a trajectory alone; `trajectories` are (title,
+    """Returns the figure of these panels. `study` may be None if there is only a trajectory. `trajectories` are (title,
     evaluation or None, trajectory)."""
     import matplotlib
 

@@ -31,7 +31,7 @@ def find_program(program: PathLike | None = None) -> str:
         if found is None:
             raise ProgramError(f"{given}: no such program; give the path of dodyn, or set DODYN to it")
         return found
-    installed = Path(__file__).resolve().parents[4] / "bin" / "dodyn"  # of PREFIX/share/dodyn/python/dodyn
+    installed = Path(__file__).resolve().parents[4] / "bin" / "dodyn"  # root of the installation: this file is in PREFIX/share/dodyn/python/dodyn
     found = str(installed) if os.access(installed, os.X_OK) else shutil.which("dodyn")
     if found is None:
         raise ProgramError("the program dodyn is not in the PATH; install it, or set DODYN to its path")

@@ -184,8 +184,8 @@ def results(study: Archive) -> list[Evaluation]:
 
 
 def played(study: Archive, with_motions: bool = True, budget: float = PAGE_BYTES - FIXED_BYTES) -> Json:
-    """What the page plays: {"scene", "motions", "runs", ...}; the best evaluations first where not all fit. Without motions: what they share.
-    `budget`: bytes of all motions."""
+    """Returns the data of the motions: {"scene", "motions", "runs", ...}. The best evaluations come first if not all fit.
+    Without motions: their common data only. `budget`: bytes of all motions."""
     order = sorted(study, key=lambda e: (not e.ok, e.cost if math.isfinite(e.cost) else math.inf, e.id))
     first = results(study)
     ids = {e.id for e in first}
@@ -196,7 +196,7 @@ def played(study: Archive, with_motions: bool = True, budget: float = PAGE_BYTES
     scene, starts, tried = None, None, None
     outcomes: list[str] = []
     names: list[str] = []
-    for at in range(0, len(order) if study.channel_names else 0, 64):  # of a thousand evaluations not all motions at once
+    for at in range(0, len(order) if study.channel_names else 0, 64):  # limits memory: reads the motions in blocks
         block = order[at : at + 64]
         for evaluation, trajectory in zip(block, study.trajectories([e.row for e in block])):
             if motions.outcomes(trajectory):

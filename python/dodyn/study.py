@@ -131,7 +131,7 @@ class Study:
 
     def run(self, ranks: int = 1, mpirun: Sequence[str] = ("mpirun",)) -> Iterator[Evaluation]:
         """Runs the study, or continues the one in its archive, and yields each new row as soon as it is in the archive.
-        Ctrl-C, or leaving the loop, ends the run as a signal does: the same call continues it. With `ranks` above 1 the
+        Ctrl-C, or leaving the loop, ends the run like a signal: the same call continues it. With `ranks` above 1 the
         study runs under `mpirun`. Throws ProgramError if the program refuses the study or fails."""
         words = [self.program, "run", self.configuration, *self._words]
         if ranks > 1:

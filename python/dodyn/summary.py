@@ -251,8 +251,9 @@ def filling(count: int, dimensions: int, shift: float = 0.5) -> npt.NDArray[np.f
 
 
 def even_samples(points: npt.NDArray[np.float64]) -> float:
-    """As many points with equal parts of the unit cube would be worth these; a point's part is that to which it is the nearest,
-    twice that for each bound on which it lies: there it has half the room."""
+    """Returns the number of points with equal parts of the unit cube that would be equivalent to these. The part of a
+    point is the region to which it is the nearest; it is doubled for each bound on which the point lies, where half of
+    the region is missing."""
     parts = np.zeros(len(points))
     for at in filling(4096, points.shape[1]):
         squares = ((points - at) ** 2).sum(axis=1)

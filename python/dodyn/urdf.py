@@ -397,7 +397,7 @@ def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple
     half = real(shape, "length", lowest=POSITIVE) / 2
     words = f"{shape.tag} of radius {shown(radius)}, length {shown(2 * half)}"
     rings = [(radius, half, 12)]
-    if shape.tag == "capsule":  # its length is that of the cylinder between the caps
+    if shape.tag == "capsule":  # the length in the URDF is that of the cylinder between the caps
         rings += [(radius * math.sqrt(0.5), half + radius * math.sqrt(0.5), 6), (0.0, half + radius, 1)]
     return np.concatenate([ring(r, side * z, count) for r, z, count in rings for side in (-1, 1)]), words
 
@@ -614,7 +614,7 @@ class Writer:
         if element is not None and length < POSITIVE:
             raise UrdfError(element.line, f"{joint.title} has the axis 0, 0, 0; give it a direction")
         axis = turn @ axis / length
-        if kind == "planar":  # its axis is the normal of the plane
+        if kind == "planar":  # the URDF's axis is the normal of the plane
             first, second = beside(axis)
             own = name_of(name, set())
             return (f"prismatic {along(first)} + prismatic {along(second)} + revolute {along(axis)}",
@@ -622,7 +622,7 @@ class Writer:
         return f"{'prismatic' if kind == 'prismatic' else 'revolute'} {along(axis)}", self.coordinates[joint.get("name")]
 
     def link(self, link: Element, joint: Element | None, base: str, parent: str, size_above: str, at: Array, turn: Array, own: str, carries: bool) -> str:
-        """Writes a link, its mass and its parts. `turn`: its attitude where coordinates are zero. Returns the parameter that scales it."""
+        """Writes a link, its mass and its parts. `turn`: its attitude if all coordinates are zero. Returns the parameter that scales it."""
         text = [f"[link {own}]", f"parent = {parent}"]
         kind = ("floating" if base == "free" else "fixed") if joint is None else joint.get("type")
         if joint is not None and kind not in JOINTS:
@@ -763,7 +763,8 @@ class Writer:
 def convert(
     path: str | Path, base: str = "fixed", parts: str = "hulls", packages: Mapping[str, Path] | None = None, mimic: str = "follow"
 ) -> tuple[str, list[str]]:
-    """The model text of the URDF file at `path`, and notes: what of it the text leaves out, a line each. Throws UrdfError and OSError."""
+    """Returns the model text of the URDF file at `path`, and notes: one line for each element that the text leaves out.
+    Throws UrdfError and OSError."""
     path = Path(path)
     robot = parsed(contents(path, LARGEST_FILE))
     if robot.tag != "robot":

@@ -1,5 +1,5 @@
-"""The page of a study that runs, served on this machine alone: `dodyn watch ARCHIVE`. It reads the archive when the file has changed and tells
-the browser by server-sent events. It only reads: the program that writes notices nothing."""
+"""Serves the page of a running study on this machine only: `dodyn watch ARCHIVE`. Reads the archive when the file has
+changed, and notifies the browser by server-sent events. It only reads, so the writing program is not disturbed."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ bool is_whole(const Contents& contents, std::size_t row);
 // Whether a row matches its checksum.
 bool fits_checksum(const Block& block, hsize_t row);
 bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion);
-std::uint32_t motion_checksum(const Block& block, hsize_t row);  // of the trajectory, as stored in its row
+std::uint32_t motion_checksum(const Block& block, hsize_t row);  // returns the checksum of the trajectory that is
+                                                                 // stored in its row
 std::uint32_t outcome_of(const Block& block, hsize_t row);       // outcome_checksum() of the row
 std::int32_t origin_of(const Block& block, hsize_t row);         // only for a merged archive
 

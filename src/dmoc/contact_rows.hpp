@@ -32,7 +32,7 @@ struct ContactEvent {
   int point = -1;                             // index of a named point of the model; -1: a corner or an edge touches
   int part = -1, corner = -1;                 // index of a shape and of its corner
   std::optional<EdgePair> edges = {};         // or the edge of `part` that touches an edge of `shape`
-  int shape = 0;                              // the shape whose supporting plane is the face
+  int shape = 0;                              // `outward` selects its face: the supporting plane in that direction
   std::array<double, 3> outward = {0, 0, 1};  // outward normal of the face in its link, unit length
   Coefficient restitution = 1.0;
   bool sticks = false, slides = false;    // neither: frictionless

@@ -117,8 +117,8 @@ struct GaitReport {
   double largest_spike = 0.0;          // excess of a torque over those of both neighbouring intervals, N m
   double smallest_leg_distance = 0.0;  // of links of different legs at nodes and between them, with interpolated
                                        // angles, m; for the parts of WalkerGait::pairs()
-  double leg_crossings = 0.0;   // number of intervals in which it is more than 10 % below twice the legs' radius; in
-                                // the plane (where crossing is allowed) of intervals in which links cross
+  double leg_crossings = 0.0;   // number of intervals in which that distance is more than 10 % below twice the legs'
+                                // radius; in the plane (where crossing is allowed) of intervals in which links cross
   double wrong_sides = 0.0;     // in space: number of intervals in which a link of the swing leg passes one of the
                                 // stance leg on its wrong side, projected along y
   double impact_loss = 0.0;     // J

@@ -186,7 +186,7 @@ void MotionProblem::add_force(std::vector<Term>& terms, const PhaseLayout& laid,
       terms.push_back({first_output + coordinate, row + static_cast<int>(f), weight * coefficient});
 }
 
-// Rows are in N m where h is known (momenta times 1/h), in N m s where it is not.
+// Adds the rows of the dynamics. They are in N m if h is known (momenta times 1/h), otherwise in N m s.
 void MotionProblem::add_dynamics(PhaseLayout& laid) {
   const int n = system_->n(), m = laid.index.moving, K = laid.phase.intervals,
             conditions = static_cast<int>(laid.phase.forces.size());

@@ -126,7 +126,7 @@ SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair>
           const std::vector<int> unknowns = add_plane(k);
           for (int side = 0; side < 2; ++side)
             for (int node = k; node <= k + 1; ++node) {
-              if (node > k && of[static_cast<std::size_t>(side)].coordinates.empty()) break;  // it stands still
+              if (node > k && of[static_cast<std::size_t>(side)].coordinates.empty()) break;  // the part stands still
               add_side(side, node, pair.margin_in(phase, k), unknowns);
             }
         }

@@ -100,7 +100,7 @@ class System {
       return f(trees[0], z, first);
     });
   }
-  // The same at a node of a motion: its reference follows the `extra` parameters.
+  // Records f at a node of a motion: its reference follows the `extra` parameters.
   template <class F>
   Function record_at_node(int inputs, int extra, F f) const {
     return record_at(1, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
@@ -114,7 +114,7 @@ class System {
       return f(trees[0], numbers, z, first);
     });
   }
-  // The same for an interval, with the trees of both nodes.
+  // Records f for an interval, with the trees of both nodes.
   template <class F>
   Function record_on_interval(int inputs, int extra, F f) const {
     return record_at(2, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {

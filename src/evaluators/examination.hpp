@@ -43,7 +43,7 @@ struct Examined {
   double foot_way = not_a_number;       // total path length of that foot, m
   double overlap = not_a_number;        // violation of the margin between parts, relative to the width of the thinner
                                         // part
-  std::string overlap_text = {};        // the same as a sentence
+  std::string overlap_text = {};        // description of that violation
   double turn = not_a_number;           // change of a coordinate in one time step, rad
   double work = not_a_number;           // absolute work, J
   double balance = not_a_number;        // work minus change of energy and losses, J

@@ -24,8 +24,9 @@ struct Timeouts {
   double grace = 10;    // s that an evaluation may overrun its time limit; then the evaluation and its evaluator are
                         // given up
   double silence = 10;  // s without a sign of life after which a rank counts as lost
-  // A rank waits this many times longer for rank 0 before it leaves, since rank 0 uses a lost rank again: after an interruption of
-  // the network, TCP tries again when up to twice its duration has passed, or four times where that try came too early.
+  // A rank waits this many times longer for rank 0 before it leaves, because rank 0 uses a lost rank again. After an
+  // interruption of the network, TCP tries again after up to twice the interruption's duration, or four times if an
+  // attempt came too early.
   static constexpr double wait_for_rank_0 = 4;
   // The factor of speculative execution. An evaluation that has run for this many times the median duration starts a
   // second time on an idle rank. The first answer counts; the other evaluation is stopped.

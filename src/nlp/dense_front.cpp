@@ -39,7 +39,7 @@ DODYN_INLINE double largest_of(const double* x, int begin, int end) {
   for (int i = begin; i < end; ++i) largest = std::max(largest, std::abs(x[i]));
   return largest;
 }
-// The same for a multiple of four numbers.
+// Returns the largest magnitude; begin and end are multiples of four.
 DODYN_INLINE double largest_of_fours(const double* x, int begin, int end) {
   Four largest = {0.0, 0.0, 0.0, 0.0};
   for (int i = begin; i < end; i += 4) {

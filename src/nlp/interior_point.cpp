@@ -32,8 +32,8 @@ struct Ending {
   const char* reason;
 };
 
-// Parameters of the method, for scaled functions. Greek names and values are those of the source where an equation or a
-// section is given; the others are specific to this implementation.
+// Parameters of the method, for scaled functions. Parameters with an equation or a section have the name and value of
+// the source; the others are specific to this implementation.
 struct Parameters {
   // scaling (section 3.8)
   double max_slope = 100.0;         // of the objective and of each row at the start

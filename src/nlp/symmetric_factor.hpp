@@ -41,8 +41,8 @@ class SymmetricFactor {
   // Smallest admissible ratio of a pivot to its column. Larger values are more stable and slower. Used by the next
   // factorise().
   double pivot_threshold = 1e-8;
-  // The same for single-variable leaves, such as inequality rows. Leaves with smaller pivots move to their parent's
-  // front.
+  // Smallest ratio for single-variable leaves, such as inequality rows. Leaves with smaller pivots move to their
+  // parent's front.
   double leaf_threshold = 1e-4;
 
   int delayed_pivots() const { return delayed_; }

@@ -83,7 +83,7 @@ struct Evaluation {
   std::string reason;          // one line; may be empty only if the status is ok
   double cost = not_a_number;  // NaN if there is none
   double cost_stderr = 0.0;    // standard error of the cost; 0 for a deterministic evaluator
-  Eigen::VectorXd gradient;    // d cost / d design, or empty where not available
+  Eigen::VectorXd gradient;    // d cost / d design; empty: not available
   Eigen::VectorXd metrics;     // in the order of the evaluator's list of metrics, or empty
 
   double seconds = 0.0;  // wall-clock time of the evaluation

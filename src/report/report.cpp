@@ -181,7 +181,7 @@ std::string record_text(const Evaluation& evaluation, const std::vector<Variable
 std::string csv(const Trajectory& trajectory, const Channels& channels) {
   std::string text;
   if (trajectory.empty()) return "\n";
-  // CSV has the channels with a row per node or per interval; other tables do not fit beside them.
+  // Only channels with a row per node or per interval are written, since the table has one row per node.
   const Eigen::Index nodes = trajectory.values.front().rows();
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < trajectory.values.size(); ++c)

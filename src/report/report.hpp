@@ -56,7 +56,7 @@ std::string json(const archive::Contents& contents, const Listing& listing);
 // Earlier rows of the id are listed as earlier attempts.
 std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
 std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
-// Returns the same JSON for an outcome that is not in an archive.
+// Returns the JSON of evaluation_json() for an outcome that is not in an archive.
 std::string outcome_json(const Outcome& outcome, const archive::Layout& layout);
 
 // Returns the rows from `first` on in their order, a line each.

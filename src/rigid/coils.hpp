@@ -1,8 +1,8 @@
-// Forces between two electromagnets in a plane: from the poles of their cores, and by the form (B.1) that Johnson (2013)
-// fitted to them.
+// Forces between two electromagnets in a plane: from the poles of their cores, and by the form (B.1) that Johnson
+// (2013) fitted to them.
 //
 // Coil 1 lies at the origin along x; coil 2 at r (cos phi1, sin phi1), turned by phi2; both are magnetised along their
-// axes. What acts on coil 1, in its axes: [f_x; f_y] in N, torque about its centre in N m.
+// axes. The wrench on coil 1, in its axes: [f_x; f_y] in N, torque about its centre in N m.
 #pragma once
 
 #include <Eigen/Core>

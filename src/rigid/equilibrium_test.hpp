@@ -30,8 +30,8 @@ class EquilibriumTest {
   // The world must outlive the test.
   explicit EquilibriumTest(const World<n>& world);
 
-  // Returns that minimum at these poses and time (s) with zero velocities. Points that are closer than the margin (m)
-  // touch.
+  // Returns the relative acceleration defined above at these poses and time (s) with zero velocities. Points that are
+  // closer than the margin (m) touch.
   double unbalanced(const std::vector<Pose<n>>& poses, double time, const Margin& margin);
 
  private:

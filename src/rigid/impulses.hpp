@@ -94,7 +94,7 @@ class ContactRows {
   std::vector<double> rows_, columns_;
 };
 
-// Normal impulses >= 0 raise each relative normal velocity to at least `target`; they are zero where it is larger.
+// Normal impulses >= 0 raise each relative normal velocity to at least `target`; they are zero if it is larger.
 // Tangential impulses oppose sliding; they are at most mu times the normal impulse.
 //
 // Bodies that contacts connect form islands, solved one by one. Sweeps of projected Gauss-Seidel, contacts in order,

@@ -215,7 +215,8 @@ class WithRestitution final : public ImpactLaw<n> {
       }
   }
 
-  // Returns how far the line of impulses can be extended before one leaves its cone; 1: as far as the law.
+  // Returns the largest factor on the step from the impulses of compression to those of the law before an impulse
+  // leaves its friction cone, between 1 and 2.
   double most(std::span<const int> island, const Impact<n>& impact) const {
     double share = 2.0;
     for (const int c : island) {

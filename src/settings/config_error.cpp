@@ -82,7 +82,7 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
     }
     if (!nearest || d < best) nearest = &candidate, best = d;
   }
-  constexpr std::size_t shortest_part = 3;  // of a name; shorter words occur in too many names
+  constexpr std::size_t shortest_part = 3;  // minimum length of a part of a name; shorter words occur in too many names
   if (!nearest || best > std::max<std::size_t>(2, word.size() / 2)) {
     nearest = nullptr;
     if (word.size() >= shortest_part)

@@ -91,7 +91,7 @@ std::string read_file(const std::string& path) {
 Text parse(std::string_view text, const std::string& origin) {
   Text result{origin, {}};
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  std::unordered_map<std::string, int> lines;  // of the present section's keys
+  std::unordered_map<std::string, int> lines;  // line of each key in the present section
   for (int number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
     const std::string_view whole = text.substr(0, end);

@@ -274,7 +274,7 @@ bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
   const std::string part = "part " + std::to_string(attempt.part) + ": ";
   std::vector<Outcome> lost = parts_.record_lost_attempt(attempt);
   if (static_cast<int>(lost.size()) < attempts_) return true;
-  // keeps as many rows as an evaluation has that was given up
+  // a given-up evaluation has attempts_ rows in total, at least one of them new
   lost.erase(lost.begin(), lost.end() - std::max(1, attempts_ - before));
   for (Outcome& row : lost) {
     row.evaluation.reason = part + row.evaluation.reason;
@@ -299,7 +299,7 @@ bool Study::evaluate() {
     if (farm_.evaluators() == 0 && whole_.empty() && deferred_losses_.empty())
       return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
     collect();
-    if (now() >= next_watch_) {  // it reads all rows, and may take up to 10 % of the time
+    if (now() >= next_watch_) {  // watch_ reads all rows; it may take up to 10 % of the time
       const double began = now();
       watch_(tally());
       next_watch_ = now() + 10 * (now() - began);

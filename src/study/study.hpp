@@ -1,28 +1,28 @@
-// The design loop: ask for designs, farm them out, archive what comes back, tell the strategy, until something says
-// stop.
+// The design loop: ask for designs, farm them out, archive the results and report them to the strategy, until the
+// strategy or a limit stops the loop.
 //
-// Synchronous: the strategy receives a batch when all of it is there, in the order of the ids. So the designs do not depend on
-// the number of ranks. Asynchronous: as many designs run as keep every rank busy. As soon as one is back, the strategy receives
-// it and proposes another. The designs then depend on the order of arrival, which is the order of the archive's rows, and on
-// how many designs were allowed to run, which each iteration records.
+// Synchronous: the strategy receives a batch when all of it is there, in the order of the ids. So the designs do not
+// depend on the number of ranks. Asynchronous: as many designs run as keep every rank busy. As soon as one is back, the
+// strategy receives it and proposes another. The designs then depend on the order of arrival, which is the order of the
+// archive's rows, and on how many designs were allowed to run, which each iteration records.
 //
-// A study resumes by replay: the strategy is asked again from the beginning, and takes answers from the archive where it has
-// them. Missing rows (a killed run may leave gaps) are evaluated.
+// A study resumes by replay: the strategy is asked again from the beginning, and takes answers from the archive where
+// it has them. Missing rows (a killed run may leave gaps) are evaluated.
 //
-// A lost evaluation is one whose rank disappeared. Each lost attempt leaves a row of status `lost`. The evaluation is repeated
-// until there is an answer or study.max-attempts are lost; the strategy receives the last result alone. The evaluation that
-// rank 0 itself had begun when it was killed counts as lost in the next run. Where an evaluation is split, each part has
-// its own attempts, and the attempts of a part that was given up become rows.
+// A lost evaluation is one whose rank disappeared. Each lost attempt leaves a row of status `lost`. The evaluation is
+// repeated until there is an answer or study.max-attempts are lost; the strategy receives the last result alone. The
+// evaluation that rank 0 itself had begun when it was killed counts as lost in the next run. Where an evaluation is
+// split, each part has its own attempts, and the attempts of a part that was given up become rows.
 //
-// An attempt that the machine's trouble ended (record/machine.hpp) leaves a row of status `lost` and is repeated. The strategy
-// never receives it. The run ends where no evaluation could be started, or one met trouble study.max-attempts times; the next
-// run tries again.
+// An attempt that the machine's trouble ended (record/machine.hpp) leaves a row of status `lost` and is repeated. The
+// strategy never receives it. The run ends where no evaluation could be started, or one met trouble study.max-attempts
+// times; the next run tries again.
 //
 // Batch systems signal all processes of a job, so evaluations often end just before the run does. Once a run must end,
 // failed and lost attempts leave no row. An attempt that was killed waits a moment, in case that signal follows.
 //
-// `rerun` evaluates a design again and appends a row. The strategy receives it as a second result, after as many evaluations as the
-// archive held then. So a replay has the order of the run.
+// `rerun` evaluates a design again and appends a row. The strategy receives it as a second result, after as many
+// evaluations as the archive held then. So a replay has the order of the run.
 //
 // Before the strategy receives a batch, designs that their neighbours show to be too expensive are solved again
 // (resolve_again.cpp), if the evaluator can start from a neighbour's motion. A better result is a second row too.

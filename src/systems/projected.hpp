@@ -31,7 +31,7 @@ class Projected {
   // at its surface (Lemma 3); a wall nearer to the axis than the cubic map allows.
   Instance instance(const Values<double>& values, double k) const;
 
-  int size() const { return static_cast<int>(kept_.size()); }  // of z
+  int size() const { return static_cast<int>(kept_.size()); }  // number of coordinates of z
   // Converts (q, v) on the feasible side to z.
   void lift(const Eigen::VectorXd& q, const Eigen::VectorXd& v, const variational::Mechanics& model, Eigen::VectorXd& z,
             Eigen::VectorXd& rate) const;
@@ -40,7 +40,7 @@ class Projected {
   Eigen::VectorXd all_coordinates(const Eigen::VectorXd& z) const;
 
  private:
-  double bound(const std::vector<double>& parameters) const;  // of |d Delta/dz|
+  double bound(const std::vector<double>& parameters) const;  // bound on |d Delta/dz|
   void check_wire(const variational::Mechanics& model) const;
 
   const HybridModel& system_;

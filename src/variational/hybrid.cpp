@@ -268,8 +268,8 @@ double HybridIntegrator::locate(const Guard& guard, const Piece& from, double h,
   return located_root(f, low, value, h, f(h));
 }
 
-// Returns the time of a contact that closes and opens again within a step; -1: none. Returns the time of its first
-// closure. Searches where the cubic through both ends of the step comes near zero.
+// Returns the time of the first closure of a contact that closes and opens again within a step; -1: none. Searches
+// where the cubic through both ends of the step comes near zero.
 double HybridIntegrator::dip(int contact, const Piece& from, double h, double g0, double v0, double g1,
                              double v1) const {
   double least = g0;

@@ -175,7 +175,7 @@ std::vector<DesignVariable> variables(const Settings& so_far) {
       const Expression parsed = entry.parsed();
       all.push_back({entry.key, stated_unit(entry.value), "parameter of the scene", known[entry.key], -1e300, 1e300});
       if (!parsed.is_constant()) all.back().formula = entry.value;
-      for (const CustomSection* starts : so_far.sections_of("initial-states"))  // its value is drawn there
+      for (const CustomSection* starts : so_far.sections_of("initial-states"))  // that section draws its value
         if (const CustomEntry* range = starts->find(entry.key)) all.back().formula = range->value;
     }
   return all;

@@ -20,7 +20,8 @@ struct Forward {
   double time = 0.0;                               // end of the simulation, s
   std::string failure;                             // why it ended early; empty: it reached the end
   std::string note;                                // what was not simulated
-  // If bodies touched slightly without a planned contact: departures of a simulation without contacts.
+  // If bodies pushed each other although no contact was planned: departure (m, rad) of a second simulation without
+  // contacts
   std::optional<std::pair<double, double>> untouched;
   Channels channels;  // t, q, u, energy
   Trajectory trajectory;

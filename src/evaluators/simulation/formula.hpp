@@ -64,8 +64,8 @@ class FormulaReader {
   FormulaReader(const systems::Model& model, std::vector<std::string> start_variables, bool controlled = false)
       : model_(model), starts_(std::move(start_variables)), used_(starts_.size(), false), controlled_(controlled) {}
 
-  Condition condition(const CustomEntry& entry);  // of a state
-  Formula number(const CustomEntry& entry);       // of a state
+  Condition condition(const CustomEntry& entry);  // reads a condition on the state
+  Formula number(const CustomEntry& entry);       // reads a number that depends on the state
   // Reads a formula of parameters and variables of [initial-states].
   Formula start(const CustomEntry& entry, const Expression& expression);
   Formula requirement(const CustomEntry& entry);  // a condition on parameters

@@ -118,12 +118,12 @@ class Runner {
   std::shared_ptr<DisturbanceField<n>> field_;  // of the present run
   std::vector<rigid::Simulation<n>> levels_;    // [0]: with contact; the others: free flight with longer steps
   std::optional<Observation<n>> observation_;
-  std::vector<Pair> pairs_;                           // that may touch
+  std::vector<Pair> pairs_;                           // pairs of bodies that may touch
   std::shared_ptr<rigid::Controller<n>> controller_;  // null: no controller
   std::uint64_t control_seed_ = 0;
   std::optional<rigid::CoilForce> coils_;  // forces of SimulationOptions::coils
 
-  // of the present run
+  // index in levels_ of the present level
   std::size_t level_ = 0;
   std::vector<double> speeds_, accelerations_;  // [pairs] at this node and in the last step
   long steps_ = 0;
