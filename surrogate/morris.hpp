@@ -1,7 +1,7 @@
 // Screening by elementary effects: finds which of many variables matter, with a few evaluations for each.
 //
-// A trajectory begins at a random design and moves one variable after the other, in random order, by a bit more than
-// half of its range; each step yields one elementary effect,
+// A trajectory begins at a random design and moves one variable after the other, in random order, by 4/7 of its
+// range; each step yields one elementary effect,
 //   (1) e_i = (f(x + step in x_i) - f(x)) / step,   step in units of the range of x_i,
 // for d + 1 evaluations per trajectory. Over the trajectories the mean of |e_i| shows how much x_i matters. The mean of
 // e_i shows whether x_i raises or lowers f. The standard deviation of e_i shows nonlinearity and interactions.
