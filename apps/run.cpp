@@ -88,8 +88,8 @@ study::Study::Interruption interruption(const Settings& settings) {
 // Ids of evaluations to repeat; an empty set: all that failed.
 using Again = std::optional<std::set<std::int64_t>>;
 
-// Returns the result from the archive. If the archive cannot be read now, or not within the second that an interrupted
-// run has, it returns the best evaluation.
+// Returns the result by the archive. If the archive cannot be read now, or not within the second that an interrupted run has, it
+// returns the best evaluation.
 std::string found(const std::string& path, const study::Summary& summary, const Settings& settings) {
   constexpr int rows_read_in_a_second = 20000;
   const bool in_haste =

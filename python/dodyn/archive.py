@@ -77,7 +77,7 @@ class Quantity:
     description: str = ""
     lower: float = -math.inf
     upper: float = math.inf
-    choices: tuple[str, ...] = ()  # names of its values 0, 1, ...
+    choices: tuple[str, ...] = ()  # the names of its values 0, 1, ...
 
     @property
     def label(self) -> str:

@@ -216,7 +216,7 @@ def forces(channel: Channel, names: list[str], dimension: int) -> list[tuple[int
     if all(name.rsplit("_", 1)[0] in names and name[-2:] in ("_x", "_y", "_z") for name in channel.names):
         at, values = named_points(channel)
         return [(names.index(name), values[:, i]) for i, name in enumerate(at)]
-    if len(channel.names) == dimension:  # tangential and normal components on the standing foot
+    if len(channel.names) == dimension:  # along the ground and up, on the foot that stands
         return [(0, channel.values)]
     return []
 
@@ -283,9 +283,8 @@ def outcomes(trajectory: Trajectory) -> list[str]:
 
 
 def places(trajectory: Trajectory) -> Array:
-    """Returns the position at which each run is drawn, [run, 2]. If the archive contains the runs: the last body's centre
-    (in space from above). Otherwise: the first two variables that differ between the runs; bearing and distance give a
-    position."""
+    """[start, 2]: where to draw each start: the last body's centre (in space from above) where the archive holds the
+    runs, else what differs between the starts, the first two of it; of bearing and distance that place."""
     played = runs(trajectory)
     if played:
         return np.array([one.positions[0, -1, :2] for one in played if one.positions is not None])

@@ -131,7 +131,7 @@ def scene_data(one: motions.Motion) -> Json:
 
 
 def runs_data(trajectory: Trajectory, frames: int = RUN_FRAMES) -> Json:
-    """Returns the runs of a design: how each ended, and its motion if the archive contains it."""
+    """A design's starts: how each ended, and how it went where the archive holds that."""
     data: Json = {"outcome": [int(k) if math.isfinite(k) else -1 for k in trajectory["outcome"].column("outcome")]}
     data["seconds"] = rounded(trajectory["outcome"].column("time"), 4)
     played = motions.runs(trajectory)
@@ -612,7 +612,7 @@ def study_part(study: Archive, number: int, scripted: bool, live: bool = False) 
 
 
 def comparison(studies: Sequence[Archive]) -> str:
-    """Returns a comparison of several studies."""
+    """Several studies side by side."""
     names = dict.fromkeys(v.name for s in studies for v in s.variables)
     others = dict.fromkeys(name for s in studies for name in s.objectives if name != "cost")
     head = ["study", "result", "cost", *others, *names, "evaluations", "stop reason"]

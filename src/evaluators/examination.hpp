@@ -32,24 +32,22 @@ struct Exertion {
 // the mesh is refined.
 inline constexpr double overlap_limit = 0.01;
 
-// Quantities of a motion that are examined. NaN: the quantity does not apply.
+// Quantities of a motion that are examined. Not a number: the quantity does not apply.
 struct Examined {
   double smallest_knee_flexion = not_a_number, largest_knee_flexion = not_a_number;  // rad
   double pull = not_a_number;  // largest force by which the ground would have to pull a foot, N
   bool pulls_at_touch_down = false;
-  int close_legs = 0, wrong_sides = 0;  // numbers of time steps: legs too close; legs in the wrong order
-  double scuff = not_a_number;          // depth of a foot below the ground, m
-  double scrape = not_a_number;         // path length of a foot below the height dmoc::scrape_height, m
-  double foot_way = not_a_number;       // total path length of that foot, m
-  double overlap = not_a_number;        // violation of the margin between parts, relative to the width of the thinner
-                                        // part
-  std::string overlap_text = {};        // description of that violation
-  double turn = not_a_number;           // change of a coordinate in one time step, rad
-  double work = not_a_number;           // absolute work, J
-  double balance = not_a_number;        // work minus change of energy and losses, J
-  double lift = not_a_number;           // largest height of a foot of a walker, m
-  double spike = 0.0, largest_control = 0.0;  // spike: largest excess of a control over those of both neighbouring time
-                                              // steps; N or N m
+  int close_legs = 0, wrong_sides = 0;  // time steps
+  double scuff = not_a_number;          // of a foot under the ground, m
+  double scrape = not_a_number;         // way of a foot nearer than dmoc::scrape_height to the ground, m
+  double foot_way = not_a_number;       // whole way of that foot, m
+  double overlap = not_a_number;        // how far parts miss the margin that they are to keep, of the thinner's width,
+  std::string overlap_text = {};        // and in words
+  double turn = not_a_number;           // of a coordinate in one time step, rad
+  double work = not_a_number;           // absolute, J
+  double balance = not_a_number;        // work less change of energy and losses, J
+  double lift = not_a_number;           // of a walker's foot, m
+  double spike = 0.0, largest_control = 0.0;  // of a control over both neighbouring time steps'; N or N m
   std::vector<Exertion> exertions = {};
   struct Accuracy {
     double allowed = 0.0;           // allowed value of `tracked`, m or rad; 0: any
@@ -61,9 +59,8 @@ struct Examined {
 
 std::vector<Finding> examine(const Examined& motion);
 
-// Adds the findings to the reason, "warning: ...; ...". If `refuses`, an impossible motion becomes infeasible, and a
-// motion on a mesh that is too coarse becomes not_converged; both lose their gradient. Does nothing if the status is
-// not ok.
+// Adds the findings to the reason, "warning: ...; ...". Where `refuses`, an impossible motion becomes infeasible, one that
+// its mesh does not resolve not_converged, and both lose their gradient. Only of evaluations that are ok.
 void judge(const std::vector<Finding>& findings, bool refuses, Evaluation& evaluation);
 
 // Returns a reason that begins with this warning.

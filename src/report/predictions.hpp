@@ -59,10 +59,9 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
 std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
 
-// Returns JSON for pictures of the model of the cost. Along each variable and each pair of real variables through
-// `design`: the prediction with its 95 % interval. Also the prediction in the middle of the ranges, and the optimum's
-// location (5 % and 95 % of sampled optima; null: they cannot be sampled). Throws std::invalid_argument if fewer than
-// two evaluations have a cost.
+// Returns JSON for pictures of the model of the cost: along each variable and each pair of real variables through `design`, with its 95 % band; in the
+// middle of the ranges; and where the optimum may lie (5 % and 95 % of sampled optima; null where none can be sampled). Throws
+// std::invalid_argument where fewer than two evaluations have a cost.
 std::string slices_json(const archive::Contents& contents, const surrogate::ObservedData& observed,
                         const Eigen::VectorXd& design);
 
