@@ -92,7 +92,7 @@ struct Contents {
   std::vector<Evaluation> evaluations;  // by row; a later row of an id supersedes earlier ones
   std::vector<surrogate::Iteration> iterations;
   std::vector<std::uint32_t> outcomes;   // by row: outcome_checksum()
-  std::vector<std::int64_t> n_observed;  // by iteration: number of rows of evaluations at that time
+  std::vector<std::int64_t> n_observed;  // by iteration: number of rows that the file had when the strategy decided
   std::vector<Event> events;             // in the order in which they were written
   std::vector<Source> sources;           // of a merged archive
   std::vector<std::int32_t> origins;     // by row: index of its source
@@ -101,7 +101,7 @@ struct Contents {
 // Reads an archive, even if another process is writing it or a killed process left it. Calls look() from time to time,
 // which may throw. Throws Error if the file is missing, is not an archive, or has another schema.
 Contents read(const std::string& path, const std::function<void()>& look = {});
-// Reads rows that this process has read or written before, without checking their checksums, which takes a tenth of the
+// Reads rows that this process has read or written before. Does not check their checksums, which saves 10 % of the
 // time.
 Contents read_verified(const std::string& path);
 // Reads layout, provenance and files without rows. The time does not depend on the number of rows.

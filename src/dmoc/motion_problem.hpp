@@ -135,9 +135,9 @@ class MotionProblem {
   void add_boundary(Boundary boundary);
   // Adds unknowns, dynamics, events, boundaries and force conditions.
   void transcribe();
-  // impulse_row(): first of an event's rows that transfer momenta, one per coordinate that moves afterwards.
-  // set_impulse(): the function (theta, v, mass matrix, of the coordinates that move before) -> change of momenta, for
-  // reintegrate().
+  // jump_row(): first of an event's rows that transfer momenta, one per coordinate that moves afterwards.
+  // set_impulse(): sets the function (theta, v, mass matrix, of the coordinates that move before) -> change of momenta,
+  // for reintegrate().
   using Impulse =
       std::function<Eigen::VectorXd(const Eigen::VectorXd&, const Eigen::VectorXd&, const Eigen::MatrixXd&)>;
   int jump_row(int event) const { return events_[static_cast<std::size_t>(event)].jump; }

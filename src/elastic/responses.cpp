@@ -1,5 +1,5 @@
-// Steps of the exact response (simulation.hpp), divided where gaps close, with impulses there. Steps of the
-// decomposition of momenta.
+// The steps of two contact responses (simulation.hpp). `exact` divides a step where a gap closes and applies impulses
+// there. `decomposition` reverses the closing part of the momenta.
 #include <algorithm>
 #include <cmath>
 

@@ -274,7 +274,7 @@ class Command final : public Evaluator {
     } catch (const std::system_error&) {
       throw;
     } catch (const std::exception& error) {
-      if (!end.from_outside()) evaluation.status = Status::failed;  // otherwise it was killed while it wrote the file
+      if (!end.from_outside()) evaluation.status = Status::failed;  // otherwise killed while it wrote the file
       evaluation.reason = end.text() + ", result.json: " + error.what();
     }
     outcome.killed =

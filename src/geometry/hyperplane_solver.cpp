@@ -226,7 +226,7 @@ double HyperplaneSolver<n>::make_basis(Across& direction) {
       const bool flat = area <= 1e-13 * length2;
       bool pierced = !flat && weight_.minCoeff() >= 0.0;
       int edge = 0;
-      if (!pierced) {  // the nearest edge; of edges that the line touches, the lowest there
+      if (!pierced) {  // finds the nearest edge; of several edges that the line touches, the lowest one
         double best = std::numeric_limits<double>::infinity(), best_height = best;
         for (int k = 0; k < 3; ++k) {
           double u;

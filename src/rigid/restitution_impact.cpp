@@ -237,7 +237,7 @@ class WithRestitution final : public ImpactLaw<n> {
   Eigen::VectorXd nu_, force_velocity_, before_, compressed_;
   Eigen::VectorXd forced_;  // energy that the forces of a whole step give from rest, by degree of freedom, J
   std::vector<double> target_, friction_, compression_, expansion_;
-  std::vector<char> settled_;              // solved by plastic contact
+  std::vector<char> settled_;              // [points] the point's island is solved by plastic contact
   std::vector<std::pair<int, int>> dofs_;  // first dof and number of dofs of an island's bodies
   double scale_ = 0.0;
   bool slippery_ = true, bounces_ = false;

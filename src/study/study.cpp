@@ -522,7 +522,7 @@ Settings identity_of(Settings settings, const Evaluator& evaluator) {
   for (const auto& file : evaluator.input_files()) {
     const std::string& value = file.checksum;
     settings.all.push_back({{.name = file.key, .type = Type::text}, value, "default"});
-    // Files that the command names may have appeared later: an archive without them agrees.
+    // Files that the command names may be newer than the archive: an archive without their checksums agrees too.
     if (settings.evaluator == "command") settings.all.back().key.default_value = value;
   }
   return settings;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr double near_enough = 1e-2;        // change of a state by a stride, relative to the state, below which the
                                             // search begins
-constexpr double useful_reduction = 0.1;    // ratio of successive misses below which the Jacobian is updated, not
-                                            // recomputed
+constexpr double useful_reduction = 0.1;    // If the difference of state and image falls below this fraction per
+                                            // iteration, the Jacobian is updated, not recomputed.
 constexpr double largest_step = 0.5;        // relative to the norm of the state + 1
 constexpr double wide_difference = 2e-4;    // step of the differences of fourth order, at the gait
 constexpr double narrow_difference = 1e-7;  // step of the one-sided differences, during the search
