@@ -138,6 +138,18 @@ TEST(Clearance, InSpaceNoDistanceOfTheMotionIsLess) {
   }
 }
 
+// Of distances that are alike the first counts: the first moment of the first pair.
+TEST(Clearance, OfWhatStandsStillTheFirstMomentIsNamed) {
+  Case c = motion_of(plane, false, 1, 0.0);
+  c.x.setZero();
+  const int wall = shape_named(c.problem, "wall"), plate = shape_named(c.problem, "plate");
+  const Clearance found = clearance(c.problem, c.x, {{plate, wall, 0.05}, {plate, wall, 0.05}});
+  EXPECT_EQ(found.time, 0.0);
+  EXPECT_EQ(found.pair, 0);
+  EXPECT_NEAR(found.at_nodes, 1.5 - 0.55, 1e-12);
+  EXPECT_NEAR(found.least, 1.5 - 0.55, 1e-12);
+}
+
 // A bar that turns by 60 degrees within an interval comes nearer to a wall between the nodes than at them.
 TEST(Clearance, ABarThatTurnsIsNearestBetweenTheNodes) {
   MotionProblem problem = problem_of(

@@ -81,6 +81,7 @@ struct Cart {
       phase.controls = {{-10.0, 10.0}, {-4.0, 4.0}};
       problem.add_phase(std::move(phase));
     }
+    problem.add_boundary({1, true, {}, {}, true});  // its rates are unknowns: momenta are balanced there, too
     problem.transcribe();
     asked = problem.problem().add_rows(3, 0.0, 1.0);
     for (const int i : {0, 1, 2})
@@ -124,6 +125,9 @@ TEST(WorstRow, OfMomentaNamesCoordinateTimeAndControlsAtTheirLimits) {
         EXPECT_TRUE(words.starts_with(text)) << words;
         EXPECT_EQ(words.find("limit"), std::string::npos) << words;
       }
+  Cart end;
+  end.x(end.problem.index(1).velocity_before) = 0.5;  // of 2 kg
+  EXPECT_EQ(worst_row(end.problem, {}, end.x), "; momentum of x at t = 2.8 s is missed by 1");
   Cart c;
   for (int k = 0; k < 4; ++k) {
     c.x(c.problem.index(1).control(k)) = k < 3 ? 10.0 : -10.0;
