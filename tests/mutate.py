@@ -199,7 +199,7 @@ def choose(arguments):
     return [draw.choice(by_line[key]) for key in keys[:arguments.sample]]
 
 
-def write_copy(copy, chosen, dropped, batches):
+def write_copy(copy, chosen, dropped):
     """The sources with all changes, untouched where they are as they were, so that little is compiled again."""
     def write(path, text):
         if not path.exists() or path.read_bytes() != text:
@@ -210,11 +210,12 @@ def write_copy(copy, chosen, dropped, batches):
     for k, (file, _, _, edits) in enumerate(chosen):
         if k not in dropped:
             by_file.setdefault(file, []).extend(edits(k))
-    slow = {}  # of every CMakeLists.txt the files that hold changes: compiled in less time, unless others share their batch
-    for file in by_file if not batches else ():
+    slow = {}  # of every CMakeLists.txt the files that hold changes: compiled in less time, each by itself
+    for file in by_file:
         folder = "/".join(file.split("/")[:2 if file.startswith("src/") else 1])
-        slow[f"{folder}/CMakeLists.txt"] = slow.get(f"{folder}/CMakeLists.txt", "") + (
-            f"\nset_source_files_properties({file.removeprefix(folder + '/')} PROPERTIES COMPILE_OPTIONS -O1)\n")
+        text = slow.setdefault(f"{folder}/CMakeLists.txt", f"\nset_target_properties(dodyn_{Path(folder).name} PROPERTIES UNITY_BUILD OFF)\n")
+        slow[f"{folder}/CMakeLists.txt"] = text + (
+            f"set_source_files_properties({file.removeprefix(folder + '/')} PROPERTIES COMPILE_OPTIONS \"-O1;-D_GLIBCXX_ASSERTIONS\")\n")
     for file in run(["git", "ls-files"], cwd=ROOT, check=True).stdout.split("\n"):
         if not file or not (ROOT / file).is_file():
             continue
@@ -251,11 +252,12 @@ def targets(program):
 def build(copy, binary, chosen, options, jobs):
     """Builds the copy; drops changes that do not compile. Returns the numbers of those dropped."""
     programs = sorted({test_program(c[0]) for c in chosen} | {"test_" + t for t in options.then})
-    configure = ["cmake", "-S", copy, "-B", binary, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release"]
+    # without order among libraries, so that a change that does not compile holds up no folder above
+    configure = ["cmake", "-S", copy, "-B", binary, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release",
+                 "-D", "CMAKE_OPTIMIZE_DEPENDENCIES=ON"]
     dropped = set()
-    batches = "CMAKE_UNITY_BUILD=ON" in options.D
     while True:
-        write_copy(copy, chosen, dropped, batches)
+        write_copy(copy, chosen, dropped)
         run(configure + [f"-D{d}" for d in options.D], check=True)
         result = run(["cmake", "--build", binary, "--parallel", str(jobs), "--target",
                       *(target for p in programs for target in targets(p)), "--", "-k", "0"])

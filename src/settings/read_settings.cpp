@@ -281,7 +281,7 @@ class Reader {
     if (!section) {
       for (auto& one : settings_.sections)
         if (one.kind == kind.kind && one.name.empty()) section = &one;
-      if (!section && kind.name != ini::SectionKind::Name::none && !names.empty()) {
+      if (!section && !names.empty()) {  // without a name there is one section, which was found
         const std::string name = rest.substr(0, rest.find('.'));
         complain("no section [" + kind.kind + " " + shown(name) + "]" + did_you_mean(name, names) +
                  "; there are: " + listed(names));

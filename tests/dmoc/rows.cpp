@@ -106,6 +106,30 @@ TEST(Rows, DampersPushAtMidpoints) {
   }
 }
 
+// So do loads: a constant moment, and a force on the bob.
+TEST(Rows, LoadsPushBesideControls) {
+  for (const bool turns : {true, false}) {
+    MotionProblem problem =
+        problem_of(std::string(pendulum) + (turns ? "[force wind]\ncoordinate = a\nforce = 0.4\n"
+                                                  : "[force wind]\nlink = rod\nat = 0, -0.7\nforce = 0.5, 0.3\n"));
+    EXPECT_FALSE(problem.system().simply_actuated());
+    problem.add_phase(swing());
+    problem.transcribe();
+    problem.problem().finish();
+    const VectorXd x = some_point(problem.problem()), c = rows_at(problem.problem(), x);
+    const PhaseIndex& at = problem.index(0);
+    const auto a = [&](int k) { return x(at.theta(k)); };
+    const auto push = [&](int k) {
+      const double middle = 0.5 * (a(k) + a(k + 1));
+      return x(at.control(k) + 1) + (turns ? 0.4 : l * (0.5 * std::cos(middle) + 0.3 * std::sin(middle)));
+    };
+    for (int k = 1; k < K; ++k)
+      EXPECT_NEAR(c(problem.momentum_row(0, k)) * h,
+                  slots(a(k - 1), a(k)).D4[2] + slots(a(k), a(k + 1)).D2[2] + 0.5 * h * (push(k - 1) + push(k)), 1e-13);
+  }
+  EXPECT_TRUE(problem_of(pendulum).system().simply_actuated());
+}
+
 // With the duration an unknown the rows are momenta, N m s.
 TEST(Rows, DynamicsOfAFreeDurationAreThoseTimesTheStep) {
   MotionProblem problem = problem_of(pendulum);

@@ -146,8 +146,27 @@ TEST(SymmetricFactor, DependentRowsAreCountedAsZeroPivots) {
   EXPECT_EQ(factor.inertia().positive, 2);
   EXPECT_EQ(factor.inertia().negative, 1);
   EXPECT_EQ(factor.inertia().zero, 1);
-  values[3] = std::numeric_limits<double>::infinity();
-  EXPECT_FALSE(factor.factorise(values));
+}
+
+// Whichever entry it is; and a matrix of finite numbers is factorised afterwards.
+TEST(SymmetricFactor, RefusesWhatIsNotFinite) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::mt19937_64 random(5);
+  const Saddle a(12, 4, 5.0, 1e-2, random);
+  SymmetricFactor factor, single;
+  factor.analyse(a.n + a.m, a.rows, a.columns);
+  single.analyse(1, {0}, {0});
+  for (const double bad : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_FALSE(single.factorise(VectorXd::Constant(1, bad)));
+    for (Eigen::Index k = 0; k < a.values.size(); ++k) {
+      VectorXd values = a.values;
+      values[k] = bad;
+      EXPECT_FALSE(factor.factorise(values)) << k << ' ' << bad;
+    }
+  }
+  EXPECT_TRUE(single.factorise(VectorXd::Constant(1, -2.0)));
+  EXPECT_EQ(single.inertia().negative, 1);
+  EXPECT_TRUE(factor.factorise(a.values));
 }
 
 // Variables that find a stable pivot only with the last one of all: the front of that one holds them all. A matrix whose factors would

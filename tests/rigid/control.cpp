@@ -467,14 +467,48 @@ TEST(Controller, SaturatesAndPlansAgain) {
 
 TEST(Controller, RefusesWhatCannotBeFlown) {
   auto world = craft<3>();
-  auto options = to_dock(0.3);
-  options.law.spin_gain = 0.0;
-  EXPECT_THROW(Controller<3>(world, options), std::invalid_argument);
-  options = to_dock(0.3);
-  options.delay = 0.1;  // of commands that are not held
-  EXPECT_THROW(Controller<3>(world, options), std::invalid_argument);
+  const auto refused = [&](const auto& change) {
+    ControllerOptions options = to_dock(0.3);
+    change(options);
+    try {
+      Controller<3> controller(world, options);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused([](auto&) {}), "");
+  for (double ControlLaw::*gain :
+       {&ControlLaw::position_gain, &ControlLaw::velocity_gain, &ControlLaw::attitude_gain, &ControlLaw::spin_gain})
+    for (const double wrong : {0.0, -1.0})
+      EXPECT_NE(refused([&](auto& o) { o.law.*gain = wrong; }).find("is not positive; allowed: above 0"),
+                std::string::npos);
+  EXPECT_EQ(
+      refused([](auto& o) { o.law.position_gain = o.law.velocity_gain = o.law.attitude_gain = o.law.spin_gain = 0.0; }),
+      "");
+  // bodies by their numbers
+  const int count = static_cast<int>(world.bodies.size());
+  const std::string missing = "a controller flies a body to another one that does not exist";
+  for (const int body : {-1, count, count + 1}) EXPECT_EQ(refused([&](auto& o) { o.body = body; }), missing) << body;
+  for (const int receiver : {-2, count, 0})
+    EXPECT_EQ(refused([&](auto& o) { o.receiver = receiver; }), missing) << receiver;
+  EXPECT_NE(refused([](auto& o) { o.law.largest_force = 0.0; }), "");
+  EXPECT_NE(refused([](auto& o) { o.law.largest_torque = 0.0; }), "");
+  // noise and delay are of commands that are held
+  for (double ControllerOptions::*of_samples :
+       {&ControllerOptions::delay, &ControllerOptions::position_noise, &ControllerOptions::attitude_noise,
+        &ControllerOptions::velocity_noise, &ControllerOptions::spin_noise}) {
+    EXPECT_NE(refused([&](auto& o) { o.*of_samples = 0.1; }), "");
+    EXPECT_EQ(refused([&](auto& o) { o.*of_samples = 0.1, o.period = 0.1; }), "");
+  }
   world.bodies[0].fixed = true;
-  EXPECT_THROW(Controller<3>(world, to_dock(0.3)), std::invalid_argument);
+  EXPECT_NE(refused([](auto&) {}).find("does not move, so nothing can fly it"), std::string::npos);
+  world.bodies[0].fixed = false;
+  world.bodies.push_back(world.bodies[0]);
+  EXPECT_EQ(refused([&](auto& o) { o.receiver = count; }), "");
+  world.joints.push_back({Joint<3>::Kind::spherical, 0, count, Vector<3>::Zero(), Vector<3>::Zero(), {}});
+  EXPECT_NE(refused([](auto&) {}).find("is joined to another body"), std::string::npos);
+  EXPECT_NE(refused([&](auto& o) { o.body = count; }).find("is joined to another body"), std::string::npos);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ struct Pile {
   Eigen::VectorXd nu;
 
   // A row of boxes, each in contact with the next and with the floor at `each` points; random normals near the axes.
-  Pile(int boxes, int each, std::uint64_t seed) {
+  // `joined`: two by two by a joint, so that trees of several bodies touch.
+  Pile(int boxes, int each, std::uint64_t seed, bool joined) {
     std::mt19937_64 engine(seed);
     std::uniform_real_distribution<double> uniform(-1.0, 1.0);
     const auto vector = [&](double size) {
@@ -48,23 +49,32 @@ struct Pile {
         below.normal = (Vector<n>::Unit(n - 1) + vector(0.2)).normalized();
         below.point = pose.position - 0.5 * Vector<n>::Unit(n - 1) + vector(0.4);
         points.push_back(below);
-        if (i == 0) continue;
+        if (i == 0 || (joined && i % 2 == 1)) continue;
         beside.body = {i + 1, i};
         beside.normal = (Vector<n>::Unit(0) + vector(0.2)).normalized();
         beside.point = pose.position - 0.5 * Vector<n>::Unit(0) + vector(0.4);
         points.push_back(beside);
       }
     }
-    nu.resize(boxes * Twist<n>::RowsAtCompileTime);
+    for (int i = 1; joined && i < boxes; i += 2) {
+      const Vector<n> at = 0.5 * (poses[i].position + poses[i + 1].position);
+      const auto in = [&](int b) -> Vector<n> {
+        return poses[b].frame().directors.transpose() * (at - poses[b].position);
+      };
+      world.joints.push_back(
+          {n == 2 ? Joint<n>::Kind::revolute : Joint<n>::Kind::spherical, i, i + 1, in(i), in(i + 1), {}});
+      world.no_contact.push_back({i, i + 1});
+    }
+    nu.resize(Multibody<n>(world).dofs());
     for (auto& x : nu) x = uniform(engine);
-    for (int i = 0; i < boxes; ++i) nu[i * Twist<n>::RowsAtCompileTime + n - 1] -= 1.0;
+    for (int i = 0; !joined && i < boxes; ++i) nu[i * Twist<n>::RowsAtCompileTime + n - 1] -= 1.0;
   }
 };
 
 template <int n>
-void obeys(int boxes, int each, double mu, double accuracy) {
+void obeys(int boxes, int each, double mu, double accuracy, bool joined = false) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const Pile<n> pile(boxes, each, seed);
+    const Pile<n> pile(boxes, each, seed, joined);
     const Multibody<n> bodies(pile.world);
     const Inertia<n> inertia(bodies, pile.poses);
     ContactRows<n> rows;
@@ -108,7 +118,7 @@ void obeys(int boxes, int each, double mu, double accuracy) {
       EXPECT_LE(mu * normal * slide.norm() + push.dot(slide), accuracy * (1.0 + normal));
       sliding += slide.norm() > 1e-3 && normal > 1e-9;
     }
-    EXPECT_GT(pressing, boxes / 2);
+    EXPECT_GT(pressing, joined ? 0 : boxes / 2);
     if (mu > 0.0) {
       EXPECT_GT(sliding, 0);
     }
@@ -120,6 +130,13 @@ TEST(Islands, SmallOnesObeyTheContactConditions) {
   obeys<3>(4, 2, 0.0, 1e-10);
   obeys<2>(4, 1, 0.4, 1e-8);
   obeys<3>(3, 1, 0.4, 1e-8);
+}
+TEST(Islands, OfJointedBodiesObeyTheContactConditions) {
+  obeys<2>(4, 1, 0.0, 1e-10, true);
+  obeys<3>(4, 2, 0.4, 1e-8, true);
+  obeys<2>(20, 2, 0.0, 1e-10, true);
+  obeys<3>(12, 2, 0.0, 1e-10, true);
+  obeys<2>(20, 2, 0.4, 1e-8, true);
 }
 TEST(Islands, LargeOnesObeyTheContactConditions) {
   obeys<2>(20, 2, 0.0, 1e-10);

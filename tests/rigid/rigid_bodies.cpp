@@ -242,6 +242,38 @@ TEST(Steppers, AreOfOrderTwoAwayFromContact) {
   }
 }
 
+// A free top that is symmetric about its third axis turns by exp(t L/a) R exp(t s e3), s = w3 (1 - c/a): moments of inertia a
+// and c across and along the axis, w3 the spin along it, L the angular momentum.
+TEST(Steppers, ASymmetricTopPrecessesAsInClosedForm) {
+  constexpr double mass = 2.0, t = 0.5;
+  World<3> world;
+  world.bodies = {brick("top", 0.2, 0.2, 0.6)};
+  world.bodies[0].mass = mass;
+  world.bodies[0].euler_tensor = Vector3(0.01, 0.01, 0.05).asDiagonal();
+  const double a = 0.06, c = 0.02;
+  const Matrix3 R = exponential(Vector3(0.3, -0.5, 0.2));
+  const Vector3 w(2.0, 0.5, 3.0), along = Vector3::UnitZ();  // in its own axes
+  const Vector3 L = R * Vector3(a * w[0], a * w[1], c * w[2]);
+  const auto attitude = [&](double at) {
+    return Matrix3(exponential(at / a * L) * R * exponential(at * w[2] * (1.0 - c / a) * along));
+  };
+  Twist<3> twist;
+  twist << 0.4, 0.0, -0.1, R * w;
+  for (const auto stepper :
+       {Stepper::variational, Stepper::variational_nodal, Stepper::newmark_explicit, Stepper::newmark_implicit}) {
+    Options options;
+    options.stepper = stepper;
+    options.step = 1e-3;
+    Simulation<3> simulation(world, options);
+    simulation.start(std::vector{Pose<3>{Vector3(0.0, 1.0, 0.0), R}}, std::vector{twist});
+    ASSERT_EQ(simulation.run(t).status, Outcome::reached);
+    EXPECT_LE((simulation.poses()[0].directors - attitude(t)).norm(), 2e-5) << static_cast<int>(stepper);
+    EXPECT_LE((simulation.poses()[0].position - Vector3(0.4 * t, 1.0, -0.1 * t)).norm(), 1e-12);
+    EXPECT_NEAR(simulation.energies().kinetic,
+                0.5 * (mass * twist.head<3>().squaredNorm() + a * w.head<2>().squaredNorm() + c * w[2] * w[2]), 1e-5);
+  }
+}
+
 TEST(Steppers, VariationalKeepsMomentaPerStepAndEnergyBounded) {
   for (const bool joints : {false, true}) {
     const World<3> world = spring_world(joints);

@@ -1,0 +1,181 @@
+// What configurations of motions may say, on either side of each limit: what is refused gets a line, what is not is read.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "evaluators/motion/design.hpp"
+#include "whole.hpp"
+
+namespace dodyn::evaluators::test_motion_mistakes {
+namespace {
+
+constexpr const char* model =
+    "[model]\nname = crane\ndimension = 2\ngravity = 0\n[parameters]\nreach = 1\n"
+    "[link wall]\nparent = ground\njoint = fixed\n[shape wall]\nlink = wall\nbox = 2, 0.2\nat = 0, -2\noutward = 0, 1\n"
+    "[link cube]\nparent = ground\njoint = planar\ncoordinates = x, y, a\nmass = 1\ninertia = 1\n"
+    "[shape cube]\nlink = cube\nbox = 0.1, 0.1\n[point tip]\nlink = cube\nat = 0, -0.05\n"
+    "[link bare]\nparent = ground\njoint = prismatic x\ncoordinates = s\nmass = 1\n"
+    "[actuator push]\ncoordinate = x\n";
+
+const std::string phases =
+    "[phase first]\nintervals = 6\nduration = 0.5\n[phase second]\nintervals = 4\nduration = 1 .. 2\n";
+const std::string ends =
+    "[initial-state]\nx = 0\ny = 0\na = 0\ns = 0\nmomentum = 0\n[goal]\nx = reach\ny = 0\na = 0\ns = 0\n";
+
+// The line that a study with these sections gets; empty where it is read.
+std::string line(const std::string& text) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "motion-mistakes";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "crane.model") << model;
+  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = crane.model\n"
+                                      << text << (text.find("[cost]") == std::string::npos ? "[cost]\ntime = 1\n" : "");
+  std::string what;
+  try {
+    MotionDesigns designs(read_settings((folder / "study.cfg").string(), {}));
+  } catch (const ConfigError& error) {
+    what = error.what();
+    EXPECT_EQ(what.find('\n'), std::string::npos);
+  }
+  std::filesystem::remove_all(folder);
+  return what;
+}
+
+void expect(const std::string& text, const std::string& words) {
+  const std::string what = line(phases + ends + text);
+  if (words.empty())
+    EXPECT_EQ(what, "") << text;
+  else
+    EXPECT_NE(what.find(words), std::string::npos) << text << what;
+}
+
+TEST(MotionMistakes, Avoid) {
+  expect("[avoid]\ncube, wall = 0\n", "");
+  for (const std::string value : {"0.1", "2.99", "3 deg"}) expect("[avoid]\nmax-rotation = " + value + "\n", "");
+  for (const std::string value : {"0", "-0.1", "3", "reach*0.5 rad/m"})
+    expect("[avoid]\nmax-rotation = " + value + "\n", "allowed: an angle in (0, 3) rad");
+  for (const std::string value : {"0", "7", "100"}) expect("[avoid]\ngrowth-steps = " + value + "\n", "");
+  for (const std::string value : {"-1", "101", "2.5"})
+    expect("[avoid]\ngrowth-steps = " + value + "\n", "allowed: an integer in [0, 100]");
+  expect("[avoid]\ncube, wal = 0\n", "there is no link 'wal' (did you mean 'wall'?)");
+  expect("[avoid]\ncube, bare = 0\n", "link 'bare' has no [shape]");
+  expect("[avoid]\ncube, cube = 0\n", "a link cannot keep clear of itself");
+  expect("[avoid]\ncube = 0\n", "allowed: LINK, LINK = margin");
+  expect("[avoid]\ncube, wall, bare = 0\n", "allowed: LINK, LINK = margin");
+}
+
+TEST(MotionMistakes, Waypoints) {
+  const auto way = [](const std::string& name, const std::string& share) {
+    return "[waypoint " + name + "]\nshare = " + share + "\nx = 0.5\n";
+  };
+  expect(way("one", "0.01"), "");
+  expect(way("one", "0.99"), "");
+  expect(way("one", "0.3") + way("two", "0.4"), "");
+  for (const std::string share : {"0", "1", "-0.2", "1.5"}) expect(way("one", share), "a number between 0 and 1");
+  for (const std::string share : {"0.3", "0.2"}) expect(way("one", "0.3") + way("two", share), "larger than that of");
+  expect("[waypoint one]\nx = 0.5\n", "has no share");
+  expect("[waypoint one]\nshare = 0.5\nrate(x) = 1\n", "is a rate; allowed here: coordinates");
+}
+
+TEST(MotionMistakes, Contacts) {
+  const auto contact = [](const std::string& more, const std::string& touch = "tip, wall") {
+    return "[contact one]\ntouch = " + touch + "\n" + more;
+  };
+  expect(contact("phase = first\nnode = 1\n"), "");
+  expect(contact("phase = first\nnode = 5\n"), "");
+  expect(contact("phase = second\nnode = 3\n"), "");
+  for (const std::string node : {"0", "6", "2.5", "-1"})
+    expect(contact("phase = first\nnode = " + node + "\n"),
+           "is no node inside [phase first]; allowed: an integer in [1, 5]");
+  expect(contact("phase = second\nnode = 4\n"), "is no node inside [phase second]; allowed: an integer in [1, 3]");
+  expect(contact("node = 2\n"), "needs phase = PHASE, since there are several");
+  expect(contact("phase = frist\nnode = 2\n"), "there is no [phase frist] (did you mean 'first'?)");
+  const std::string here = "phase = first\nnode = 3\n";
+  expect(contact(here + "law = stay\nrelease = 5\n"), "");
+  for (const std::string node : {"3", "6"})
+    expect(contact(here + "law = stay\nrelease = " + node + "\n"), "allowed: an integer in [4, 5]");
+  expect(contact(here, "cube, wall"), "");
+  for (const std::string side : {"+x", "-x", "+y", "-y"}) expect(contact(here, "tip, wall " + side), "");
+  for (const std::string side : {"+z", "x", "*y", "+xy", "+w"})
+    expect(contact(here, "tip, wall " + side), "'" + side + "' is no side; allowed: +x, -x, +y, -y");
+  expect(contact(here, "tip, wal"), "there is no [shape wal] (did you mean 'wall'?)");
+  expect(contact(here, "tpi, wall"), "there is no [point tpi] or [shape tpi]");
+  expect(contact(here, "tip"), "allowed: POINT, SHAPE");
+  expect(contact(here, "tip, cube +x"), "what touches and what is touched are of one link");
+  expect(contact(here, "cube, cube +x"), "what touches and what is touched are of one link");
+  expect(contact(here, "wall, cube"), "shape 'cube' has no outward direction");
+  expect(contact(here, "edges cube, wall"), "edges meet in space");
+}
+
+TEST(MotionMistakes, Placements) {
+  const auto start = [](const std::string& value, const std::string& key = "cube") {
+    return line(phases + "[initial-state]\n" + key + " = " + value + "\ns = 0\n[goal]\nx = 1\n");
+  };
+  for (const std::string value : {"pose 0 0", "place 0 0.1", "place free 0", "place -1 .. 1 0", "pose 0 0, turn 0.3",
+                                  "pose 0 0, velocity 1 2, spin 3", "pose 0 0, rest", "pose 0 0, momentum 0"})
+    EXPECT_EQ(start(value), "") << value;
+  EXPECT_EQ(start("pose 0 0", "cube from wall"), "");
+  EXPECT_EQ(start("pose 0 0", "cube from ground"), "");
+  const auto says = [](const std::string& what, const std::string& words) {
+    EXPECT_NE(what.find(words), std::string::npos) << what;
+  };
+  says(start("pose 0 0", "cube from wlal"), "there is no link 'wlal' (did you mean 'wall'?)");
+  says(start("pose 0 0", "cub"), "there is no link 'cub' (did you mean 'cube'?)");
+  for (const std::string value : {"pose 0", "pose 0 0 0"})
+    says(start(value), "pose needs 2 numbers (m); allowed: pose X Y");
+  for (const std::string value : {"place 0", "place 0 0 0"}) says(start(value), "place needs 2 numbers (m)");
+  for (const std::string value : {"turn z 0.3", "turn"})
+    says(start(value), "is no turn; allowed: pose X Y, place, turn ANGLE");
+  says(start("pose 0 0, velocity 1"), "velocity needs 2 numbers (m/s)");
+  says(start("pose 0 0, spin 1 2"), "spin needs 1 number (rad/s)");
+  says(start("pose 0 0, rset"), "'rset' is not understood; allowed: pose X Y, place, turn ANGLE");
+}
+
+TEST(MotionMistakes, Ends) {
+  const std::string held = "[phase first]\nfixed = s\nintervals = 4\nduration = 1 .. 2\n";
+  const auto says = [](const std::string& text, const std::string& words) {
+    const std::string what = line(text);
+    if (words.empty())
+      EXPECT_EQ(what, "") << text;
+    else
+      EXPECT_NE(what.find(words), std::string::npos) << what;
+  };
+  says(held + "[initial-state]\nx = 0\n[goal]\n", "");
+  says(held + "[initial-state]\nx = 0\n", "the motion has no end");
+  says(held + "[goal]\n", "has neither [periodic] nor a [initial-state] or [goal]");
+  says(held + "[initial-state]\ns = 0\n[goal]\n", "s is held in [phase first], at zero; allowed: what moves");
+  says(held + "[initial-state]\n[goal]\ns = 0\n", "s is held in [phase first], at zero; allowed: what moves");
+  says(held + "[initial-state]\nmomentum = 0\n[goal]\nmomentum = 0\n", "");
+  says(held + "[initial-state]\nmomentum = 1\n[goal]\n", "allowed: 0, everything is at rest");
+  says(held + "[periodic]\nx = reach\n[goal]\ny = 0\n", "a motion that is [periodic] has no [goal]");
+  says(held + "[periodic]\nx = reach\n[goal]\ncube = place 0 0\n", "a motion that is [periodic] has no [goal]");
+  says(held + "[periodic]\nx = reach\n", "");
+  says(held + "[periodic]\nx = reach\nreset = swap\n", "is no reset of the model; allowed: none");
+  says(held + "[initial-state]\nx = 0\n[goal]\n[cost]\n", "there is no [cost]; allowed: squared-control");
+  says(held + "[initial-state]\nx = 0\n[goal]\n[parameters]\nreach = 2\n", "is a parameter of the model");
+}
+
+// A period that phases can last together is accepted, up to both ends.
+TEST(MotionMistakes, APeriodIsWithinWhatPhasesLast) {
+  const auto refusal = [](const std::string& period, const std::string& duration = "1 .. 2") {
+    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "motion-periods";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "crane.model") << model;
+    std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = crane.model\n[phase first]\n"
+                                           "intervals = 4\nduration = 0.5\n[phase second]\nintervals = 4\nduration = "
+                                        << duration << "\n[periodic]\nx = reach\nperiod = " << period
+                                        << "\n[cost]\ntime = 1\n";
+    const MotionDesigns designs(read_settings((folder / "study.cfg").string(), {}));
+    std::filesystem::remove_all(folder);
+    return designs.refusal(designs.middle()).reason;
+  };
+  for (const std::string period : {"1.5", "2", "2.5"}) EXPECT_EQ(refusal(period), "") << period;
+  EXPECT_EQ(refusal("1.4"), "[periodic] period = 1.4 s: the phases last 1.5 to 2.5 s together");
+  EXPECT_EQ(refusal("2.6"), "[periodic] period = 2.6 s: the phases last 1.5 to 2.5 s together");
+  EXPECT_EQ(refusal("2", "2 .. 1"), "[phase second] would last 2 to 1 s");
+  EXPECT_EQ(refusal("2", "0 .. 1"), "[phase second] would last 0 to 1 s");
+  EXPECT_EQ(refusal("2", "-1 .. 1"), "[phase second] would last -1 to 1 s");
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators::test_motion_mistakes
