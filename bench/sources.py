@@ -55,10 +55,10 @@ END = r"^ended +(.*?),? \d+ steps"
 # System, source, command after `dodyn` with {c} for the folder of configurations, {text with the figure: its pattern}, published figure, how far the two
 # can be compared, and whether the row takes more than 5 s. {} stands for the figure, {size} for its power of ten, of figures that are round-off.
 ROWS = [
-    ("knee placement, search", "P10, 5.3", "run {c}/knee-free.cfg --surrogate.gradient false",
+    ("knee placement, search", "P10, 5.3", "run {c}/published/knee-free.cfg --surrogate.gradient false",
      {"{} evaluations": r"^(\d+) evaluations now", "cost {}": BEST, "knee {}": KNEE}, "9 evaluations; cost 4.44e-4",
      "the number of evaluations; costs are of another problem, since the printed one has infimum 0", True),
-    ("planar biped as printed, knee 0.5 m", "P10, 4.2.2", "solve {c}/knee-published.cfg --design.knee 0.5", {"cost {size}": COST}, "1.59e-3",
+    ("planar biped as printed, knee 0.5 m", "P10, 4.2.2", "solve {c}/published/knee-published.cfg --design.knee 0.5", {"cost {size}": COST}, "1.59e-3",
      "no: the printed problem has infimum 0", True),
     ("underactuated planar biped, knee 0.5 m", "PM08, 5.2", "solve {c}/knee-underactuated.cfg --design.knee 0.5",
      {"cost {}": COST, "work {} J": metric("absolute_work")}, "0.034", "no: the paper's cost, limits and knee are unknown; without heat, 0.041 to 0.065 ([work](work.md))", True),

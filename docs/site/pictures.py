@@ -34,7 +34,7 @@ FRAMES = (96, 64, 36, 24, 16, 12, 8)
 DESIGNS = {
     "docking": {"spacing": 0.027}, "docking-feedback": {"gain-position": 0.987, "gain-velocity": 1.865, "dipole-offset": 0.31, "last-leg": 0.148}, "hip-spring": {"stiffness": 45.2, "rest": -0.049},
     "docking-robust": {"spacing": 0.0295}, "feet": {"period": 1.005}, "knee": {"knee": 0.5514}, "knee-energy": {"knee": 0.65},
-    "knee-fixed-masses": {"knee": 0.74}, "knee-free": {"knee": 0.2788}, "knee-motor": {"knee": 0.4994}, "knee-spatial": {"knee": 0.549},
+    "knee-motor": {"knee": 0.4994}, "knee-spatial": {"knee": 0.549},
     "knee-speeds": {"knee": 0.4875}, "knee-step": {"knee": 0.5957, "step-length": 0.4926}, "knee-torso": {"knee": 0.3}, "knee-underactuated": {"knee": 0.5},
     "pendulum-tick": {"wall": 0.42268}, "satellite-reach": {"arm": 0.06, "thrust_x": 0.0, "thrust_y": 0.1},
 }  # fmt: skip

@@ -46,8 +46,8 @@ struct Examined {
   double work = not_a_number;           // absolute, J
   double balance = not_a_number;        // work less change of energy and losses, J
   double lift = not_a_number;           // of a walker's foot, m
-  double spike = 0.0,
-         largest_control = 0.0;  // of a control over both neighbouring time steps', and what it is compared with
+  double spike = 0.0;                   // of a control over both neighbouring time steps', N or N m
+  double largest_control = 0.0;         // with which it is compared
   std::vector<Exertion> exertions = {};
   struct Accuracy {
     double allowed = 0.0;           // m or rad; 0: any
