@@ -39,7 +39,7 @@ FINDS = {
     "command-shell": "x = 1, y = -2.",
     "cone-hole": "Effort 2.5187, without touching.",
     "crossed-bars": "Effort 6.0597e-3; the edges meet at 0.21566 s.",
-    "cube-wall": "Effort 1.0985e-6; the corner touches at 0.25461 s.",
+    "cube-wall": "Effort 1.1094e-6; the corner touches at 0.25468 s.",
     "dice": "Cost below 1e-5: upright and at rest within 3 mm/s, 7.5 ms after it lands.",
     "docking": "26 to 30 mm: about 20 % of the tries fail ([more](cases/docking.md)).",
     "docking-coils": "Without a disturbance the current only scales time; the widest spacing is best ([more](cases/coils.md)).",
