@@ -137,7 +137,7 @@ def main():
     page = ["# Gallery of configurations", "",
             "On this page you find the configuration next to your question, and what it finds. Each configuration in `configs/` runs without changes. Copy it, and change it.",
             "`run` searches designs, `solve` finds one motion, `simulate` runs one simulation. `docs/site/gallery.py` writes this page.", "",
-            "Each picture plays the motion of one evaluation, of the recommended design or the middle of the ranges. The time is the processor time of that",
+            "Each picture plays the motion of one evaluation, of the recommended design or the middle of the ranges. A study without a motion has a chart. The time is the processor time of that",
             "evaluation. `docs/site/pictures.py` draws the pictures, and `gallery/runs.csv` lists their designs.", "",
             "`configs/published/` holds problems that a source prints and that give no walk ([published figures](measured/published-figures.md)). `configs/textbook/` holds",
             "problems of optimal control that others published ([textbook](measured/textbook.md))."]  # fmt: skip
