@@ -40,7 +40,7 @@ def sweep(dodyn, folder, name, study, seed, designs, words):
     path = os.path.join(folder, f"{name}-{study}-{seed}.json")
     if os.path.exists(path):
         return
-    config = os.path.join(ROOT, "configs", study + ".cfg")
+    config = glob.glob(os.path.join(ROOT, "configs", "**", study + ".cfg"), recursive=True)[0]
     variables = free(dodyn, config)
     words = list(words)
     for variable, lower, upper in variables[1:]:

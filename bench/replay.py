@@ -38,7 +38,7 @@ def main():
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as work:
         for name in names:
-            config = str(root / "configs" / (name + ".cfg"))
+            config = str(next((root / "configs").rglob(name + ".cfg")))
             archive = str(pathlib.Path(work) / (name + ".h5"))
             subprocess.run([program, "run", config, "--study.archive", archive, "--study.max-evaluations", "3"],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=work)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Several studies at once, one array task and one archive each, each requeued until it has finished:
-#   sbatch --array=0-2 jobs/slurm-array.sh configs/knee.cfg configs/knee-fixed-masses.cfg configs/knee-published.cfg [--key value ...]
+#   sbatch --array=0-2 jobs/slurm-array.sh configs/knee.cfg configs/published/knee-fixed-masses.cfg configs/published/knee-published.cfg [--key value ...]
 # or one study with many seeds (SEEDS=1: the task's number is the seed; `dodyn merge` joins the archives):
 #   SEEDS=1 sbatch --array=1-8 jobs/slurm-array.sh configs/knee.cfg
 #SBATCH --job-name=dodyn

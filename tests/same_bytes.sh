@@ -2,7 +2,7 @@
 # One hash for each study, over programs of several compilers or options: the outcomes of its first evaluations, bit by bit (design, seed,
 # status, reason, cost, gradient, metrics, trajectory). Prints a table; exit code 1 where programs have two hashes. The last column is of the first
 # program with what the C library does on a processor without AVX2 and FMA (glibc); it does not count.
-#   tests/same_bytes.sh PROGRAM [PROGRAM ...]             STUDIES="knee docking": names in configs/, in place of those below
+#   tests/same_bytes.sh PROGRAM [PROGRAM ...]             STUDIES="knee docking": names in configs/ or below, in place of those below
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 (($#)) || { sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
@@ -36,7 +36,7 @@ for study in "${studies[@]}"; do
   hashes=() counted=
   for program in "${programs[@]}" ./older; do
     rm -f study.h5
-    "$program" run "$root/configs/$study.cfg" --study.archive study.h5 --study.max-evaluations $rows >said 2>&1
+    "$program" run "$(find "$root/configs" -name "$study.cfg")" --study.archive study.h5 --study.max-evaluations $rows >said 2>&1
     [[ -e study.h5 ]] || { echo "$program, $study: no archive: $(tail -n 1 said)" >&2; exit 1; }
     read -r hash counted < <(hash_of study.h5)
     hashes+=("$hash")

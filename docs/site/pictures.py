@@ -27,14 +27,15 @@ import dodyn  # noqa: E402
 from dodyn import animate, motion, plot  # noqa: E402
 
 OUTPUT = ROOT / "docs" / "gallery"
-LIMIT_S = 420  # of one picture
+LIMIT_S = 1800  # of one picture
+GUESS_S = 3600  # of one initial guess: on a busy machine its own limit ends a search early
 MOST_BYTES, FILM_BYTES = 48_000, 120_000  # of a picture: frames are left out until it is smaller
 FRAMES = (96, 64, 36, 24, 16, 12, 8)
 # Designs that the studies recommend (docs/gallery.md); other variables are in the middle of their ranges.
 DESIGNS = {
     "docking": {"spacing": 0.027}, "docking-feedback": {"gain-position": 0.987, "gain-velocity": 1.865, "dipole-offset": 0.31, "last-leg": 0.148}, "hip-spring": {"stiffness": 45.2, "rest": -0.049},
     "docking-robust": {"spacing": 0.0295}, "feet": {"period": 1.005}, "knee": {"knee": 0.5514}, "knee-energy": {"knee": 0.65},
-    "knee-fixed-masses": {"knee": 0.74}, "knee-free": {"knee": 0.2788}, "knee-motor": {"knee": 0.4994}, "knee-spatial": {"knee": 0.549},
+    "knee-motor": {"knee": 0.4994}, "knee-spatial": {"knee": 0.549},
     "knee-speeds": {"knee": 0.4875}, "knee-step": {"knee": 0.5957, "step-length": 0.4926}, "knee-torso": {"knee": 0.3}, "knee-underactuated": {"knee": 0.5},
     "pendulum-tick": {"wall": 0.42268}, "satellite-reach": {"arm": 0.06, "thrust_x": 0.0, "thrust_y": 0.1},
 }  # fmt: skip
@@ -46,16 +47,39 @@ VIEWS = {"burr": "orbit"}
 
 
 def evaluated(name, design, settings):
-    """The result of one design, in which variables that are not given stand in the middle of their ranges."""
-    with dodyn.Study(str(ROOT / "configs" / f"{name}.cfg"), settings=settings) as study:
+    """The result of one design, as `dodyn solve` finds it. Variables that are not given stand in the middle of their ranges."""
+    path = ROOT / "configs" / f"{name}.cfg"
+    evaluator = re.search(r"^evaluator = (\S+)", path.read_text(encoding="utf-8"), re.M)[1]
+    if evaluator in ("gait", "motion"):
+        settings = {f"{evaluator}.time-limit-per-guess": GUESS_S, **settings}
+    with dodyn.Study(str(path), settings=settings) as study:
         chosen = {v.name: design.get(v.name, v.lower if v.choices else 0.5 * (v.lower + v.upper)) for v in study.variables}
-        return study.evaluate(chosen, seed=1), chosen
+        return study.evaluate(chosen), chosen
+
+
+def outlines(trajectory):
+    """Soft cubes from above: of each the outline of its middle layer, as a closed line in the plane."""
+    names, points = motion.named_points(trajectory["points"])
+    rings, bodies = [], [name.rsplit(".", 1)[0] for name in names]
+    for body in dict.fromkeys(bodies):
+        own = np.array([i for i, its in enumerate(bodies) if its == body])
+        first = points[0, own] - points[0, own].mean(axis=0)
+        half = np.abs(first[:, :2]).max()
+        edge = (np.abs(first[:, 2]) < 0.01 * half) & (np.abs(first[:, :2]).max(axis=1) > 0.99 * half)
+        around = np.arctan2(first[edge, 1], first[edge, 0])
+        rings.append(own[edge][np.argsort(around)])
+    starts = np.cumsum([0, *(len(ring) for ring in rings)])
+    segments = [(int(a + i), int(a + (i + 1) % (b - a))) for a, b in zip(starts, starts[1:]) for i in range(b - a)]
+    chosen = np.concatenate(rings)
+    return motion.Motion(trajectory.t[:, 0], 2, [names[i] for i in chosen], points[:, chosen, :2], segments)
 
 
 def moving(trajectory, outcome=None):
     """The motion to draw; of several runs the first one with this outcome. None: there is none, such as of a table."""
     if not trajectory:
         return None
+    if "points" in trajectory and "centre" in trajectory and trajectory["points"].names[2].endswith("_z"):
+        return outlines(trajectory)
     if trajectory.scenarios:
         trajectory = plot.in_scenarios(trajectory, None)[0][1]
     if "runs" in trajectory:
@@ -70,6 +94,14 @@ def moving(trajectory, outcome=None):
     return one if one and (one.points is not None or one.positions is not None) else None
 
 
+def chained(text):
+    """Joins lines of an SVG that continue each other."""
+    pair = re.compile(r'<polyline points="([^"]*?)(\S+)"( [^>]*/>)<polyline points="\2 ([^"]*)"\3')
+    while (longer := pair.sub(r'<polyline points="\1\2 \4"\3', text)) != text:
+        text = longer
+    return text
+
+
 def film(one, name):
     """The motion as an animated SVG of at most MOST_BYTES or FILM_BYTES, if FRAMES[-1] frames are that small."""
     length = one.t[-1] - one.t[0]
@@ -79,7 +111,7 @@ def film(one, name):
     for count in FRAMES if name in FILMS else FRAMES[2:]:
         given = types.SimpleNamespace(view=view, rate=count / seconds, speed=length * steps / seconds, steps=steps)
         text, _ = animate.drawn_svg(one, given, name)
-        text = re.sub(r"(?<=[ ,\"]\d)(\d*)\.\d(?=[ ,\"])", r"\1", text)  # whole pixels of 700
+        text = chained(re.sub(r"(?<=[ ,\"]\d)(\d*)\.\d(?=[ ,\"])", r"\1", text))  # whole pixels of 700
         if len(text) <= (FILM_BYTES if name in FILMS else MOST_BYTES):
             break
     width = 420 if name in FILMS else 240
@@ -97,17 +129,64 @@ def chart(program, name, output):
     return [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("warning:")]
 
 
+def draw_field(axes, trajectory):
+    """An air table: the force at each place, and how far the craft drifts in 5 s with the fans off."""
+    field, drift = trajectory["field"].values, trajectory["drift"].values
+    shown = axes.scatter(*field[:, :2].T, s=160, c=100 * drift[:, 0], cmap="Blues", vmin=0, edgecolors="0.4")
+    axes.quiver(*field[:, :4].T, color="tab:red", angles="xy", width=0.008)
+    axes.figure.colorbar(shown, label="drift in 5 s without commands, cm", orientation="horizontal")
+    axes.set(xlabel="x, m", ylabel="y, m", aspect="equal", title="force at each state of the grid")
+    axes.margins(0.15)
+
+
+def draw_coils(axes, trajectory):
+    """Two coils in line: the force of their poles, of the fit and of the printed table over the distance of their centres."""
+    table = trajectory["coefficients"]
+    in_line = dict(zip(table.names, table.values[(table.values[:, :2] == 0).all(axis=1)][0]))
+    r, length, pole = np.linspace(0.15, 0.55, 81), 0.1, 62.5  # m, m, A m
+    poles = 1e-7 * pole**2 * (1 / (r - length) ** 2 + 1 / (r + length) ** 2 - 2 / r**2)
+    axes.plot(r, poles, "k", lw=3, alpha=0.4, label="poles")
+    for behind, style, label in (("", "C0", "fit"), (" table", "C3--", "printed table")):
+        axes.plot(r, in_line["A_x" + behind] / (10 * r) ** 8 - in_line["B_x" + behind] / (10 * r) ** 4, style, label=label)
+    axes.set(xlabel="distance of the centres, m", ylabel="force in line, N", yscale="log", title="two electromagnets in line")
+    axes.legend()
+
+
+STILLS = {"air-table": draw_field, "coil-fit": draw_coils}
+
+
+def still(name, trajectory):
+    """The picture of a result that does not move, as text."""
+    import io
+
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = name
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(4.2, 3.0), layout="constrained")
+    STILLS[name](axes, trajectory)
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    return text.getvalue()
+
+
 def draw(program, name, output):
     """Draws one picture. Returns the design as text and the complaints."""
     if name in CHARTS:
         return "", chart(program, name, output)
     configuration, design, outcome = FILMS.get(name, (name, DESIGNS.get(name, {}), None))
     result, chosen = evaluated(configuration, design, FILM_SETTINGS if name in FILMS else {})
-    one = moving(result.trajectory, outcome)
-    if one is None:
-        raise ValueError(f"{result.status} {result.reason}: no motion")
-    output.write_text(film(one, name), encoding="utf-8")
-    complaints = [part for part in result.reason.split("; ") if part.startswith("warning")] if result.ok else [f"{result.status}: {result.reason}"]
+    if name in STILLS:
+        output.write_text(still(name, result.trajectory), encoding="utf-8")
+    else:
+        one = moving(result.trajectory, outcome)
+        if one is None:
+            raise ValueError(f"{result.status} {result.reason}: no motion")
+        output.write_text(film(one, name), encoding="utf-8")
+    complaints = [] if result.ok and not result.reason else [result.reason if result.ok else f"{result.status}: {result.reason}"]
     return ", ".join(f"{k} = {v:.4g}" if isinstance(v, float) else f"{k} = {v}" for k, v in chosen.items()), complaints
 
 

@@ -20,6 +20,20 @@ constexpr double suspicious_overlap = 0.001;
 // Number of postures of a motion at which weight and inertia are evaluated.
 constexpr Eigen::Index postures = 9;
 
+std::vector<bool> which_turn(const systems::Tree<double>& tree) {
+  std::vector<bool> turns(static_cast<std::size_t>(tree.n()), false);
+  for (const auto& link : tree.links)
+    for (std::size_t i = 0; i < link.moves.size(); ++i)
+      turns[static_cast<std::size_t>(link.first) + i] = link.moves[i].kind == systems::Move::turn;
+  return turns;
+}
+
+// Whether the control is a force, N. Otherwise it is a torque, N m.
+bool pushes(const systems::Tree<double>& tree, const systems::Actuator<double>& actuator) {
+  if (actuator.coordinate >= 0) return !which_turn(tree)[static_cast<std::size_t>(actuator.coordinate)];
+  return std::any_of(actuator.force.begin(), actuator.force.end(), [](double along) { return along != 0.0; });
+}
+
 }  // namespace
 
 std::vector<Finding> examine(const Examined& m) {
@@ -56,7 +70,10 @@ std::vector<Finding> examine(const Examined& m) {
          formatted("on %.0f intervals the continuous equations of motion depart by %.3g (m, rad) from the plan with "
                    "feedback; %s.accuracy is %.3g",
                    intervals, tracked, evaluator.c_str(), allowed));
-  find(turn > 20.0 && turn <= 60.0, suspicious, formatted("a joint turns by %.0f degrees in one time step", turn));
+  // A turn is a sign of a coarse mesh. The tracking error measures the mesh itself, so its answer counts where there is one.
+  const bool is_tracked = m.accuracy.allowed > 0.0 && m.accuracy.tracked <= m.accuracy.allowed;
+  find(turn > 20.0 && turn <= 60.0 && !is_tracked, suspicious,
+       formatted("a joint turns by %.0f degrees in one time step", turn));
   find(balance > 0.05 * m.work && balance <= 0.2 * m.work, suspicious,
        formatted("work and losses differ by %.3g J of %.3g J", balance, m.work));
   find(m.lift > 0.35, suspicious, formatted("the gait lifts its foot by %.2f m", m.lift));
@@ -67,6 +84,35 @@ std::vector<Finding> examine(const Examined& m) {
          formatted("actuator %s reaches %.4g, %.0f times what weight and a steady motion ask; it has no limit%s",
                    e.actuator.c_str(), e.largest, e.largest / e.reference, e.has_cost ? "" : " and no cost"));
   return all;
+}
+
+void examine_controls(const systems::Tree<double>& tree, const Eigen::MatrixXd& u, const std::vector<int>& intervals,
+                      Examined& m) {
+  const auto& actuators = tree.actuators;
+  std::vector<double> spike(actuators.size(), 0.0);
+  double largest_force = 0.0, largest_torque = 0.0;
+  const auto largest_of_kind = [&](const auto& actuator) -> double& {
+    return pushes(tree, actuator) ? largest_force : largest_torque;
+  };
+  for (std::size_t a = 0; a < actuators.size(); ++a) {
+    double& largest = largest_of_kind(actuators[a]);
+    Eigen::Index first = 0;
+    for (const int count : intervals) {
+      const auto size = [&](Eigen::Index k) { return std::abs(u(first + k, static_cast<Eigen::Index>(a))); };
+      for (Eigen::Index k = 0; k < count; ++k) largest = std::max(largest, size(k));
+      for (Eigen::Index k = 1; k + 1 < count; ++k)
+        spike[a] = std::max(spike[a], size(k) - std::max(size(k - 1), size(k + 1)));
+      first += count + 1;
+    }
+  }
+  for (std::size_t a = 0; a < actuators.size(); ++a) {
+    double reference = largest_of_kind(actuators[a]);
+    if (actuators[a].limit) reference = std::min(reference, *actuators[a].limit);
+    if (reference > 0.0 && spike[a] * std::max(m.largest_control, 1e-300) >= m.spike * reference) {
+      m.spike = spike[a];
+      m.largest_control = reference;
+    }
+  }
 }
 
 std::string with_warning(const std::string& words, const std::string& reason) {
@@ -103,10 +149,7 @@ std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::
   const auto& actuators = tree.actuators;
   if (std::all_of(actuators.begin(), actuators.end(), [](const auto& a) { return a.limit.has_value(); })) return {};
   const auto n = static_cast<std::size_t>(tree.n());
-  std::vector<bool> turns(n, false);
-  for (const auto& link : tree.links)
-    for (std::size_t i = 0; i < link.moves.size(); ++i)
-      turns[static_cast<std::size_t>(link.first) + i] = link.moves[i].kind == systems::Move::turn;
+  const std::vector<bool> turns = which_turn(tree);
 
   std::vector<double> speeds(n, 0.0);  // maximum of each coordinate
   for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)

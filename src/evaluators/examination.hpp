@@ -47,7 +47,8 @@ struct Examined {
   double work = not_a_number;           // absolute, J
   double balance = not_a_number;        // work less change of energy and losses, J
   double lift = not_a_number;           // of a walker's foot, m
-  double spike = 0.0, largest_control = 0.0;  // of a control over both neighbouring time steps'; N or N m
+  double spike = 0.0;                   // of a control over both neighbouring time steps', N or N m
+  double largest_control = 0.0;         // with which it is compared
   std::vector<Exertion> exertions = {};
   struct Accuracy {
     double allowed = 0.0;           // allowed value of `tracked`, m or rad; 0: any
@@ -58,6 +59,11 @@ struct Examined {
 };
 
 std::vector<Finding> examine(const Examined& motion);
+
+// Finds the control that exceeds those of both time steps beside it by the largest share of its reference: the largest control of
+// its kind (force or torque), or its own limit if that is less. u: [rows, actuators], a phase has a row more than its intervals.
+void examine_controls(const systems::Tree<double>& tree, const Eigen::MatrixXd& u, const std::vector<int>& intervals,
+                      Examined& motion);
 
 // Adds the findings to the reason, "warning: ...; ...". Where `refuses`, an impossible motion becomes infeasible, one that
 // its mesh does not resolve not_converged, and both lose their gradient. Only of evaluations that are ok.

@@ -316,7 +316,7 @@ TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
 
 TEST_F(Command, ReplaysAnArchivedGait) {
   const std::string config = std::string(CONFIGS) + "/knee-motor.cfg ",
-                    other = std::string(CONFIGS) + "/knee-free.cfg ";
+                    other = std::string(CONFIGS) + "/published/knee-free.cfg ";
   const std::string mesh = "--gait.intervals 40 --gait.initial-guesses 2 ";
   ASSERT_EQ(dodyn("run " + config + mesh + "--study.archive a.h5 --study.max-evaluations 3").code, 0);
   const Result best = dodyn("simulate " + config + mesh + "--from a.h5 --output best.csv");

@@ -58,7 +58,7 @@ def one(path, scratch):
         assert code in (0, 1) and out, (path, code, error)
 
 
-paths = sorted(glob.glob(os.path.join(ROOT, "configs", "*.cfg")))
+paths = sorted(glob.glob(os.path.join(ROOT, "configs", "*.cfg")) + glob.glob(os.path.join(ROOT, "configs", "published", "*.cfg")))
 assert len(paths) > 10, paths
 for config in paths:
     if sys.argv[3:] and os.path.basename(config) not in sys.argv[3:]:

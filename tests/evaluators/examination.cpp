@@ -148,6 +148,47 @@ TEST(Examination, AnActuatorWithoutLimitIsComparedWithWeightAndMotion) {
               1e-12);
 }
 
+// The tracking error measures the mesh: where it is within the accuracy, a large turn is not suspicious.
+TEST(Examination, ATurnIsNotSuspiciousWhereTheContinuousMotionIsNear) {
+  Examined walk = plain_walk();
+  walk.turn = 22 * degree;
+  walk.accuracy = {0.05, 0.02, 30.0, "motion"};
+  EXPECT_TRUE(examine(walk).empty());
+  walk.accuracy.allowed = 0.0;  // any: nothing is compared
+  EXPECT_EQ(examine(walk).size(), 1u);
+  walk.accuracy = {0.05, not_a_number, 30.0, "motion"};
+  EXPECT_EQ(examine(walk).size(), 1u);
+  walk.accuracy.tracked = 0.02;
+  walk.turn = 61 * degree;
+  ASSERT_EQ(examine(walk).size(), 1u);
+  EXPECT_EQ(examine(walk)[0].grade, Finding::Grade::unresolved);
+}
+
+// A control alone in its time step is compared with the largest of its kind, and with its limit if that is less.
+TEST(Examination, AControlAloneIsComparedWithTheLargestOfItsKind) {
+  const systems::Model model = systems::read_model(cart, "cart.model");
+  const auto tree = model.tree<double>(model.evaluate<double>().numbers);
+  Eigen::MatrixXd u = Eigen::MatrixXd::Zero(11, 4);  // two phases of 3 and 6 intervals
+  u.col(0).setConstant(100.0);
+  u(6, 1) = -20.0;
+  u(4, 2) = u(3, 2) = 90.0;  // the beginning of a phase, and the row after the last interval
+  const auto found = [&] {
+    Examined motion;
+    examine_controls(tree, u, {3, 6}, motion);
+    return motion;
+  };
+  EXPECT_EQ(found().spike, 20.0);  // alone in its own actuator, and 20 % of the largest force
+  EXPECT_EQ(found().largest_control, 100.0);
+  EXPECT_TRUE(examine(found()).empty());
+  u(6, 1) = -30.0;
+  ASSERT_EQ(examine(found()).size(), 1u);
+  EXPECT_EQ(examine(found())[0].words, "a control of 30 stands alone in one time step");
+  u(6, 1) = -20.0;
+  u(1, 3) = 4.0;  // its limit is 5
+  ASSERT_EQ(examine(found()).size(), 1u);
+  EXPECT_EQ(examine(found())[0].words, "a control of 4 stands alone in one time step");
+}
+
 class Examinations : public testing::Test {
  protected:
   void SetUp() override {

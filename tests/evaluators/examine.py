@@ -45,7 +45,7 @@ def number(text, values={}):
 
 
 # ---- what the study asks for
-PATHS = [os.path.join(ROOT, folder, CONFIG + ".cfg") for folder in ("configs", "tests/studies")]
+PATHS = [os.path.join(ROOT, folder, CONFIG + ".cfg") for folder in ("configs", "configs/published", "tests/studies")]
 PATH = next(path for path in PATHS if os.path.exists(path))
 STUDY = sections(PATH)
 ASKED = {f"{kind}.{key}": value for kind, name, entries in STUDY if not name for key, value in entries.items()}

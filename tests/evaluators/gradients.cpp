@@ -137,7 +137,7 @@ TEST(EveryParameter, OfRabbit) {
 }
 TEST(EveryParameter, OfAPlanarBiped) {
   for (const bool formulas : {false, true})
-    check_gait("knee-free.cfg", {"--design.knee=0.45", "--gait.intervals=16"}, formulas);
+    check_gait("published/knee-free.cfg", {"--design.knee=0.45", "--gait.intervals=16"}, formulas);
 }
 TEST(EveryParameter, OfAnUnderactuatedBiped) {
   for (const bool formulas : {false, true})

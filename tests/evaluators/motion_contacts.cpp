@@ -167,9 +167,9 @@ TEST(MotionContacts, AStartThatIsSimulatedBouncesByItself) {
 // The contact simulation finds the impact by itself, and the path that was planned, to rounding.
 TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
   const auto cube_wall = [](const std::string& corners) {
-    return read_settings(
-        std::string(CONFIGS) + "/cube-wall.cfg",
-        {"--motion.initial-guesses", "1", "--motion.tolerance", "1e-12", "--motion.contact-corners", corners});
+    return read_settings(std::string(CONFIGS) + "/cube-wall.cfg",
+                         {"--motion.initial-guesses", "1", "--motion.tolerance", "1e-12", "--motion.contact-corners",
+                          corners, "--phase.only.intervals", "30", "--contact.wall.node", "9"});
   };
   // the motion of the best corner turns faster, and rounding grows with it
   const std::vector<std::string> search = {"--motion.contact-corners", "search"};
@@ -312,9 +312,10 @@ TEST(MotionContacts, WhatIsMissedIsNamed) {
 TEST(MotionContacts, ThreeNodesGiveTheSameBounce) {
   std::vector<double> cost;
   for (const int node : {4, 9, 14}) {
-    const auto evaluator = make_evaluator(read_settings(
-        std::string(CONFIGS) + "/cube-wall.cfg", {"--motion.initial-guesses", "1", "--motion.contact-corners", "lowest",
-                                                  "--contact.wall.node", std::to_string(node)}));
+    const auto evaluator =
+        make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg",
+                                     {"--motion.initial-guesses", "1", "--motion.contact-corners", "lowest",
+                                      "--phase.only.intervals", "30", "--contact.wall.node", std::to_string(node)}));
     const Outcome outcome = evaluator->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
     EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
@@ -384,7 +385,9 @@ TEST(MotionContacts, BodiesThatMoveOnTogetherTendToTheirClosedForm) {
 
 // Which corner touches: the search finds as good a motion as the best of all corners, each of which is asked for by name.
 TEST(MotionContacts, TheBestCornerIsFound) {
-  const auto found = [](const std::vector<std::string>& words) {
+  const std::vector<std::string> coarse = {"--phase.only.intervals", "30", "--contact.wall.node", "9"};
+  const auto found = [&](std::vector<std::string> words) {
+    words.insert(words.end(), coarse.begin(), coarse.end());
     return make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg", words))->evaluate(task());
   };
   std::string model = systems::model_text("cube-wall");
@@ -402,7 +405,7 @@ TEST(MotionContacts, TheBestCornerIsFound) {
     worst = std::max(worst, one.evaluation.cost);
   }
   ASSERT_LT(best, 0.9 * worst);
-  const auto settings = read_settings(std::string(CONFIGS) + "/cube-wall.cfg", {});
+  const auto settings = read_settings(std::string(CONFIGS) + "/cube-wall.cfg", coarse);
   const auto evaluator = make_evaluator(settings);
   const Outcome chosen = evaluator->evaluate(task());
   ASSERT_EQ(chosen.evaluation.status, Status::ok) << chosen.evaluation.reason;

@@ -18,7 +18,7 @@ command -v clang++ >/dev/null || { echo "skipped: no clang++; apt-get install cl
 (cd "$root" && cmake --preset fuzz >/dev/null && cmake --build build/fuzz --parallel "${JOBS:-2}" --target "fuzz_$reader" >&2)
 mkdir "$directory/seeds"
 case $reader in
-ini) cp "$root"/configs/*.cfg "$root"/models/*.model "$directory/seeds" ;;
+ini) cp "$root"/configs/*.cfg "$root"/configs/published/*.cfg "$root"/models/*.model "$directory/seeds" ;;
 model) cp "$root"/models/*.model "$directory/seeds" ;;
 expression) # every value of a model
   grep -hoE '= [^#]+' "$root"/models/*.model | sort -u | head -n 400 | { i=0; while read -r _ value; do printf '%s' "$value" >"$directory/seeds/$((i++))"; done; } ;;

@@ -22,7 +22,7 @@ except ImportError as error:
     sys.exit(77)
 
 MODELS = sorted(glob.glob(os.path.join(ROOT, "models", "*.model")))
-CONFIGURATIONS = sorted(glob.glob(os.path.join(ROOT, "configs", "*.cfg")))
+CONFIGURATIONS = sorted(glob.glob(os.path.join(ROOT, "configs", "*.cfg")) + glob.glob(os.path.join(ROOT, "configs", "published", "*.cfg")))
 
 
 def text(path):

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(ROOT, "python"))
 DODYN = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 
 STUDIES = {
-    "knee": ["configs/knee-free.cfg", "--gait.initial-guesses", "3", "--gait.intervals", "20", "--study.max-evaluations", "5"],
+    "knee": ["configs/published/knee-free.cfg", "--gait.initial-guesses", "3", "--gait.intervals", "20", "--study.max-evaluations", "5"],
     "spatial": ["configs/knee-spatial.cfg", "--gait.initial-guesses", "2", "--gait.tasks", "1", "--gait.intervals", "20",
                 "--gait.coarse-intervals", "0", "--design.knee.min", "0.5", "--study.max-evaluations", "3"],
     "docking": ["configs/docking.cfg", "--initial-states.count", "12", "--study.max-evaluations", "4",

@@ -119,23 +119,6 @@ void add_foot(int up, bool stands, const Eigen::MatrixXd& q, const Eigen::Matrix
   }
 }
 
-// The control that exceeds both neighbours in time by the largest share of its largest value.
-void examine_controls(const Eigen::MatrixXd& u, const std::vector<Nodes>& phases, Examined& m) {
-  for (Eigen::Index a = 0; a < u.cols(); ++a) {
-    double spike = 0.0, largest = 0.0;
-    for (const Nodes& nodes : phases) {
-      const auto size = [&](Eigen::Index k) { return std::abs(u(nodes.first + k, a)); };
-      for (Eigen::Index k = 0; k < nodes.intervals; ++k) largest = std::max(largest, size(k));
-      for (Eigen::Index k = 1; k + 1 < nodes.intervals; ++k)
-        spike = std::max(spike, size(k) - std::max(size(k - 1), size(k + 1)));
-    }
-    if (largest > 0.0 && spike * std::max(m.largest_control, 1e-300) >= m.spike * largest) {
-      m.spike = spike;
-      m.largest_control = largest;
-    }
-  }
-}
-
 void examine_knees(const systems::Tree<double>& tree, const Eigen::MatrixXd& q, Examined& m) {
   for (const auto& knee : tree.knees) {
     const Eigen::VectorXd flexion = knee.flexion * q.col(knee.coordinate);
@@ -233,7 +216,9 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
     if (conserves) add_energies(tree, system_->pinned(phase.held).moving, q, values[C::momenta], u, all.back(), m);
     if (has_foot) add_foot(tree.dimension - 1, stands(phase), q, values[C::forces], all.back(), m);
   }
-  examine_controls(u, all, m);
+  std::vector<int> intervals_of;
+  for (const Phase& phase : phases_) intervals_of.push_back(phase.intervals);
+  examine_controls(tree, u, intervals_of, m);
   examine_knees(tree, q, m);
   if (metric("intervals") > intervals()) {  // a thinned trajectory shows no time steps
     m.turn = m.balance = not_a_number;
