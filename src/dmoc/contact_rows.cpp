@@ -280,222 +280,288 @@ std::pair<EdgePair, double> edges_at(const System& system, const std::vector<dou
   return {pair, meeting_of_edges(ends_of(one, pair.one), ends_of(other, pair.other)).gap};
 }
 
-std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const ContactEvent& contact) {
-  const System& system = problem.system();
-  const systems::Model& model = system.model();
-  const int d = system.structure().dimension, n = system.n();
-  const Event& event = problem.event(contact.event);
-  const auto &before = problem.index(event.from), &after = problem.index(event.to);
-  const auto& moving = problem.functions(event.from).moving;
-  if (moving != problem.functions(event.to).moving || event.configuration || event.momentum)
+namespace {
+
+// One contact's unknowns and rows, in the order in which the problem gets them. The equations stand in contact_rows.hpp.
+class ContactRows {
+ public:
+  ContactRows(MotionProblem& problem, const ContactEvent& contact);
+  void add_touch();
+  void add_bounce();
+  void add_impulse();
+  void add_slide();
+  void add_friction_cone();
+  void add_joint();
+  MotionProblem::Impulse impulse_law() const;
+  std::function<void(VectorXd&)> slide_of_guess() const;
+
+ private:
+  // (theta, v) -> components of the point's velocity along these directions
+  Function rates_along(const Directions& along) const;
+  // (theta, lambda) -> generalised impulse of an impulse lambda along these directions
+  Function impulse_along(const Directions& along) const;
+  Meeting meeting_at(const systems::Tree<Var>& tree, const std::vector<Var>& numbers, const Directions& along,
+                     const std::vector<Var>& q, const std::vector<Var>& v) const {
+    return meeting(tree, numbers, model_, contact_, corner_, along, q, v);
+  }
+  std::vector<Var> whole(const Var* z) const { return inputs_.whole(system_.n(), z); }
+  std::vector<Var> at_rest() const { return std::vector<Var>(static_cast<std::size_t>(system_.n()), Var(0.0)); }
+  // Where an input stands among the coordinates that move.
+  int place_in_moving(int input) const {
+    return static_cast<int>(std::lower_bound(moving_.begin(), moving_.end(), inputs_.coordinates[input]) -
+                            moving_.begin());
+  }
+  Element at_node(const Function& f, int phase, int node) const {
+    return element(f, problem_.numbers(), {}, {problem_.reference(phase, node)});
+  }
+  // Unknowns of the inputs at a node, then the velocities of the same coordinates.
+  std::vector<int> with_velocities(int phase, int node, int first_velocity) const {
+    std::vector<int> all = inputs_.unknowns(problem_, phase, node);
+    const int by = first_velocity - problem_.index(phase).theta(node);
+    for (int i = 0; i < c_; ++i) all.push_back(all[i] + by);
+    return all;
+  }
+
+  MotionProblem& problem_;
+  nlp::AssembledProblem& nlp_;
+  const ContactEvent& contact_;
+  const System& system_;
+  const systems::Model& model_;
+  const Event& event_;
+  const PhaseIndex &before_, &after_;
+  const std::vector<int>& moving_;
+  const int d_;  // of space
+  const NodeInputs inputs_;
+  const int c_;  // inputs
+  const Directions directions_;
+  const int r_;  // directions
+  const systems::Shape& face_;
+  const std::vector<Vector3<double>> corners_;  // of the face's shape
+  const int corner_;                            // its farthest one
+  Element rate_, push_;
+  int across_ = -1;              // first row of the velocities across the normal afterwards
+  int lambda_ = -1, pace_ = -1;  // unknowns: impulses; c, and s after it
+};
+
+ContactRows::ContactRows(MotionProblem& problem, const ContactEvent& contact)
+    : problem_(problem),
+      nlp_(problem.problem()),
+      contact_(contact),
+      system_(problem.system()),
+      model_(system_.model()),
+      event_(problem.event(contact.event)),
+      before_(problem.index(event_.from)),
+      after_(problem.index(event_.to)),
+      moving_(problem.functions(event_.from).moving),
+      d_(system_.structure().dimension),
+      inputs_(inputs_of(problem, event_.from, {link_of(model_, contact), model_.shapes[contact.shape].link})),
+      c_(static_cast<int>(inputs_.coordinates.size())),
+      directions_(directions_of(contact, d_)),
+      r_(static_cast<int>(directions_.size())),
+      face_(model_.shapes[contact.shape]),
+      corners_(model_.corners(face_, autodiff::values_of(problem.numbers()))),
+      corner_(farthest(corners_, contact.outward)) {
+  if (moving_ != problem.functions(event_.to).moving || event_.configuration || event_.momentum)
     throw std::logic_error("a contact needs the same coordinates before and after");
-  const int last = before.intervals;
-  const NodeInputs inputs = inputs_of(
-      problem, event.from, {link_of(model, contact), model.shapes[static_cast<std::size_t>(contact.shape)].link});
-  const int c = static_cast<int>(inputs.coordinates.size());
-  const Directions directions = directions_of(contact, d);
-  const int r = static_cast<int>(directions.size());
+}
 
-  const int corner = farthest(
-      model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], autodiff::values_of(problem.numbers())),
-      contact.outward);
+Function ContactRows::rates_along(const Directions& along) const {
+  return system_.record_at_node_with_numbers(
+      2 * c_, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+        return meeting_at(tree, numbers, along, whole(z.data()), whole(z.data() + c_)).rates;
+      });
+}
 
-  const auto plain_corners =
-      model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], autodiff::values_of(problem.numbers()));
+Function ContactRows::impulse_along(const Directions& along) const {
+  return system_.record_at_node_with_numbers(
+      c_ + static_cast<int>(along.size()), 0,
+      [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+        std::vector<Var> all;
+        for (const int coordinate : inputs_.coordinates) {
+          std::vector<Var> unit = at_rest();
+          unit[coordinate] = Var(1.0);
+          const auto m = meeting_at(tree, numbers, along, whole(z.data()), unit);
+          Var sum(0.0);
+          for (std::size_t j = 0; j < along.size(); ++j) sum += z[c_ + j] * m.rates[j];
+          all.push_back(sum);
+        }
+        return all;
+      });
+}
+
+// The gap is zero, and the point lies between the edges of the face, or the edges meet between their ends.
+void ContactRows::add_touch() {
+  const bool edges = contact_.edges.has_value();
   const auto lines =
-      d == 2 && !contact.edges ? sides_beside<2>(plain_corners, contact.outward) : std::vector<std::array<int, 2>>();
+      d_ == 2 && !edges ? sides_beside<2>(corners_, contact_.outward) : std::vector<std::array<int, 2>>();
   const auto sides =
-      d == 3 && !contact.edges ? sides_beside<3>(plain_corners, contact.outward) : std::vector<std::array<int, 3>>();
-
-  const auto whole = [&](const Var* z) { return inputs.whole(n, z); };
-  const auto at_rest = [&] { return std::vector<Var>(static_cast<std::size_t>(n), Var(0.0)); };
-  // theta -> gap
-  const Function gap = system.record_at_node_with_numbers(
-      c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+      d_ == 3 && !edges ? sides_beside<3>(corners_, contact_.outward) : std::vector<std::array<int, 3>>();
+  // theta -> gap, and where on the face or along the edges
+  const Function touch = system_.record_at_node_with_numbers(
+      c_, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
         const auto q = whole(z.data());
-        const auto meets = meeting(tree, numbers, model, contact, corner, directions, q, at_rest());
+        const auto meets = meeting_at(tree, numbers, directions_, q, at_rest());
         std::vector<Var> rows = {meets.gap};
-        if (!contact.edges) {
-          const auto of_face = model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], numbers);
+        if (!edges) {
+          const auto of_face = model_.corners(face_, numbers);
           for (const auto& side : lines) rows.push_back(beyond<2>(meets.inside, of_face, side));
           for (const auto& side : sides) rows.push_back(beyond<3>(meets.inside, of_face, side));
           return rows;
         }
-        const auto [one, other] = ends_in_links(model, numbers, contact);
-        const auto edges = edges_meet(tree.frames(q.data()), model, contact, one, other);
-        rows.insert(rows.end(), {edges.s, edges.t});
+        const auto [one, other] = ends_in_links(model_, numbers, contact_);
+        const auto meet = edges_meet(tree.frames(q.data()), model_, contact_, one, other);
+        rows.insert(rows.end(), {meet.s, meet.t});
         return rows;
       });
-  // (theta, v) -> rates
-  const Function rates = system.record_at_node_with_numbers(
-      2 * c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
-        return meeting(tree, numbers, model, contact, corner, directions, whole(z.data()), whole(z.data() + c)).rates;
-      });
-  // (theta, lambda) -> generalised impulse
-  const auto pushed = [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const Directions& along) {
-    std::vector<Var> all;
-    for (int i = 0; i < c; ++i) {
-      std::vector<Var> unit = at_rest();
-      unit[static_cast<std::size_t>(inputs.coordinates[static_cast<std::size_t>(i)])] = Var(1.0);
-      const auto m = meeting(tree, numbers, model, contact, corner, along, whole(z.data()), unit);
-      Var sum(0.0);
-      for (std::size_t j = 0; j < along.size(); ++j) sum += z[static_cast<std::size_t>(c) + j] * m.rates[j];
-      all.push_back(sum);
-    }
-    return all;
-  };
-  const Function impulse = system.record_at_node_with_numbers(
-      c + r, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
-        return pushed(tree, numbers, z, directions);
-      });
-
-  auto& nlp = problem.problem();
-  const Reference& reference = problem.reference(event.from, last);
-  const auto with = [&](const Function& f) { return element(f, problem.numbers(), {}, {reference}); };
-  const std::vector<int> node = inputs.unknowns(problem, event.from, last);
-  const auto shifted = [](std::vector<int> which, int by) {
-    for (int& i : which) i += by;
-    return which;
-  };
-  std::vector<Term> meets = {{0, nlp.add_rows(1, 0.0, 0.0), 1.0}};
-  if (contact.edges) {
-    const int between = nlp.add_rows(2, 0.0, 1.0);
-    meets.insert(meets.end(), {{1, between, 1.0}, {2, between + 1, 1.0}});
+  std::vector<Term> terms = {{0, nlp_.add_rows(1, 0.0, 0.0), 1.0}};
+  if (edges) {
+    const int between = nlp_.add_rows(2, 0.0, 1.0);
+    terms.insert(terms.end(), {{1, between, 1.0}, {2, between + 1, 1.0}});
   } else if (const int count = static_cast<int>(lines.size() + sides.size()); count > 0) {
-    const int within = nlp.add_rows(count, -nlp::infinity, 0.0);
-    for (int i = 0; i < count; ++i) meets.push_back({1 + i, within + i, 1.0});
+    const int within = nlp_.add_rows(count, -nlp::infinity, 0.0);
+    for (int i = 0; i < count; ++i) terms.push_back({1 + i, within + i, 1.0});
   }
-  nlp.add_element(with(gap), node, std::move(meets));
-  const Element rate = with(rates);
-  const int bounce = nlp.add_rows(1, 0.0, 0.0), approach = nlp.add_rows(1, -nlp::infinity, 0.0);
-  nlp.add_element(rate, joined(node, shifted(node, before.velocity_before - before.theta(last))),
-                  {{0, bounce, contact.restitution}, {0, approach, 1.0}});
+  nlp_.add_element(at_node(touch, event_.from, before_.intervals),
+                   inputs_.unknowns(problem_, event_.from, before_.intervals), std::move(terms));
+}
+
+// The restitution of the velocity along the normal; rows of those across it, which other steps complete.
+void ContactRows::add_bounce() {
+  rate_ = at_node(rates_along(directions_), event_.from, before_.intervals);
+  const int bounce = nlp_.add_rows(1, 0.0, 0.0), approach = nlp_.add_rows(1, -nlp::infinity, 0.0);
+  nlp_.add_element(rate_, with_velocities(event_.from, before_.intervals, before_.velocity_before),
+                   {{0, bounce, contact_.restitution}, {0, approach, 1.0}});
   // the posture after is that before, coordinate by coordinate
-  const std::vector<int> next = inputs.unknowns(problem, event.to, 0);
   std::vector<Term> terms = {{0, bounce, 1.0}};
-  const int across = nlp.add_rows(r - 1, 0.0, 0.0);
-  for (int i = 1; i < r; ++i) terms.push_back({i, across + i - 1, 1.0});
-  nlp.add_element(rate, joined(next, shifted(next, after.velocity_after - after.theta(0))), std::move(terms));
+  across_ = nlp_.add_rows(r_ - 1, 0.0, 0.0);
+  for (int i = 1; i < r_; ++i) terms.push_back({i, across_ + i - 1, 1.0});
+  nlp_.add_element(rate_, with_velocities(event_.to, 0, after_.velocity_after), std::move(terms));
+}
 
-  const int lambda = nlp.add_variables(1, 0.0, nlp::infinity);
-  if (r > 1) nlp.add_variables(r - 1, -nlp::infinity, nlp::infinity);
-  std::vector<int> given = node;
-  terms.clear();
-  for (int j = 0; j < r; ++j) given.push_back(lambda + j);
-  const auto place_in_moving = [&moving](int coordinate) {
-    return static_cast<int>(std::lower_bound(moving.begin(), moving.end(), coordinate) - moving.begin());
-  };
-  for (int i = 0; i < c; ++i)
-    terms.push_back(
-        {i, problem.jump_row(contact.event) + place_in_moving(inputs.coordinates[static_cast<std::size_t>(i)]), 1.0});
-  const Element push = with(impulse);
-  nlp.add_element(push, given, std::move(terms));
-  int pace = -1;  // c, and s after it
-  if (contact.slides) {
-    pace = nlp.add_variables(1, 0.0, nlp::infinity);
-    nlp.add_variables(r - 1, r == 2 ? 1.0 : -2.0, r == 2 ? 1.0 : 2.0);  // in the plane it is forth, where it was going
-    std::vector<int> unknowns = {lambda, pace};
-    terms = {{0, nlp.add_rows(1, 1.0, 1.0), 1.0}};
-    const int against = nlp.add_rows(r - 1, 0.0, 0.0);
-    for (int i = 1; i < r; ++i) {
-      unknowns.push_back(pace + i);
-      terms.push_back({i, across + i - 1, -1.0});
-      terms.push_back({r - 1 + i, against + i - 1, 1.0});
-      nlp.add_linear(against + i - 1, lambda + i, 1.0);
-    }
-    nlp.add_element(element(sliding(r - 1), {}, {contact.friction.value()}), unknowns, terms);
-  } else if (contact.friction && r > 1) {
-    // (mu lambda_n)^2 - |lambda_t|^2 >= 0
-    const Function cone = autodiff::record(r, 1, [](const auto& z, const auto& mu) {
-      Var left = (mu[0] * z[0]) * (mu[0] * z[0]);
-      for (std::size_t i = 1; i < z.size(); ++i) left += -(z[i] * z[i]);
-      return std::vector<Var>{left};
-    });
-    std::vector<int> impulses;
-    for (int j = 0; j < r; ++j) impulses.push_back(lambda + j);
-    nlp.add_element(element(cone, {}, {*contact.friction}), impulses, {{0, nlp.add_rows(1, 0.0, nlp::infinity), 1.0}});
+void ContactRows::add_impulse() {
+  push_ = at_node(impulse_along(directions_), event_.from, before_.intervals);
+  lambda_ = nlp_.add_variables(1, 0.0, nlp::infinity);
+  if (r_ > 1) nlp_.add_variables(r_ - 1, -nlp::infinity, nlp::infinity);
+  std::vector<int> given = inputs_.unknowns(problem_, event_.from, before_.intervals);
+  for (int j = 0; j < r_; ++j) given.push_back(lambda_ + j);
+  std::vector<Term> terms;
+  for (int i = 0; i < c_; ++i) terms.push_back({i, problem_.jump_row(contact_.event) + place_in_moving(i), 1.0});
+  nlp_.add_element(push_, given, std::move(terms));
+}
+
+void ContactRows::add_slide() {
+  pace_ = nlp_.add_variables(1, 0.0, nlp::infinity);
+  nlp_.add_variables(r_ - 1, r_ == 2 ? 1.0 : -2.0,
+                     r_ == 2 ? 1.0 : 2.0);  // in the plane it is forth, where it was going
+  std::vector<int> unknowns = {lambda_, pace_};
+  std::vector<Term> terms = {{0, nlp_.add_rows(1, 1.0, 1.0), 1.0}};
+  const int against = nlp_.add_rows(r_ - 1, 0.0, 0.0);
+  for (int i = 1; i < r_; ++i) {
+    unknowns.push_back(pace_ + i);
+    terms.push_back({i, across_ + i - 1, -1.0});
+    terms.push_back({r_ - 1 + i, against + i - 1, 1.0});
+    nlp_.add_linear(against + i - 1, lambda_ + i, 1.0);
   }
+  nlp_.add_element(element(sliding(r_ - 1), {}, {contact_.friction.value()}), unknowns, terms);
+}
 
-  if (contact.stays) {
-    problem.stay(event.to);
-    Directions axes(static_cast<std::size_t>(d), {0.0, 0.0, 0.0});
-    for (std::size_t i = 0; i < axes.size(); ++i) axes[i][i] = 1.0;
-    const Function place = system.record_at_node_with_numbers(
-        c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
-          const auto m = meeting(tree, numbers, model, contact, corner, axes, whole(z.data()), at_rest());
-          return std::vector<Var>(m.inside.begin(), m.inside.begin() + d);
-        });
-    const Function joint_rates = system.record_at_node_with_numbers(
-        2 * c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
-          return meeting(tree, numbers, model, contact, corner, axes, whole(z.data()), whole(z.data() + c)).rates;
-        });
-    const Function joint_push = system.record_at_node_with_numbers(
-        c + d, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
-          return pushed(tree, numbers, z, axes);
-        });
-    const int K = after.intervals;
-    const int rows = nlp.add_rows(d * K, 0.0, 0.0);
-    for (int k = 0; k <= K; ++k) {
-      const Reference& here = problem.reference(event.to, k);
-      const auto at_node = [&](const Function& f) { return element(f, problem.numbers(), {}, {here}); };
-      const std::vector<int> unknowns = inputs.unknowns(problem, event.to, k);
-      std::vector<Term> held;
-      for (int i = 0; i < d; ++i) {
-        if (k > 0) held.push_back({i, rows + d * (k - 1) + i, 1.0});
-        if (k < K) held.push_back({i, rows + d * k + i, -1.0});
-      }
-      nlp.add_element(at_node(place), unknowns, std::move(held));
-      const int row = problem.momentum_row(event.to, k);
-      if (row < 0) continue;
-      const int multiplier = nlp.add_variables(d, -nlp::infinity, nlp::infinity);
-      std::vector<int> with_multiplier = unknowns;
-      for (int i = 0; i < d; ++i) with_multiplier.push_back(multiplier + i);
-      std::vector<Term> forces;
-      for (int i = 0; i < c; ++i)
-        forces.push_back({i, row + place_in_moving(inputs.coordinates[static_cast<std::size_t>(i)]), 1.0});
-      nlp.add_element(at_node(joint_push), with_multiplier, std::move(forces));
-      if (k < K) continue;
-      const int still = nlp.add_rows(d, 0.0, 0.0);
-      std::vector<Term> zero;
-      for (int i = 0; i < d; ++i) zero.push_back({i, still + i, 1.0});
-      nlp.add_element(at_node(joint_rates), joined(unknowns, shifted(unknowns, after.velocity_before - after.theta(K))),
-                      std::move(zero));
-    }
-  }
+// (mu lambda_n)^2 - |lambda_t|^2 >= 0
+void ContactRows::add_friction_cone() {
+  if (r_ == 1) return;  // nothing pushes across the normal
+  const Function cone = autodiff::record(r_, 1, [](const auto& z, const auto& mu) {
+    Var left = (mu[0] * z[0]) * (mu[0] * z[0]);
+    for (std::size_t i = 1; i < z.size(); ++i) left += -(z[i] * z[i]);
+    return std::vector<Var>{left};
+  });
+  std::vector<int> impulses;
+  for (int j = 0; j < r_; ++j) impulses.push_back(lambda_ + j);
+  nlp_.add_element(element(cone, {}, {*contact_.friction}), impulses, {{0, nlp_.add_rows(1, 0.0, nlp::infinity), 1.0}});
+}
 
-  // The same law, worked out from the momenta that arrive: for who drives the motion forward.
-  problem.set_impulse(
-      contact.event,
-      [=, e = contact.restitution.value, mu = contact.friction.value_or(0.0).value, coordinates = inputs.coordinates](
-          const VectorXd& theta, const VectorXd& v, const MatrixXd& mass) -> VectorXd {
-        const auto part = [&](const VectorXd& all) {
-          VectorXd some(c);
-          for (int i = 0; i < c; ++i)
-            some(i) = all(std::lower_bound(moving.begin(), moving.end(), coordinates[static_cast<std::size_t>(i)]) -
-                          moving.begin());
-          return some;
-        };
-        VectorXd z(c + r), w(2 * c);
-        z << part(theta), VectorXd::Zero(r);
-        w << part(theta), part(v);
-        MatrixXd D = MatrixXd::Zero(theta.size(), r);
-        const MatrixXd J = jacobian(*push, z);
-        for (int i = 0; i < c; ++i)
-          D.row(std::lower_bound(moving.begin(), moving.end(), coordinates[static_cast<std::size_t>(i)]) -
-                moving.begin()) = J.row(i).tail(r);
-        VectorXd wanted = -value(*rate, w);
-        const MatrixXd compliance = D.transpose() * mass.llt().solve(D);
-        if (pace >= 0) return D * sliding_impulse(compliance, -wanted, e * wanted(0), mu);
-        wanted(0) *= 1.0 + e;
-        return D * compliance.partialPivLu().solve(wanted);
+// The joint that holds the point on the face in the phase that follows: its place is that of the first node, multipliers at
+// the nodes push, and it is at rest at the end.
+void ContactRows::add_joint() {
+  problem_.stay(event_.to);
+  Directions axes(static_cast<std::size_t>(d_), {0.0, 0.0, 0.0});
+  for (int i = 0; i < d_; ++i) axes[i][i] = 1.0;
+  const Function place = system_.record_at_node_with_numbers(
+      c_, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+        const auto m = meeting_at(tree, numbers, axes, whole(z.data()), at_rest());
+        return std::vector<Var>(m.inside.begin(), m.inside.begin() + d_);
       });
+  const Function joint_rates = rates_along(axes), joint_push = impulse_along(axes);
+  const int K = after_.intervals;
+  const int rows = nlp_.add_rows(d_ * K, 0.0, 0.0);
+  for (int k = 0; k <= K; ++k) {
+    std::vector<int> unknowns = inputs_.unknowns(problem_, event_.to, k);
+    std::vector<Term> held;
+    for (int i = 0; i < d_; ++i) {
+      if (k > 0) held.push_back({i, rows + d_ * (k - 1) + i, 1.0});
+      if (k < K) held.push_back({i, rows + d_ * k + i, -1.0});
+    }
+    nlp_.add_element(at_node(place, event_.to, k), unknowns, std::move(held));
+    const int row = problem_.momentum_row(event_.to, k);
+    if (row < 0) continue;
+    const int multiplier = nlp_.add_variables(d_, -nlp::infinity, nlp::infinity);
+    for (int i = 0; i < d_; ++i) unknowns.push_back(multiplier + i);
+    std::vector<Term> forces;
+    for (int i = 0; i < c_; ++i) forces.push_back({i, row + place_in_moving(i), 1.0});
+    nlp_.add_element(at_node(joint_push, event_.to, k), std::move(unknowns), std::move(forces));
+    if (k < K) continue;
+    const int still = nlp_.add_rows(d_, 0.0, 0.0);
+    std::vector<Term> zero;
+    for (int i = 0; i < d_; ++i) zero.push_back({i, still + i, 1.0});
+    nlp_.add_element(at_node(joint_rates, event_.to, K), with_velocities(event_.to, K, after_.velocity_before),
+                     std::move(zero));
+  }
+}
 
-  return [=, arriving = joined(node, shifted(node, before.velocity_before - before.theta(last)))](VectorXd& x) {
-    if (pace < 0) return;
+// The same law, worked out from the momenta that arrive: for a motion that is driven forward.
+MotionProblem::Impulse ContactRows::impulse_law() const {
+  std::vector<int> places;
+  for (int i = 0; i < c_; ++i) places.push_back(place_in_moving(i));
+  return [places, rate = rate_, push = push_, slides = contact_.slides, r = r_, e = contact_.restitution.value,
+          mu = contact_.friction.value_or(0.0).value](const VectorXd& theta, const VectorXd& v,
+                                                      const MatrixXd& mass) -> VectorXd {
+    const Eigen::Index c = static_cast<Eigen::Index>(places.size());
+    VectorXd z(c + r), w(2 * c);
+    z << theta(places), VectorXd::Zero(r);
+    w << theta(places), v(places);
+    MatrixXd D = MatrixXd::Zero(theta.size(), r);
+    const MatrixXd J = jacobian(*push, z);
+    for (Eigen::Index i = 0; i < c; ++i) D.row(places[i]) = J.row(i).tail(r);
+    VectorXd wanted = -value(*rate, w);
+    const MatrixXd compliance = D.transpose() * mass.llt().solve(D);
+    if (slides) return D * sliding_impulse(compliance, -wanted, e * wanted(0), mu);
+    wanted(0) *= 1.0 + e;
+    return D * compliance.partialPivLu().solve(wanted);
+  };
+}
+
+std::function<void(VectorXd&)> ContactRows::slide_of_guess() const {
+  if (!contact_.slides) return [](VectorXd&) {};
+  return [rate = rate_, r = r_, pace = pace_,
+          arriving = with_velocities(event_.from, before_.intervals, before_.velocity_before)](VectorXd& x) {
     const VectorXd along = value(*rate, x(arriving)).tail(r - 1);
     x(pace) = along.norm();
     x.segment(pace + 1, r - 1) = r > 2 && along.norm() > 1e-9 ? along.normalized() : VectorXd::Unit(r - 1, 0);
   };
+}
+
+}  // namespace
+
+std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const ContactEvent& contact) {
+  ContactRows rows(problem, contact);
+  rows.add_touch();
+  rows.add_bounce();
+  rows.add_impulse();
+  if (contact.slides)
+    rows.add_slide();
+  else if (contact.friction)
+    rows.add_friction_cone();
+  if (contact.stays) rows.add_joint();
+  problem.set_impulse(contact.event, rows.impulse_law());
+  return rows.slide_of_guess();
 }
 
 }  // namespace dodyn::dmoc

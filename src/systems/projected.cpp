@@ -37,12 +37,10 @@ double spread(int i, std::size_t dimension) {
   return 2.0 * (x - std::floor(x)) - 1.0;
 }
 
-}  // namespace
-
-Projected::Projected(const HybridModel& system) : system_(system) {
-  const Model& model = system.model;
+// Throws ConfigError where the method does not apply.
+void check_supported(const HybridModel& system) {
   const HybridParts& pieces = system.pieces;
-  const auto refuse = [&](const std::string& why) { model.fail(0, "method projected: " + why); };
+  const auto refuse = [&](const std::string& why) { system.model.fail(0, "method projected: " + why); };
   if (pieces.contacts.size() != 1)
     refuse("it has " + std::to_string(pieces.contacts.size()) + " contacts; allowed: one");
   if (pieces.constraints.size() > 1)
@@ -50,146 +48,182 @@ Projected::Projected(const HybridModel& system) : system_(system) {
   if (!pieces.resets.empty()) refuse("it has resets; allowed: none");
   if (pieces.contacts[0].slip && !pieces.contacts[0].friction.is_zero())
     refuse("its contact has friction; allowed: none");
-  const auto& tree = model.structure;
+  const auto& tree = system.model.structure;
   if (!tree.loads.empty() || !tree.drags.empty() ||
       std::any_of(tree.springs.begin(), tree.springs.end(), [](const auto& one) { return !one.damping.is_zero(); }))
     refuse("it has forces without a potential; allowed: none");
-  const int n = tree.n();
-  model_ = variational::record(formulation(system), variational::Rule::midpoint);
-  const auto values = model.evaluate<double>();
-  const variational::Mechanics plain(model_, values.numbers);
-  // The coordinate that a row is affine in, with a coefficient that is not zero anywhere looked at.
-  const auto affine = [&](int row, int but) {
-    for (int c = 0; c < n; ++c) {
-      bool fits = c != but;
-      for (int i = 0; i < 40 && fits; ++i) {
-        Eigen::VectorXd q(n);
-        for (int d = 0; d < n; ++d) q(d) = 3.0 * spread(i, static_cast<std::size_t>(d));
-        const double slope = plain.row(q).gradient(row, c);
-        q(c) += 1.7;
-        fits = slope > 1e-9 && std::abs(plain.row(q).gradient(row, c) - slope) <= 1e-12 * slope;
-      }
-      if (fits) return c;
-    }
-    return -1;
-  };
-  const int wire_row = pieces.contacts[0].slip ? 2 : 1;
-  circle_ = n == 1 && model.structure.links.size() == 1 && model.structure.links[0].moves[0].kind == Move::turn;
-  if (!circle_ && (normal_ = affine(0, -1)) < 0)
-    refuse("its gap grows with no coordinate at a constant rate, as that of y - f(x) does with y");
-  if (!pieces.constraints.empty() && (wire_ = affine(wire_row, normal_)) < 0)
-    refuse("its constraint grows with no coordinate at a constant rate, as that of x - f(y) does with x");
-  for (int c = 0; c < n; ++c)
-    if (c != wire_) kept_.push_back(c);
+}
 
-  const auto original = formulation(system);
-  const std::size_t numbers = static_cast<std::size_t>(original.parameters);
-  const auto z_of = [this](int c) {
-    return static_cast<std::size_t>(std::find(kept_.begin(), kept_.end(), c) - kept_.begin());
-  };
+// Row of the constraint, behind those of the contact.
+int wire_row(const HybridModel& system) { return system.pieces.contacts[0].slip ? 2 : 1; }
+
+// The coordinate, `but` excepted, that a row is affine in, with a coefficient that is not zero anywhere looked at; or -1.
+int affine_coordinate(const variational::Mechanics& model, int row, int but) {
+  const int n = model.n();
+  for (int c = 0; c < n; ++c) {
+    bool fits = c != but;
+    for (int i = 0; i < 40 && fits; ++i) {
+      Eigen::VectorXd q(n);
+      for (int d = 0; d < n; ++d) q(d) = 3.0 * spread(i, static_cast<std::size_t>(d));
+      const double slope = model.row(q).gradient(row, c);
+      q(c) += 1.7;
+      fits = slope > 1e-9 && std::abs(model.row(q).gradient(row, c) - slope) <= 1e-12 * slope;
+    }
+    if (fits) return c;
+  }
+  return -1;
+}
+
+// x with M x = g, by elimination.
+Vars eliminated(std::vector<Vars> M, const Vars& g) {
+  Vars x = g;
+  const std::size_t n = g.size();
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = i + 1; k < n; ++k) {
+      const Var factor = M[k][i] / M[i][i];
+      for (std::size_t l = i; l < n; ++l) M[k][l] -= factor * M[i][l];
+      x[k] -= factor * x[i];
+    }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t l = i + 1; l < n; ++l) x[i] -= M[i][l] * x[l];
+    x[i] = x[i] / M[i][i];
+  }
+  return x;
+}
+
+// Maps from z to coordinates, while they are recorded. z: coordinates that are kept, the gap in place of the normal one;
+// p: the model's numbers, then k or the angle of the walls.
+struct Maps {
+  variational::Formulation original;
+  int n, normal, wire, wire_row;
+  const std::vector<int>& kept;
+
+  std::size_t place(int c) const { return std::find(kept.begin(), kept.end(), c) - kept.begin(); }
+
   // q with a row solved for its coordinate
-  const auto solved = [original](Vars q, int row, int c, const Var& wanted, const Vars& p) {
-    q[static_cast<std::size_t>(c)] = Var(0.0);
-    const Var at_0 = original.rows(q, p)[static_cast<std::size_t>(row)];
-    q[static_cast<std::size_t>(c)] = Var(1.0);
-    const Var rate = original.rows(q, p)[static_cast<std::size_t>(row)] - at_0;
-    q[static_cast<std::size_t>(c)] = (wanted - at_0) / rate;
+  Vars solved(Vars q, int row, int c, const Var& wanted, const Vars& p) const {
+    q[c] = Var(0.0);
+    const Var at_0 = original.rows(q, p)[row];
+    q[c] = Var(1.0);
+    const Var rate = original.rows(q, p)[row] - at_0;
+    q[c] = (wanted - at_0) / rate;
     return q;
-  };
-  // of z: the point that has it for its normal form, the wire's coordinate zero
-  const auto unnormalised = [this, n, solved](const Vars& z, const Vars& p) {
-    Vars q(static_cast<std::size_t>(n), Var(0.0));
-    std::size_t next = 0;
-    for (const int c : kept_) q[static_cast<std::size_t>(c)] = z[next++];
-    if (normal_ < 0) return q;
-    return solved(q, 0, normal_, q[static_cast<std::size_t>(normal_)], p);
-  };
-  const auto guided = [this, wire_row, solved](const Vars& q, const Vars& p) {
-    return wire_ < 0 ? q : solved(q, wire_row, wire_, Var(0.0), p);
-  };
-  const auto delta = [this, n, original, unnormalised, z_of](const Vars& z, const Vars& p) {
+  }
+
+  // The point that has z for its normal form, the wire's coordinate zero.
+  Vars unnormalised(const Vars& z, const Vars& p) const {
+    Vars q(n, Var(0.0));
+    for (std::size_t i = 0; i < kept.size(); ++i) q[kept[i]] = z[i];
+    return normal < 0 ? q : solved(q, 0, normal, q[normal], p);
+  }
+
+  Vars inside(const Vars& z, const Vars& p) const {
+    const Vars q = unnormalised(z, p);
+    return wire < 0 ? q : solved(q, wire_row, wire, Var(0.0), p);
+  }
+
+  // M^-1 grad(gap), its component along grad(gap) being 1
+  Vars delta(const Vars& z, const Vars& p) const {
     const Vars q = unnormalised(z, p);
     // The gap is c q_normal + r, with c and r functions of the other coordinates; its gradient follows.
     Vars at_0 = q, at_1 = q;
-    at_0[static_cast<std::size_t>(normal_)] = Var(0.0);
-    at_1[static_cast<std::size_t>(normal_)] = Var(1.0);
+    at_0[normal] = Var(0.0);
+    at_1[normal] = Var(1.0);
     const Var r = original.rows(at_0, p)[0], c = original.rows(at_1, p)[0] - r;
     const Vars dr = gradient(r, z), dc = gradient(c, z);
-    Vars g(static_cast<std::size_t>(n), Var(0.0));
-    for (const int i : kept_)
-      g[static_cast<std::size_t>(i)] =
-          i == normal_ ? c : dr[z_of(i)] + dc[z_of(i)] * q[static_cast<std::size_t>(normal_)];
-    // M x = g by elimination; M from the Lagrangian in rates that are zero
-    Vars v, x = g;
+    Vars g(n, Var(0.0));
+    for (const int i : kept) g[i] = i == normal ? c : dr[place(i)] + dc[place(i)] * q[normal];
+    // M from the Lagrangian in rates that are zero
+    Vars v;
     for (int i = 0; i < n; ++i) v.push_back(Var::input());
-    const Vars momentum = gradient(original.lagrangian(q, v, p), v);
     std::vector<Vars> M;
-    for (const Var& one : momentum) M.push_back(gradient(one, v));
-    const auto N = static_cast<std::size_t>(n);
-    for (std::size_t i = 0; i < N; ++i)
-      for (std::size_t k = i + 1; k < N; ++k) {
-        const Var factor = M[k][i] / M[i][i];
-        for (std::size_t l = i; l < N; ++l) M[k][l] -= factor * M[i][l];
-        x[k] -= factor * x[i];
-      }
-    for (std::size_t i = N; i-- > 0;) {
-      for (std::size_t l = i + 1; l < N; ++l) x[i] -= M[i][l] * x[l];
-      x[i] = x[i] / M[i][i];
-    }
+    for (const Var& momentum : gradient(original.lagrangian(q, v, p), v)) M.push_back(gradient(momentum, v));
+    Vars x = eliminated(std::move(M), g);
     Var along(0.0);
-    for (std::size_t i = 0; i < N; ++i) along += g[i] * x[i];
+    for (int i = 0; i < n; ++i) along += g[i] * x[i];
     for (Var& one : x) one = one / along;
     return x;
-  };
-  const auto projected = [this, unnormalised, guided, delta, solved, numbers](const Vars& z, const Vars& p) {
-    const Var parameter = p[numbers];
-    if (circle_) {
-      using std::numbers::pi;
-      const Var rest = pi - parameter, b1 = (pi - 4.0 * parameter) / (2.0 * rest),
-                b3 = (2.0 * parameter - pi) / (2.0 * (rest * rest * rest)), x = z[0] - pi;
-      return Vars{b1 * x + b3 * (x * x * x)};
-    }
+  }
+
+  // (14)-(16)
+  Vars reflected(const Vars& z, const Vars& p) const {
     const Vars D = delta(z, p);
-    const auto at = static_cast<std::size_t>(std::find(kept_.begin(), kept_.end(), normal_) - kept_.begin());
-    const Var z1 = z[at], factor = 2.0 * z1 / (1.0 + parameter * z1 * z1);
+    const std::size_t at = place(normal);
+    const Var z1 = z[at], factor = 2.0 * z1 / (1.0 + p[original.parameters] * z1 * z1);
     Vars moved = z;
-    for (std::size_t i = 0; i < kept_.size(); ++i)
-      moved[i] = i == at ? -z1 : z[i] - factor * D[static_cast<std::size_t>(kept_[i])];
-    return guided(unnormalised(moved, p), p);
-  };
-  using Map = std::function<Vars(const Vars& z, const Vars& p)>;
-  const auto side = [this, original, numbers](const Map& map) {
-    const auto rate = [map](const Vars& z, const Vars& v, const Vars& p) {
+    for (std::size_t i = 0; i < kept.size(); ++i) moved[i] = i == at ? -z1 : z[i] - factor * D[kept[i]];
+    return inside(moved, p);
+  }
+
+  // The cubic map of section V: one angle, walls at an angle `alpha`.
+  Vars cubic(const Vars& z, const Vars& p) const {
+    using std::numbers::pi;
+    const Var alpha = p[original.parameters], rest = pi - alpha, b1 = (pi - 4.0 * alpha) / (2.0 * rest),
+              b3 = (2.0 * alpha - pi) / (2.0 * (rest * rest * rest)), x = z[0] - pi;
+    return {b1 * x + b3 * (x * x * x)};
+  }
+
+  // d delta_i / dz_k, i and k not the normal one
+  Vars slope(const Vars& z, const Vars& p) const {
+    const Vars D = delta(z, p);
+    Vars all;
+    for (const int i : kept) {
+      if (i == normal) continue;
+      const Vars row = gradient(D[i], z);
+      for (const int k : kept)
+        if (k != normal) all.push_back(row[place(k)]);
+    }
+    return all;
+  }
+
+  // The mechanics of z where q = map(z).
+  template <class Map>
+  variational::Recorded record(Map map) const {
+    const auto rate = [&](const Vars& z, const Vars& v, const Vars& p) {
       return on(autodiff::Recording::current->directional(nodes(map(z, p)), nodes(z), nodes(v)));
     };
     variational::Formulation f;
-    f.n = size();
-    f.parameters = static_cast<int>(numbers) + 1;
-    f.lagrangian = [=](const Vars& z, const Vars& v, const Vars& p) {
+    f.n = static_cast<int>(kept.size());
+    f.parameters = original.parameters + 1;
+    f.lagrangian = [&](const Vars& z, const Vars& v, const Vars& p) {
       return original.lagrangian(map(z, p), rate(z, v, p), p);
     };
-    f.watched = [=](const Vars& z, const Vars& v, const Vars& p) {
+    f.watched = [&](const Vars& z, const Vars& v, const Vars& p) {
       Vars all = map(z, p);
       const Vars rates = rate(z, v, p);
       all.insert(all.end(), rates.begin(), rates.end());
       return all;
     };
     return variational::record(f, variational::Rule::midpoint);
-  };
-  inside_ = side([unnormalised, guided](const Vars& z, const Vars& p) { return guided(unnormalised(z, p), p); });
-  outside_ = side(projected);
+  }
+};
+
+}  // namespace
+
+Projected::Projected(const HybridModel& system) : system_(system) {
+  check_supported(system);
+  const Model& model = system.model;
+  const auto& links = model.structure.links;
+  const int n = model.structure.n();
+  model_ = variational::record(formulation(system), variational::Rule::midpoint);
+  const variational::Mechanics plain(model_, model.evaluate<double>().numbers);
+  circle_ = n == 1 && links.size() == 1 && links[0].moves[0].kind == Move::turn;
+  if (!circle_ && (normal_ = affine_coordinate(plain, 0, -1)) < 0)
+    model.fail(
+        0, "method projected: its gap grows with no coordinate at a constant rate, as that of y - f(x) does with y");
+  if (!system.pieces.constraints.empty() && (wire_ = affine_coordinate(plain, wire_row(system), normal_)) < 0)
+    model.fail(0,
+               "method projected: its constraint grows with no coordinate at a constant rate, as that of x - f(y) does "
+               "with x");
+  for (int c = 0; c < n; ++c)
+    if (c != wire_) kept_.push_back(c);
+  const Maps maps{formulation(system), n, normal_, wire_, wire_row(system), kept_};
+  inside_ = maps.record([&](const Vars& z, const Vars& p) { return maps.inside(z, p); });
+  outside_ =
+      maps.record([&](const Vars& z, const Vars& p) { return circle_ ? maps.cubic(z, p) : maps.reflected(z, p); });
   if (!circle_)
-    slope_ = autodiff::record(size(), static_cast<int>(numbers) + 1, [&](const Vars& z, const Vars& p) {
-      const Vars D = delta(z, p);
-      Vars all;
-      for (const int i : kept_) {
-        if (i == normal_) continue;
-        const Vars row = gradient(D[static_cast<std::size_t>(i)], z);
-        for (const int k : kept_)
-          if (k != normal_) all.push_back(row[z_of(k)]);
-      }
-      return all;
-    });
+    slope_ = autodiff::record(size(), maps.original.parameters + 1,
+                              [&](const Vars& z, const Vars& p) { return maps.slope(z, p); });
 }
 
 // Estimates the largest spectral norm over all angles and over positions within 10 m: the maximum over points spread in
@@ -243,17 +277,17 @@ double Projected::bound(const std::vector<double>& parameters) const {
 
 // Checks Lemma 3: on the surface, grad(gap) M^-1 grad(constraint) = 0.
 void Projected::check_wire(const variational::Mechanics& model) const {
-  const int wire_row = system_.pieces.contacts[0].slip ? 2 : 1, n = model.n();
+  const int row = wire_row(system_), n = model.n();
   for (int i = 0; i < 100; ++i) {
     Eigen::VectorXd q(n);
     for (int d = 0; d < n; ++d) q(d) = std::numbers::pi * spread(i, static_cast<std::size_t>(d));
     q(normal_) -= model.row(q).value(0) / model.row(q).gradient(0, normal_);
-    q(wire_) -= model.row(q).value(wire_row) / model.row(q).gradient(wire_row, wire_);
+    q(wire_) -= model.row(q).value(row) / model.row(q).gradient(row, wire_);
     const auto rows = model.row(q);
     if (std::abs(rows.gradient(0, wire_)) > 1e-12)
       system_.model.fail(0, "method projected: the gap of contact " + system_.pieces.contacts[0].name +
                                 " depends on the coordinate that its constraint gives");
-    const Eigen::VectorXd g = rows.gradient.row(0), w = rows.gradient.row(wire_row), x = model.velocity(q, w);
+    const Eigen::VectorXd g = rows.gradient.row(0), w = rows.gradient.row(row), x = model.velocity(q, w);
     if (std::abs(g.dot(x)) > 1e-10 * std::sqrt(g.dot(model.velocity(q, g)) * w.dot(x)))
       system_.model.fail(0, "method projected: constraint " + system_.pieces.constraints[0].name +
                                 " is not separable from contact " + system_.pieces.contacts[0].name +
