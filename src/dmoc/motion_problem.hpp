@@ -38,7 +38,7 @@ inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 }
 
 // sum of coefficient times the force (or impulse) on held coordinates, >= 0. A friction cone is a few of these.
-using ForceCondition = std::vector<std::pair<int, Coefficient>>;  // coordinate, coefficient
+using ForceCondition = std::vector<std::pair<int, Coefficient>>;  // coordinate (of a Hold: component), coefficient
 
 struct Phase {
   std::string name;
@@ -65,6 +65,25 @@ struct Event {
   // theta_K -> coordinates, and (theta_K, v-) -> momentum dL/dv-, both seen after a relabelling: [n]. Null: none.
   Element configuration = {}, momentum = {};
   std::vector<Coefficient> shift = {};  // [n] how far they are ahead of those that the next phase starts with; or empty
+};
+
+// Functions g of a posture, with their slopes G with respect to what moves.
+struct PositionFunction {
+  int size = 0;     // of g
+  Function values;  // theta -> g
+  Function rates;   // (theta, v) -> G v
+  Function push;    // (theta, forces [size]) -> G^T forces, of what moves
+};
+
+// What a phase holds besides coordinates (hold.hpp).
+struct Hold {
+  int phase = 0;
+  PositionFunction function;
+  std::vector<Coefficient> parameters = {};  // numbers that `function` takes besides the model's
+  std::vector<bool> at_zero;      // [size] g is zero at all nodes; otherwise as it is at the phase's first node
+  bool inherited = false;         // the phase before ends where these are zero
+  std::optional<int> event = {};  // that begins the phase
+  std::vector<ForceCondition> conditions = {};  // of components of g: at every node, and of the impulse of the event
 };
 
 // What is known of a node: values of coordinates and rates, by coordinate.
@@ -140,6 +159,11 @@ class MotionProblem {
   int momentum_row(int phase, int node) const;
   // Something besides is held in this phase, by whoever asked for it: reintegrate() goes no further than its start.
   void stay(int phase) { phases_[static_cast<std::size_t>(phase)].stays = true; }
+  // Whether the start of a phase, or its end, is given to be at rest.
+  bool rests(int phase, bool end) const;
+  // What add_hold() (hold.hpp) added rows of.
+  void keep(Hold hold) { phases_[static_cast<std::size_t>(hold.phase)].holds.push_back(std::move(hold)); }
+  const std::vector<Hold>& holds(int phase) const { return phases_[static_cast<std::size_t>(phase)].holds; }
   // Adds an effort, integrated over a phase and times `per`, to the objective. Work costs need Phase::work.
   void add_effort(int phase, const Effort& effort, const Coefficient& per);
   nlp::AssembledProblem& problem() { return problem_; }
@@ -179,6 +203,7 @@ class MotionProblem {
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
     bool stays = false;
+    std::vector<Hold> holds;
   };
   struct EventLayout {
     Event event;

@@ -30,6 +30,7 @@ std::string duration(double seconds) {
 }
 
 std::string printable(std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; })) return std::string(text);
   std::string out;
   // Well-formed UTF-8 (Unicode 15, table 3-7): a first byte says how many follow, and which range the next one is in.
   for (std::size_t i = 0; i < text.size();) {

@@ -12,6 +12,7 @@
 
 #include "dmoc/clearance.hpp"
 #include "dmoc/edge_pair.hpp"
+#include "dmoc/hold.hpp"
 #include "dmoc/separation.hpp"
 #include "dmoc/worst_row.hpp"
 #include "evaluators/continuous.hpp"
@@ -45,6 +46,7 @@ struct TranscribedMotion {
   dmoc::SeparatingPlanes separation;
   std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // of contacts, what gives a start their unknowns
   dmoc::AskedRows asked = {};
+  std::vector<dmoc::HoldIndex> holds = {};
 };
 // Returns the worst violations at x as text: the parts that overlap most, and the condition that is missed most, with time.
 std::string missed(const TranscribedMotion& planned, const Eigen::VectorXd& x);

@@ -12,6 +12,7 @@
 #include "dmoc/contact_rows.hpp"
 #include "dmoc/path_function.hpp"
 #include "evaluators/motion/description.hpp"
+#include "evaluators/motion/holds.hpp"
 #include "evaluators/motion/placement.hpp"
 #include "evaluators/motion/relabel.hpp"
 #include "settings/key_table.hpp"
@@ -46,11 +47,13 @@ class MotionDesigns final : public MotionDescription {
   struct Phase {
     std::string name;
     std::vector<int> held;
+    std::optional<HeldPlaces> holds;
     int intervals = 20;
     Expression shortest, longest;                                  // duration, s; equal where it is given
     std::vector<std::pair<dmoc::PathFunction, bool>> constraints;  // and whether an equality
     std::vector<Expression>
         forces;  // >= 0, linear in normal(POINT), tangential(POINT), reaction(COORDINATE) of what is held
+    std::vector<Expression> hold_forces;  // the same of `holds`
     std::vector<dmoc::PathFunction> costs;
     bool timed() const { return !(shortest == longest); }
   };
@@ -184,14 +187,21 @@ class MotionDesigns final : public MotionDescription {
   Values values(const Eigen::VectorXd& design) const;
   Coefficient named(const Values& values, const std::string& name) const;
   Coefficient evaluated(const Expression& e, const Values& values) const;
-  dmoc::ForceCondition force_condition(const Expression& e, const Values& values) const;
+  // `index_of`: the coordinate or component that a quantity is the force of; -1: it is no force.
+  dmoc::ForceCondition force_condition(const Expression& e, const Values& values,
+                                       const std::function<int(const Expression::Quantity&)>& index_of) const;
+  int held_coordinate(const Expression::Quantity& force) const;
+  void add_holds(TranscribedMotion& planned, const Values& values) const;
+  std::vector<dmoc::Hold> holds_of(int phase, const Values& values) const;  // one or none
 
+  std::vector<std::string> hold_names() const;
   std::string complaint(const Eigen::VectorXd& design) const;  // empty, or which requirement a design does not meet
 
   Settings settings_;
   MotionKeys keys_;
   std::string text_;
   std::shared_ptr<const dmoc::System> system_;
+  std::vector<systems::Wire> constraints_;                      // of the model
   std::vector<std::pair<std::string, Expression>> parameters_;  // of the configuration
   std::vector<std::string> names_;                              // theirs, and `weight`
   std::vector<Phase> phases_;
