@@ -385,6 +385,7 @@ class Phase(Section):
 
     kind: ClassVar[str] = "phase"
     fixed: Given = None
+    hold: Given = None
     intervals: Given = None
     duration: Given = None
     require: Given = None

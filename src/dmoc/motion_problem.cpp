@@ -3,12 +3,14 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>
 #include <Eigen/LU>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <stdexcept>
 
 #include "dmoc/attitudes.hpp"
+#include "dmoc/hold.hpp"
 
 namespace dodyn::dmoc {
 
@@ -100,6 +102,17 @@ int MotionProblem::momentum_row(int phase, int node) const {
 }
 
 void MotionProblem::add_boundary(Boundary boundary) { boundaries_.push_back(std::move(boundary)); }
+
+bool MotionProblem::rests(int phase, bool end) const {
+  std::vector<int> still;
+  for (const Boundary& b : boundaries_) {
+    if (b.phase != phase || b.end != end) continue;
+    for (const auto& [coordinate, rate] : b.rates)
+      if (rate.value == 0.0 && rate.gradient.size() == 0) still.push_back(coordinate);
+  }
+  const std::vector<int>& moving = functions(phase).moving;
+  return std::all_of(moving.begin(), moving.end(), [&](int coordinate) { return place_of(still, coordinate) >= 0; });
+}
 
 Coefficient MotionProblem::step(int phase) const {
   const Phase& p = phases_[static_cast<std::size_t>(phase)].phase;
@@ -629,30 +642,72 @@ double MotionProblem::reintegrate(const Motion& motion) const {
     for (int i = 0; i < m; ++i) M.row(i) = J.row(laid.functions->moving[static_cast<std::size_t>(i)]).tail(m);
     return M;
   };
-  // One step by Newton's method, damped: theta and p become those of the next node; false where it fails.
+  std::vector<HeldPostures> held;  // of the phases
+  for (const PhaseLayout& laid : phases_) held.emplace_back(laid.holds, numbers_);
+  VectorXd kept;  // values of what the phase holds besides coordinates
+  const auto values_at = [&](const PhaseLayout& laid, int k, const VectorXd& at) {
+    const auto phase = &laid - phases_.data();
+    return held[static_cast<std::size_t>(phase)].values(reference(static_cast<int>(phase), k), at);
+  };
+  const auto slopes_at = [&](const PhaseLayout& laid, int k, const VectorXd& at) {
+    const auto phase = &laid - phases_.data();
+    return held[static_cast<std::size_t>(phase)].slopes(reference(static_cast<int>(phase), k), at);
+  };
+  const auto keep = [&](const PhaseLayout& laid) {
+    kept = values_at(laid, 0, theta);
+    Eigen::Index i = 0;
+    for (const Hold& hold : laid.holds)
+      for (const bool zero : hold.at_zero) {
+        if (zero) kept(i) = 0.0;
+        ++i;
+      }
+  };
+  // Gives what arrives or leaves a velocity that the holds allow.
+  const auto let_hold = [&](const PhaseLayout& laid, const Element& momentum, int k) {
+    if (laid.holds.empty()) return;
+    const MatrixXd G = slopes_at(laid, k, theta);
+    p += G.transpose() * holding_force(mass(laid, momentum), G, p, VectorXd::Zero(G.rows()));
+  };
+  // One step by Newton's method, damped, in the next node and the forces of holds: theta and p become those of the next
+  // node; false where it fails.
   const auto advance = [&](const PhaseLayout& laid, const PhaseMotion& m, int k, const VectorXd& guess) {
     const int n = system_->n();
+    const Eigen::Index size = laid.index.moving, holds = kept.size();
     const auto& moving = laid.functions->moving;
-    VectorXd next = guess, s;
+    const MatrixXd G = slopes_at(laid, k, theta);
+    VectorXd next(size + holds), s;
+    next << guess, VectorXd::Zero(holds);
     MatrixXd J;
     const auto residual_at = [&](const VectorXd& at, MatrixXd* slope) -> VectorXd {
-      s = slots(laid, k, m.h, theta, at, m.u.row(k).transpose(), slope);
-      return p + picked(s.head(n), moving);
+      const VectorXd there = at.head(size);
+      s = slots(laid, k, m.h, theta, there, m.u.row(k).transpose(), slope);
+      VectorXd residual(size + holds);
+      residual.head(size) = p + picked(s.head(n), moving);
+      if (holds == 0) return residual;
+      residual.head(size) += G.transpose() * at.tail(holds);
+      residual.tail(holds) = values_at(laid, k + 1, there) - kept;
+      return residual;
+    };
+    const auto corrected = [&](const VectorXd& residual) -> VectorXd {
+      MatrixXd D = MatrixXd::Zero(size + holds, size + holds);
+      for (int i = 0; i < laid.index.moving; ++i) D.row(i).head(size) = J.row(moving[static_cast<std::size_t>(i)]);
+      if (holds == 0) return D.partialPivLu().solve(residual);
+      D.topRightCorner(size, holds) = G.transpose();
+      D.bottomLeftCorner(holds, size) = slopes_at(laid, k + 1, next.head(size));
+      return D.completeOrthogonalDecomposition().solve(residual);  // holds may depend on each other
     };
     VectorXd residual = residual_at(next, &J);
     for (int iteration = 0; iteration < 40; ++iteration) {
-      MatrixXd D(laid.index.moving, laid.index.moving);
-      for (int i = 0; i < laid.index.moving; ++i) D.row(i) = J.row(moving[static_cast<std::size_t>(i)]);
-      const VectorXd correction = D.partialPivLu().solve(residual);
+      const VectorXd correction = corrected(residual);
+      const double turned = correction.head(size).lpNorm<Eigen::Infinity>();
       if (!(correction.lpNorm<Eigen::Infinity>() < 1e100)) return false;
-      if (residual.lpNorm<Eigen::Infinity>() <= 1e-12 ||
-          correction.lpNorm<Eigen::Infinity>() <= 1e-15 * (1.0 + next.lpNorm<Eigen::Infinity>())) {
+      if (residual.lpNorm<Eigen::Infinity>() <= 1e-12 || turned <= 1e-15 * (1.0 + next.lpNorm<Eigen::Infinity>())) {
         p = picked(s.tail(n), moving);
-        theta = next;
+        theta = next.head(size);
         return true;
       }
       // no more than a radian at a time, and less where the residual would grow
-      double share = std::min(1.0, 1.0 / correction.lpNorm<Eigen::Infinity>());
+      double share = std::min(1.0, 1.0 / turned);
       const double before = residual.norm();
       int cuts = 0;
       while (!(residual_at(next - share * correction, nullptr).norm() < before) && ++cuts < 8) share *= 0.5;
@@ -678,6 +733,7 @@ double MotionProblem::reintegrate(const Motion& motion) const {
     const PhaseMotion& m = motion.phases[static_cast<std::size_t>(now)];
     const bool again = done[static_cast<std::size_t>(now)];  // round the cycle: one more step is enough
     VectorXd last_but_one = theta - m.h * mass(laid, laid.momentum_first).llt().solve(p);
+    keep(laid);
     for (int k = 0; k < (again ? 1 : laid.index.intervals); ++k) {
       const VectorXd before = theta;
       // on coarse meshes controls may turn a joint round within a step
@@ -694,7 +750,8 @@ double MotionProblem::reintegrate(const Motion& motion) const {
         std::find_if(events_.begin(), events_.end(), [&](const EventLayout& j) { return j.event.from == now; });
     if (joint == events_.end()) return worst;
     const PhaseLayout& next = phases_[static_cast<std::size_t>(joint->event.to)];
-    if (next.stays) return worst;
+    if (next.stays || (joint->impulse && !next.holds.empty())) return worst;
+    let_hold(laid, laid.momentum_last, laid.index.intervals);
     const MatrixXd M = mass(laid, laid.momentum_last);
     const VectorXd v = M.llt().solve(p);
     const VectorXd arriving =
@@ -704,6 +761,7 @@ double MotionProblem::reintegrate(const Motion& motion) const {
     p = picked(arriving, next.functions->moving);
     if (push.size() > 0) p += push;
     now = joint->event.to;
+    let_hold(next, next.momentum_first, 0);
     compare(next, motion.phases[static_cast<std::size_t>(now)], 0);
   }
 }

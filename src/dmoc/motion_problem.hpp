@@ -39,7 +39,7 @@ inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 
 // Sum of coefficient times the force (or impulse) on held coordinates, >= 0. A friction cone consists of several of
 // these.
-using ForceCondition = std::vector<std::pair<int, Coefficient>>;  // coordinate, coefficient
+using ForceCondition = std::vector<std::pair<int, Coefficient>>;  // coordinate (of a Hold: component), coefficient
 
 struct Phase {
   std::string name;
@@ -70,6 +70,25 @@ struct Event {
   Element configuration = {}, momentum = {};
   std::vector<Coefficient> shift = {};  // [n] relabelled coordinates minus those at the start of the next phase; or
                                         // empty
+};
+
+// Functions g of a posture, with their slopes G with respect to what moves.
+struct PositionFunction {
+  int size = 0;     // of g
+  Function values;  // theta -> g
+  Function rates;   // (theta, v) -> G v
+  Function push;    // (theta, forces [size]) -> G^T forces, of what moves
+};
+
+// What a phase holds besides coordinates (hold.hpp).
+struct Hold {
+  int phase = 0;
+  PositionFunction function;
+  std::vector<Coefficient> parameters = {};  // numbers that `function` takes besides the model's
+  std::vector<bool> at_zero;      // [size] g is zero at all nodes; otherwise as it is at the phase's first node
+  bool inherited = false;         // the phase before ends where these are zero
+  std::optional<int> event = {};  // that begins the phase
+  std::vector<ForceCondition> conditions = {};  // of components of g: at every node, and of the impulse of the event
 };
 
 // Given values of coordinates and rates at a node, by coordinate.
@@ -148,6 +167,11 @@ class MotionProblem {
   int momentum_row(int phase, int node) const;
   // Marks a phase with an external constraint, which a caller has added. reintegrate() stops at its start.
   void stay(int phase) { phases_[static_cast<std::size_t>(phase)].stays = true; }
+  // Whether the start of a phase, or its end, is given to be at rest.
+  bool rests(int phase, bool end) const;
+  // What add_hold() (hold.hpp) added rows of.
+  void keep(Hold hold) { phases_[static_cast<std::size_t>(hold.phase)].holds.push_back(std::move(hold)); }
+  const std::vector<Hold>& holds(int phase) const { return phases_[static_cast<std::size_t>(phase)].holds; }
   // Adds an effort, integrated over a phase and multiplied by `per`, to the objective. Work requires Phase::work.
   void add_effort(int phase, const Effort& effort, const Coefficient& per);
   nlp::AssembledProblem& problem() { return problem_; }
@@ -187,6 +211,7 @@ class MotionProblem {
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
     bool stays = false;
+    std::vector<Hold> holds;
   };
   struct EventLayout {
     Event event;

@@ -191,6 +191,68 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
   return f;
 }
 
+NamedPositionFunction position_function(const System& system, const std::vector<int>& held,
+                                        const std::vector<Expression>& expressions,
+                                        const std::vector<std::string>& motion_parameters) {
+  const std::vector<int>& moving = system.pinned(held).moving;
+  const int n = system.n(), m = static_cast<int>(moving.size()), size = static_cast<int>(expressions.size());
+  PathFunction all;  // gathers the parameters of all expressions
+  std::vector<std::vector<Argument>> arguments;
+  for (const Expression& expression : expressions) {
+    arguments.push_back(arguments_of(system, expression, motion_parameters, all));
+    const auto of_model = [](const Argument& a) { return a.kind == Argument::of_model; };
+    if (all.place != Place::nodes || all.of_time ||
+        std::none_of(arguments.back().begin(), arguments.back().end(), of_model))
+      throw ExpressionError("'" + expression.text() +
+                            "' is not of positions; allowed: coordinates, POINT.x, distances");
+    refuse_charts(system, arguments.back(), false);
+  }
+  using Vars = std::vector<Var>;
+  const auto values_at = [=](const auto& tree, const Vars& z, const Vars& extra) {
+    const Vars q = whole(n, moving, z.data()), v(q.size(), Var(0.0));
+    const auto frames = tree.frames(q.data());
+    const Var* none = nullptr;
+    Vars values;
+    for (std::size_t i = 0; i < expressions.size(); ++i) {
+      Vars given;
+      for (const Argument& a : arguments[i])
+        given.push_back(a.kind == Argument::parameter ? extra[a.index]
+                                                      : tree.value(a.variable, frames, q.data(), v.data(), none));
+      values.push_back(expressions[i].template evaluate<Var>(given));
+    }
+    return values;
+  };
+  // of a node of the recording with respect to theta, [m]
+  const auto slope = [m](const Var& of, const Vars& z) {
+    std::vector<int> theta;
+    for (int i = 0; i < m; ++i) theta.push_back(z[static_cast<std::size_t>(i)].node);
+    Vars slopes;
+    for (const int node : autodiff::Recording::current->gradient(of.node, theta)) slopes.push_back(Var::at(node));
+    return slopes;
+  };
+  const int parameters = static_cast<int>(all.parameters.size());
+  PositionFunction f;
+  f.size = size;
+  f.values = system.record_at_node(m, parameters, values_at);
+  f.rates = system.record_at_node(2 * m, parameters, [=](const auto& tree, const Vars& z, const Vars& extra) {
+    Vars rates;
+    for (const Var& value : values_at(tree, z, extra)) {
+      Var rate(0.0);
+      const Vars slopes = slope(value, z);
+      for (std::size_t i = 0; i < slopes.size(); ++i) rate += slopes[i] * z[static_cast<std::size_t>(m) + i];
+      rates.push_back(rate);
+    }
+    return rates;
+  });
+  f.push = system.record_at_node(m + size, parameters, [=](const auto& tree, const Vars& z, const Vars& extra) {
+    Var work(0.0);
+    const Vars values = values_at(tree, z, extra);
+    for (std::size_t i = 0; i < values.size(); ++i) work += z[static_cast<std::size_t>(m) + i] * values[i];
+    return slope(work, z);
+  });
+  return {f, all.parameters};
+}
+
 namespace {
 
 // Returns the element of node, interval or jump k.

@@ -45,6 +45,16 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
 PathFunction end_function(const System& system, const std::vector<int>& held, const Expression& expression,
                           const std::vector<std::string>& motion_parameters);
 
+// Expressions of positions, of what a phase moves, and the parameters whose values the functions take besides the model's numbers.
+struct NamedPositionFunction {
+  PositionFunction function;
+  std::vector<std::string> parameters;  // of the model or the motion
+};
+// Throws ExpressionError where an expression names something else, or no position.
+NamedPositionFunction position_function(const System& system, const std::vector<int>& held,
+                                        const std::vector<Expression>& expressions,
+                                        const std::vector<std::string>& motion_parameters);
+
 using Lookup = std::function<Coefficient(const std::string& parameter)>;
 
 // Adds value >= 0 (or == 0) at all nodes, midpoints or jumps of a phase.

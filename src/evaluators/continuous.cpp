@@ -7,9 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "autodiff/tape.hpp"
 #include "dmoc/attitudes.hpp"
+#include "dmoc/hold.hpp"
 #include "evaluators/rollout/feedback.hpp"
 #include "record/text.hpp"
 
@@ -83,12 +85,13 @@ class ContinuousDriver {
         attitudes_(system),
         motion_(dmoc::element(system.known_as("continuous motion", [&] { return record_motion(system); }),
                               {numbers.begin(), numbers.end()})),
+        numbers_(numbers.begin(), numbers.end()),
         n_(system.n()) {}
 
   Departure run(const std::vector<PlannedPhase>& phases) {
     for (std::size_t i = 0; i < phases.size(); ++i) {
       const PlannedPhase& phase = phases[i];
-      moving_ = system_.pinned(phase.held).moving;
+      enter(phase);
       if (phase.restarts) begin(phase);
       if (!std::isfinite(departure_.largest)) departure_ = {0.0, 0.0, 0.0, 0.0};
       for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
@@ -106,7 +109,7 @@ class ContinuousDriver {
   void track(const std::vector<PlannedPhase>& phases, Departure& departure) {
     departure.tracked = departure.correction = 0.0;
     for (const PlannedPhase& phase : phases) {
-      moving_ = system_.pinned(phase.held).moving;
+      enter(phase);
       const VectorXd now = state_;
       const dmoc::Reference about = reference_;
       const auto nodes = nodes_of(phase);
@@ -134,6 +137,16 @@ class ContinuousDriver {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
+  void enter(const PlannedPhase& phase) {
+    moving_ = system_.pinned(phase.held).moving;
+    held_.emplace(phase.holds, numbers_);
+  }
+  // Adds the forces (or impulses) of holds to `push`, so that M^-1 push is a rate that goes with `wanted`, G rate = wanted.
+  void hold(const VectorXd& q, const VectorXd& wanted, VectorXd& push) {
+    if (held_->empty()) return;
+    const MatrixXd G = held_->slopes(reference_, q(moving_));
+    push += G.transpose() * dmoc::holding_force(mass_, G, push, wanted);
+  }
   // Computes the mass matrix and the bias of the moving coordinates.
   void equations(const VectorXd& q, const VectorXd& v, MatrixXd& mass, VectorXd& bias) {
     const Eigen::Index inputs = system_.inputs();
@@ -153,6 +166,7 @@ class ContinuousDriver {
   VectorXd slope(const VectorXd& state) {
     const VectorXd q = state.head(n_), v = state.tail(n_);
     equations(q, v, mass_, bias_);
+    if (!held_->empty()) hold(q, -held_->bias(reference_, q(moving_), v(moving_)), bias_);
     VectorXd rate = VectorXd::Zero(2 * n_);
     rate.head(n_) = v;
     const VectorXd acceleration = mass_.ldlt().solve(bias_);
@@ -170,7 +184,8 @@ class ContinuousDriver {
   VectorXd rates(const VectorXd& q, const VectorXd& p) {
     VectorXd v = VectorXd::Zero(n_);
     equations(q, v, mass_, bias_);
-    const VectorXd push = p(moving_);
+    VectorXd push = p(moving_);
+    if (!held_->empty()) hold(q, VectorXd::Zero(held_->values(reference_, q(moving_)).size()), push);
     const VectorXd pace = mass_.ldlt().solve(push);
     v(moving_) = pace;
     return v;
@@ -328,8 +343,10 @@ class ContinuousDriver {
   const dmoc::System& system_;
   const dmoc::Attitudes attitudes_;
   const dmoc::Element motion_;
+  const std::vector<dmoc::Coefficient> numbers_;
   const Eigen::Index n_;
   std::vector<int> moving_;
+  std::optional<dmoc::HeldPostures> held_;  // by the phase
   dmoc::Reference reference_;
   VectorXd state_, u_;  // state: q and v; controls
   double step_ = 0.0;   // next step, suggested by the last one, s

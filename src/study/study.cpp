@@ -229,13 +229,14 @@ void Study::add_design(const Eigen::VectorXd& design) {
   Evaluation& asked = pending_[id];
   asked.id = id;
   asked.design = design;
-  asked.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
-  if (!evaluations_.contains(id)) {
+  asked.seed = evaluation_seed(seed_, id);
+  auto row = evaluations_.find(id);
+  if (row == evaluations_.end()) {
     read_trajectories();
     asked.parent = nearest(design);
     if (interrupted_evaluation_ && interrupted_evaluation_->id == id) record_lost_attempt(asked);
+    row = evaluations_.find(id);  // its last attempt may have been lost
   }
-  const auto row = evaluations_.find(id);
   if (row == evaluations_.end()) {
     if (id < limit_) new_.push_back(id);
   } else if (!same(row->second.design, design)) {
@@ -499,6 +500,7 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       limit_(settings.integer("study.max-evaluations")),
       batch_(settings.integer("study.batch")),
       attempts_(settings.integer("study.max-attempts")),
+      seed_(static_cast<std::uint64_t>(settings.integer("study.seed"))),
       asynchronous_(settings.text("study.mode") == "asynchronous"),
       layout_{.variables = settings.variables,
               .metrics = evaluator.metrics(),

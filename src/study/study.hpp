@@ -160,6 +160,7 @@ class Study {
   const Interruption interruption_;
   const Watch watch_;
   const int limit_, batch_, attempts_;  // study.max-evaluations, .batch (0: automatic), .max-attempts
+  const std::uint64_t seed_;            // study.seed
   const bool asynchronous_;
   archive::Layout layout_;
   const std::vector<surrogate::Constraint> constraints_;

@@ -58,7 +58,7 @@ const std::vector<ModelSection>& model_sections() {
       {"stop NAME",
        {"stop", required, {"coordinate", "from", "to", "restitution", "latch"}, false, {"coordinate"}},
        {"no", "no", "yes", "no"}},
-      {"constraint NAME", {"constraint", required, {"zero"}, false, {"zero"}}, {"no", "no", "yes", "no"}},
+      {"constraint NAME", {"constraint", required, {"zero"}, false, {"zero"}}, {"no", "yes", "yes", "no"}},
       {"reset NAME", {"reset", required, {}, true}, {"no", "`[periodic]`", "yes", "no"}},
       {"initial-state", {"initial-state", none, {}, true}, {"no", "no", "yes", "no"}},
       {"require", {"require", none, {}, true}, all}};

@@ -426,7 +426,7 @@ TEST(Motion, EachMistakeGetsItsLine) {
   says(complaint("duration = time", "fixed = s"), "has no duration");
   says(complaint("intervals = 10", "intervals = 1.5"), "allowed: an integer in [2, 10000]");
   says(complaint("duration = time", "duration = time\nrequire = rate(z) <= 1"), "unknown name 'rate(z)'");
-  says(complaint("duration = time", "duration = time\nrequire = normal(s) >= 0"), "holds no point");
+  says(complaint("duration = time", "duration = time\nrequire = normal(s) >= 0"), "holds no such point");
   says(complaint("duration = time", "duration = time\nrequire = reaction(s) >= 0"),
        "this phase holds no such coordinate");
   says(complaint("[goal]\ns = way\nrate(s) = 0\n", "[periodic]\nperiod = 1\n"), "every phase has a given duration");

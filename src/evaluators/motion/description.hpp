@@ -12,6 +12,7 @@
 
 #include "dmoc/clearance.hpp"
 #include "dmoc/edge_pair.hpp"
+#include "dmoc/hold.hpp"
 #include "dmoc/separation.hpp"
 #include "dmoc/worst_row.hpp"
 #include "evaluators/continuous.hpp"
@@ -47,6 +48,7 @@ struct TranscribedMotion {
   std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // [contacts] functions that initialise the contact's
                                                                   // unknowns in an initial guess
   dmoc::AskedRows asked = {};
+  std::vector<dmoc::HoldIndex> holds = {};
 };
 // Describes the worst violations at x: the parts that overlap most, and the condition with the largest violation, with
 // time.

@@ -19,10 +19,10 @@ namespace {
 // How many times longer or shorter than planned a piece between contacts may be.
 constexpr double piece_stretch = 8.0;
 
-systems::Model model_of(const NamedModel& named) {
-  systems::Model model = systems::read_model(named.text, named.path, false);
-  systems::check_honoured(model, "motion");
-  return model;
+systems::HybridModel model_of(const NamedModel& named) {
+  systems::HybridModel system = systems::read_piece_model(named.text, named.path);
+  systems::check_honoured(system.model, "motion");
+  return system;
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::vector<DesignVariable> motion_variables(const Settings& so_far) {
     throw ConfigError(so_far.file +
                       ": motion.model is missing; allowed: a model that comes with the program, or a file");
   }
-  const systems::Model model = model_of(named_model(so_far, "motion.model"));
+  const systems::Model model = model_of(named_model(so_far, "motion.model")).model;
   all = parameter_variables(model);
   for (const CustomSection* section : so_far.sections_of("parameters"))
     for (const CustomEntry& entry : section->entries) {
@@ -58,9 +58,11 @@ std::vector<ini::SectionKind> motion_sections() {
       kind("parameters", Name::none, "parameters of the motion, beside the model's: NAME = expression"),
       {.kind = "phase",
        .name = Name::required,
-       .keys = {"fixed", "intervals", "duration", "require"},
-       .description = "a phase, in the order of the motion: what is held (a point that is the model's foot, or "
-                      "coordinates), intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
+       .keys = {"fixed", "hold", "intervals", "duration", "require"},
+       .description =
+           "a phase, in the order of the motion: what is fixed at zero (a point that is the model's foot, or "
+           "coordinates), what is held where it is (POINT, POINT - POINT, or expressions of positions), "
+           "intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
       {.kind = "contact",
        .name = Name::required,
        .keys = {"phase", "node", "touch", "law", "release"},
@@ -135,10 +137,11 @@ const KeyTable<MotionKeys>& motion_keys() {
 MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings), keys_(motion_keys().read(settings)) {
   const NamedModel named = named_model(settings, "motion.model");
   text_ = named.text;
-  systems::Model model = model_of(named);
-  check_dimensions(settings, model);
-  const bool directors = model.dimension == 3;
-  system_ = std::make_shared<const dmoc::System>(std::move(model), directors);
+  systems::HybridModel read = model_of(named);
+  check_dimensions(settings, read.model);
+  const bool directors = read.model.dimension == 3;
+  system_ = std::make_shared<const dmoc::System>(std::move(read.model), directors);
+  constraints_ = std::move(read.pieces.constraints);
   if (keys_.penalty) stiffness_ = keys_.stiffness;
   read_parameters();
   read_phases();
@@ -248,7 +251,12 @@ void MotionDesigns::read_phases() {
 void MotionDesigns::read_phase(const CustomSection& section) {
   Phase phase;
   phase.name = section.name;
-  if (const CustomEntry* hold = section.find("fixed")) phase.held = held_by(*hold);
+  if (const CustomEntry* fixed = section.find("fixed")) phase.held = held_by(*fixed);
+  phase.holds = read_holds(*system_, constraints_, section.find("hold"), phase.held, names_);
+  if (phase.holds && keys_.simulated)
+    throw section.error(
+        "holds what the contact simulation cannot; allowed with motion.first-guess = simulated: phases that hold "
+        "nothing");
   if (const CustomEntry* intervals = section.find("intervals")) {
     const Expression e = expression(*intervals, intervals->value);
     const double count = e.is_constant() ? e.constant() : 0.0;
@@ -321,8 +329,18 @@ void MotionDesigns::read_requirement(Phase& phase, const CustomEntry& entry, con
         continue;
       }
       const int d = system_->structure().dimension;
+      if (phase.holds && std::any_of(quantities.begin(), quantities.end(),
+                                     [&](const auto& q) { return phase.holds->component(q, d) >= 0; })) {
+        if (comparison.equality) throw entry.error("is not understood of forces; allowed: comparisons with <= or >=");
+        for (const auto& q : quantities)
+          if (phase.holds->component(q, d) < 0 && (held_coordinate(q) >= 0 || q.name == "reaction"))
+            throw entry.error("'" + q.text() + "' is no force of what this phase holds by hold; allowed together: " +
+                              listed(phase.holds->names));
+        phase.hold_forces.push_back(comparison.what);
+        continue;
+      }
       if (of_point && (phase.held.empty() || phase.held.front() != 0 || static_cast<int>(phase.held.size()) < d))
-        throw entry.error("speaks of a force, but this phase holds no point");
+        throw entry.error("speaks of a force, but this phase holds no such point");
       for (const auto& q : quantities) {
         if (q.name != "reaction") continue;
         const int c = q.arguments.size() == 1 ? coordinate(entry, q.arguments.front()) : -1;
@@ -530,16 +548,21 @@ Coefficient MotionDesigns::evaluated(const Expression& e, const Values& values) 
   return e.evaluate<Coefficient>(numbers);
 }
 
-// Coefficients of an expression that is linear in the forces on what is held.
-dmoc::ForceCondition MotionDesigns::force_condition(const Expression& e, const Values& values) const {
+// The coordinate that a quantity is the force on; -1: it is no force.
+int MotionDesigns::held_coordinate(const Expression::Quantity& force) const {
+  if (force.name == "normal") return 1;
+  if (force.name == "tangential") return 0;
+  if (force.name != "reaction") return -1;
   const auto& names = system_->structure().coordinate_names;
-  std::vector<int> pushed;  // coordinate of each quantity; -1: it is no force
-  for (const auto& q : e.quantities())
-    pushed.push_back(q.name == "normal"       ? 1
-                     : q.name == "tangential" ? 0
-                     : q.name == "reaction"
-                         ? static_cast<int>(std::find(names.begin(), names.end(), q.arguments.front()) - names.begin())
-                         : -1);
+  const auto at = std::find(names.begin(), names.end(), force.arguments.front());
+  return at == names.end() ? -1 : static_cast<int>(at - names.begin());
+}
+
+// Coefficients of an expression that is linear in the forces on what is held.
+dmoc::ForceCondition MotionDesigns::force_condition(
+    const Expression& e, const Values& values, const std::function<int(const Expression::Quantity&)>& index_of) const {
+  std::vector<int> pushed;
+  for (const auto& q : e.quantities()) pushed.push_back(index_of(q));
   const auto at = [&](const auto& force) {
     std::vector<Coefficient> numbers;
     for (std::size_t i = 0; i < pushed.size(); ++i)

@@ -12,6 +12,7 @@
 #include "dmoc/contact_rows.hpp"
 #include "dmoc/path_function.hpp"
 #include "evaluators/motion/description.hpp"
+#include "evaluators/motion/holds.hpp"
 #include "evaluators/motion/placement.hpp"
 #include "evaluators/motion/relabel.hpp"
 #include "settings/key_table.hpp"
@@ -46,11 +47,13 @@ class MotionDesigns final : public MotionDescription {
   struct Phase {
     std::string name;
     std::vector<int> held;
+    std::optional<HeldPlaces> holds;
     int intervals = 20;
     Expression shortest, longest;                                  // range of the duration, s; equal if it is given
     std::vector<std::pair<dmoc::PathFunction, bool>> constraints;  // function, and whether it is an equality
     std::vector<Expression>
         forces;  // linear expressions >= 0 of normal(POINT), tangential(POINT), reaction(COORDINATE)
+    std::vector<Expression> hold_forces;  // the same of `holds`
     std::vector<dmoc::PathFunction> costs;
     bool timed() const { return !(shortest == longest); }
   };
@@ -187,14 +190,21 @@ class MotionDesigns final : public MotionDescription {
   Values values(const Eigen::VectorXd& design) const;
   Coefficient named(const Values& values, const std::string& name) const;
   Coefficient evaluated(const Expression& e, const Values& values) const;
-  dmoc::ForceCondition force_condition(const Expression& e, const Values& values) const;
+  // `index_of`: the coordinate or component that a quantity is the force of; -1: it is no force.
+  dmoc::ForceCondition force_condition(const Expression& e, const Values& values,
+                                       const std::function<int(const Expression::Quantity&)>& index_of) const;
+  int held_coordinate(const Expression::Quantity& force) const;
+  void add_holds(TranscribedMotion& planned, const Values& values) const;
+  std::vector<dmoc::Hold> holds_of(int phase, const Values& values) const;  // one or none
 
+  std::vector<std::string> hold_names() const;                 // of all phases, each once
   std::string complaint(const Eigen::VectorXd& design) const;  // the requirement that a design violates; empty: none
 
   Settings settings_;
   MotionKeys keys_;
   std::string text_;
   std::shared_ptr<const dmoc::System> system_;
+  std::vector<systems::Wire> constraints_;                      // of the model
   std::vector<std::pair<std::string, Expression>> parameters_;  // entries of [parameters]
   std::vector<std::string> names_;                              // names of these entries, and `weight`
   std::vector<Phase> phases_;

@@ -57,12 +57,17 @@ struct Nodes {
 };
 
 // Kinetic and potential energy at a row, J, with the momenta of what moves.
-double energy_at(const systems::Tree<double>& tree, const std::vector<int>& moving, const Eigen::VectorXd& q,
-                 const Eigen::VectorXd& p) {
+// Holds let momenta through that they allow.
+double energy_at(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
+                 dmoc::HeldPostures& holds, const Eigen::VectorXd& q, const Eigen::VectorXd& p) {
   const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
   const Eigen::MatrixXd M = systems::mass_matrix(tree, at);
   const Eigen::MatrixXd moved = M(moving, moving);
-  const Eigen::VectorXd push = p(moving);
+  Eigen::VectorXd push = p(moving);
+  if (!holds.empty()) {
+    const Eigen::MatrixXd G = holds.slopes(system.no_reference(), q(moving));
+    push += G.transpose() * dmoc::holding_force(moved, G, push, Eigen::VectorXd::Zero(G.rows()));
+  }
   return 0.5 * push.dot(moved.llt().solve(push)) - tree.lagrangian(at.data(), still.data());
 }
 
@@ -87,8 +92,9 @@ double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const 
 }
 
 // Work of the actuators, all on coordinates, and what of it the energy does not show.
-void add_energies(const systems::Tree<double>& tree, const std::vector<int>& moving, const Eigen::MatrixXd& q,
-                  const Eigen::MatrixXd& p, const Eigen::MatrixXd& u, const Nodes& nodes, Examined& m) {
+void add_energies(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
+                  dmoc::HeldPostures holds, const Eigen::MatrixXd& q, const Eigen::MatrixXd& p,
+                  const Eigen::MatrixXd& u, const Nodes& nodes, Examined& m) {
   for (std::size_t a = 0; a < tree.actuators.size(); ++a)
     for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
       const int c = tree.actuators[a].coordinate;
@@ -97,7 +103,7 @@ void add_energies(const systems::Tree<double>& tree, const std::vector<int>& mov
       m.work += std::abs(work);
     }
   const auto energy = [&](Eigen::Index at) {
-    return energy_at(tree, moving, q.row(at).transpose(), p.row(at).transpose());
+    return energy_at(system, tree, moving, holds, q.row(at).transpose(), p.row(at).transpose());
   };
   m.balance -= energy(nodes.first + nodes.intervals) - energy(nodes.first);
 }
@@ -200,6 +206,8 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
   const bool conserves =
       !tree.actuators.empty() && system_->simply_actuated() && system_->charts().empty() && contacts_.empty();
   if (conserves) m.work = m.balance = 0.0;
+  const Values given = this->values(design);
+  const auto& numbers = given.model.numbers;
   // A root whose place is held in some phases and free in others is a foot.
   std::vector<int> root(static_cast<std::size_t>(tree.dimension));
   std::iota(root.begin(), root.end(), 0);
@@ -213,7 +221,10 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
   for (const Phase& phase : phases_) {
     all.push_back({all.empty() ? 0 : all.back().first + all.back().intervals + 1, phase.intervals});
     m.turn = std::max(m.turn, largest_turn(*system_, q, all.back()));
-    if (conserves) add_energies(tree, system_->pinned(phase.held).moving, q, values[C::momenta], u, all.back(), m);
+    if (conserves)
+      add_energies(*system_, tree, system_->pinned(phase.held).moving,
+                   {holds_of(static_cast<int>(all.size()) - 1, given), numbers}, q, values[C::momenta], u, all.back(),
+                   m);
     if (has_foot) add_foot(tree.dimension - 1, stands(phase), q, values[C::forces], all.back(), m);
   }
   std::vector<int> intervals_of;
@@ -249,8 +260,9 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
         break;
       }
       if (touches) say("restarted after the impact of [contact " + contact->name + "]");
-      if (catches) say("restarted at [phase " + phase.name + "], which holds what moved");
-      restarts = touches || catches;
+      const bool grips = phase.holds && !(phases_[i - 1].holds && phases_[i - 1].holds->names == phase.holds->names);
+      if (catches || grips) say("restarted at [phase " + phase.name + "], which holds what moved");
+      restarts = touches || catches || grips;
     }
     plan.restarts.push_back(restarts);
   }
@@ -285,12 +297,51 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
   return s;
 }
 
-Channels MotionDesigns::more_channels() const { return picture_channels(*this, nodes()); }
+// What phases hold besides coordinates, each name once.
+std::vector<std::string> MotionDesigns::hold_names() const {
+  std::vector<std::string> names;
+  for (const Phase& phase : phases_)
+    for (const std::string& name : phase.holds ? phase.holds->names : std::vector<std::string>())
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
+}
+
+Channels MotionDesigns::more_channels() const {
+  Channels all = picture_channels(*this, nodes());
+  if (auto names = hold_names(); !names.empty())
+    all.push_back({"hold_force", "", "force (N, N m) on what a phase holds besides coordinates; zero where it moves",
+                   nodes(), std::move(names)});
+  return all;
+}
 std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const {
-  return pictures(*this, seen.design, seen.trajectory.values[MotionChannel::coordinates]);
+  auto all = pictures(*this, seen.design, seen.trajectory.values[MotionChannel::coordinates]);
+  const auto names = hold_names();
+  if (names.empty()) return all;
+  Eigen::MatrixXd& forces = all.emplace_back(Eigen::MatrixXd::Zero(nodes(), static_cast<Eigen::Index>(names.size())));
+  Eigen::Index row = 0;
+  std::size_t next = 0;  // of the holds that the problem has
+  for (const Phase& phase : phases_) {
+    if (phase.holds) {
+      const Eigen::MatrixXd of_phase =
+          hold_forces(seen.solved.planned.problem, seen.solved.planned.holds[next++], seen.solved.solution.x);
+      for (std::size_t i = 0; i < phase.holds->names.size(); ++i) {
+        const auto column = std::find(names.begin(), names.end(), phase.holds->names[i]) - names.begin();
+        forces.col(column).segment(row, of_phase.rows()) = of_phase.col(static_cast<Eigen::Index>(i));
+      }
+    }
+    row += phase.intervals + 1;
+  }
+  return all;
 }
 
 std::optional<Simulated> MotionDesigns::drive_forward(const Outcome& archived) const {
+  for (const Phase& phase : phases_)
+    if (phase.holds)
+      return Simulated{false,
+                       "[phase " + phase.name + "] holds " + listed(phase.holds->names) +
+                           ", which the contact simulation cannot; allowed: what is fixed, or nothing\n",
+                       {},
+                       {}};
   if (std::any_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return !phase.held.empty(); })) return {};
   return to_simulated(drive(*this, archived.evaluation.design, archived.trajectory, keys_.steps), keys_.steps);
 }

@@ -24,7 +24,8 @@ void MotionDesigns::lay_out(dmoc::MotionProblem& problem, const Values& all, con
       if (range.from || range.to)
         phase.ranges.push_back(
             {range.coordinate, {range.from.value_or(-nlp::infinity), range.to.value_or(nlp::infinity)}});
-    for (const Expression& e : p.forces) phase.forces.push_back(force_condition(e, all));
+    for (const Expression& e : p.forces)
+      phase.forces.push_back(force_condition(e, all, [this](const auto& q) { return held_coordinate(q); }));
     if (!path.references.empty()) phase.references = path.references[static_cast<std::size_t>(problem.phases())];
     problem.add_phase(std::move(phase));
   }
@@ -82,6 +83,31 @@ void MotionDesigns::name_ends(TranscribedMotion& planned) const {
         if (g.rate == rates) ask(planned, g.source, given--);
 }
 
+std::vector<dmoc::Hold> MotionDesigns::holds_of(int i, const Values& values) const {
+  const Phase& phase = phases_[static_cast<std::size_t>(i)];
+  if (!phase.holds) return {};
+  dmoc::Hold hold{i, phase.holds->function.function, {}, phase.holds->at_zero};
+  for (const std::string& name : phase.holds->function.parameters) hold.parameters.push_back(named(values, name));
+  return {std::move(hold)};
+}
+
+void MotionDesigns::add_holds(TranscribedMotion& planned, const Values& values) const {
+  const int count = static_cast<int>(phases_.size());
+  for (int i = 0; i < count; ++i) {
+    const Phase& phase = phases_[static_cast<std::size_t>(i)];
+    if (!phase.holds) continue;
+    ask(planned, "hold in [phase " + phase.name + "]");
+    dmoc::Hold hold = std::move(holds_of(i, values).front());
+    if (i > 0 || periodic_) hold.event = i > 0 ? i - 1 : count - 1;
+    hold.inherited = i > 0 || (periodic_ && !exchange_ && shift_.empty());
+    const auto component = [&](const Expression::Quantity& force) {
+      return phase.holds->component(force, system_->structure().dimension);
+    };
+    for (const Expression& e : phase.hold_forces) hold.conditions.push_back(force_condition(e, values, component));
+    planned.holds.push_back(add_hold(planned.problem, hold));
+  }
+}
+
 TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const MotionPath& path, double size) const {
   const Values all = values(design);
   const auto lookup = [this, &all](const std::string& name) { return named(all, name); };
@@ -104,6 +130,7 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
       add_end_constraint(problem, phase, end, function, lookup, equality);
   }
   add_contacts(planned, all, path);
+  add_holds(planned, all);
   if (period_) {
     ask(planned, "period in [periodic]");
     Coefficient rest = evaluated(*period_, all);

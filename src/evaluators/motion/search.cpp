@@ -386,8 +386,9 @@ class Search {
     const dmoc::MotionProblem& problem = found_.best->planned.problem;
     found_.motion = problem.motion(found_.best->solution.x);
     found_.trajectory = read_off(*found_.mesh, design(), *found_.best, found_.motion);
-    found_.departure = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()),
-                                          planned_phases(*found_.mesh, found_.trajectory));
+    auto phases = planned_phases(*found_.mesh, found_.trajectory);
+    for (std::size_t i = 0; i < phases.size(); ++i) phases[i].holds = problem.holds(static_cast<int>(i));
+    found_.departure = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()), phases);
     if (const auto& pairs = found_.best->planned.separation.pairs(); !pairs.empty())
       found_.clearance = dmoc::clearance(problem, found_.best->solution.x, pairs);
   }

@@ -1,0 +1,306 @@
+// Points that a phase holds, and constraints of a model, against closed forms.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+
+#include "evaluators/evaluator.hpp"
+#include "evaluators/motion/trajectory.hpp"
+#include "whole.hpp"
+
+namespace dodyn::evaluators::test_motion_holds {
+namespace {
+
+using Eigen::MatrixXd;
+
+// A study of this text, with the model beside it.
+std::unique_ptr<Evaluator> study(const std::string& model, const std::string& text,
+                                 const std::vector<std::string>& words = {}, Settings* settings = nullptr) {
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("motion-holds-" + name);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "it.model") << model;
+  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = it.model\n" << text;
+  const Settings read = read_settings((folder / "study.cfg").string(), words);
+  if (settings) *settings = read;
+  auto evaluator = make_evaluator(read);
+  std::filesystem::remove_all(folder);
+  return evaluator;
+}
+
+std::string complaint(const std::string& model, const std::string& text) {
+  try {
+    study(model, text);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Two cranks and a coupler that joins their ends, with pivots as far apart as it is long: it moves as one coordinate q1 with the
+// inertia J = 2 I + m L^2, since the coupler does not turn.
+const std::string parallelogram = R"([model]
+dimension = 2
+gravity = 0
+[parameters]
+length = 0.3
+crank = 1 kg
+[link one]
+parent = ground
+joint = revolute
+coordinates = q1
+end = length, 0
+mass = crank
+inertia = crank*length^2/12
+[link coupler]
+parent = one
+joint = revolute
+coordinates = q2
+end = 0.4, 0
+mass = 2
+inertia = 0.03
+[link two]
+parent = ground
+at = 0.4, 0
+joint = revolute
+coordinates = q3
+end = length, 0
+mass = crank
+inertia = crank*length^2/12
+[actuator motor]
+coordinate = q1
+[point coupler_end]
+link = coupler
+at = 0.4, 0
+[point two_end]
+link = two
+at = length, 0
+)";
+std::string turn(const std::string& hold) {
+  return "initial-guesses = 1\n[phase only]\n" + hold + R"(
+duration = 0.9
+intervals = 12
+[initial-state]
+q1 = 60 deg
+q2 = -60 deg
+q3 = 60 deg
+momentum = 0
+[goal]
+q1 = 120 deg
+q2 = -120 deg
+q3 = 120 deg
+momentum = 0
+[cost]
+squared-control = 0.5
+[design]
+crank.min = 0.5
+crank.max = 2
+length.min = 0.2
+length.max = 0.4
+)";
+}
+
+// From rest to rest: J^2 d^2/T^3 times 6/(1 - 1/N^2), exactly, as of one slider, and so are the derivatives. The controls
+// drive the continuous equations to the same nodes.
+void expect_closed_form(const Evaluator& evaluator) {
+  const double m = 0.8, L = 0.32, J = 2.0 * m * L * L / 3.0 + 2.0 * L * L, d = std::numbers::pi / 3.0, T = 0.9;
+  const Outcome outcome = evaluator.evaluate(task({L, m}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const double cost = J * J * d * d / (T * T * T) * 6.0 / (1.0 - 1.0 / 144.0);
+  EXPECT_NEAR(outcome.evaluation.cost, cost, 1e-7 * cost);
+  EXPECT_NEAR(outcome.evaluation.gradient(0), 4.0 * cost / L, 1e-5 * cost / L);
+  EXPECT_NEAR(outcome.evaluation.gradient(1), 2.0 * cost / J * 2.0 * L * L / 3.0, 1e-5 * cost);
+  EXPECT_LE(metric(evaluator, outcome, "reintegration_error"), 1e-7);
+  EXPECT_LE(metric(evaluator, outcome, "end_error"), 1e-6);
+  EXPECT_LE(metric(evaluator, outcome, "tracking_error"), 1e-6);
+}
+
+TEST(MotionHolds, APairOfPointsClosesALoop) {
+  expect_closed_form(*study(parallelogram, turn("hold = coupler_end - two_end")));
+}
+
+TEST(MotionHolds, ConstraintsOfTheModelCloseALoop) {
+  expect_closed_form(*study(parallelogram + "[constraint across]\nzero = coupler_end.x - two_end.x\n[constraint up]\n"
+                                            "zero = coupler_end.y - two_end.y\n",
+                            turn("")));
+}
+
+// Of a pair and what follows from it one changes nothing.
+TEST(MotionHolds, WhatFollowsFromAHoldChangesNothing) {
+  expect_closed_form(
+      *study(parallelogram,
+             turn("hold = coupler_end - two_end, coupler_end.x - two_end.x + coupler_end.y - two_end.y, q1 - q3")));
+}
+
+// The second crank is turned by the force of the joint alone, which acts on the coupler with the sign that it is reported with.
+TEST(MotionHolds, ForcesAreThoseThatTheJointExerts) {
+  const auto evaluator = study(parallelogram, turn("hold = coupler_end - two_end"));
+  const Outcome outcome = evaluator->evaluate(task({0.3, 1.0}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const MatrixXd &q = channel(*evaluator, outcome, "q"), &force = channel(*evaluator, outcome, "hold_force");
+  const double h = 0.9 / 12.0, I = 0.03;
+  for (Eigen::Index k = 1; k < 12; ++k) {
+    const double x = 0.3 * std::cos(q(k, 2)), y = 0.3 * std::sin(q(k, 2));
+    const double torque = -(x * force(k, 1) - y * force(k, 0));
+    EXPECT_NEAR(torque, I * (q(k + 1, 2) - 2.0 * q(k, 2) + q(k - 1, 2)) / (h * h), 1e-6) << k;
+  }
+}
+
+// A rod in the plane, 1 m and 1 kg, which nothing drives.
+const std::string rod = R"([model]
+dimension = 2
+gravity = 0
+[link rod]
+parent = ground
+joint = planar
+coordinates = x, y, a
+end = 1, 0
+mass = 1
+inertia = 1/12
+[point tip]
+link = rod
+at = 1, 0
+)";
+const std::string thrown = R"([initial-state]
+x = 0
+y = 0
+a = 0
+rate(x) = 0
+rate(y) = -1
+rate(a) = 0
+)";
+
+// It falls on its side at 1 m/s and its tip is caught: the angular momentum about the tip stays, m v/2 = (1/3) w. Then it
+// is let go, and its centre flies on with the velocity that it has there.
+TEST(MotionHolds, ACaughtPointTakesThePlasticImpactsMomentum) {
+  const auto evaluator = study(rod, R"(initial-guesses = 1
+accuracy = 0
+[phase fall]
+duration = 0.2
+intervals = 4
+[phase swing]
+hold = tip
+duration = 0.3
+intervals = 60
+[phase flight]
+duration = 0.2
+intervals = 4
+)" + thrown + "[goal]\ncost = rate(a)^2\n");
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const double w = 1.5;
+  EXPECT_NEAR(outcome.evaluation.cost, w * w, 2e-4);
+  EXPECT_NEAR(metric(*evaluator, outcome, "impact_loss"), 0.5 - 0.5 * w * w / 3.0, 1e-7);
+  EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
+  const MatrixXd &q = channel(*evaluator, outcome, "q"), &p = channel(*evaluator, outcome, "p");
+  for (Eigen::Index k = 5; k < 66; ++k) {  // the tip stays where it was caught
+    EXPECT_NEAR(q(k, 0) + std::cos(q(k, 2)), 1.0, 1e-7) << k;
+    EXPECT_NEAR(q(k, 1) + std::sin(q(k, 2)), -0.2, 1e-7) << k;
+  }
+  const double a = q(65, 2), speed = 0.5 * w;  // where it is let go the centre moves across the rod
+  for (Eigen::Index k = 66; k < 71; ++k) {
+    EXPECT_NEAR(p(k, 0), speed * std::sin(a), 2e-4) << k;
+    EXPECT_NEAR(p(k, 1), -speed * std::cos(a), 2e-4) << k;
+  }
+}
+
+// A table on two feet, 2 kg at 9 m/s2, its centre 0.2 m right of the middle between them, pushed sideways at its centre.
+const std::string table = R"([model]
+dimension = 2
+gravity = 9
+[link top]
+parent = ground
+joint = planar
+coordinates = x, y, a
+centre = 0.2, 0
+mass = 2
+inertia = 0.1
+[point rear]
+link = top
+at = -0.5, 0
+[point front]
+link = top
+at = 0.5, 0
+[actuator push]
+coordinate = x
+)";
+std::string stand(const std::string& require) {
+  return "initial-guesses = 1\n[phase stand]\nhold = rear, front\nduration = 0.5\nintervals = 5\nrequire = " + require +
+         "\n[initial-state]\nx = 0\ny = 0\na = 0\nmomentum = 0\n[goal]\nmomentum = 0\n[cost]\nsquared-control = 1\n";
+}
+
+// Four components hold three coordinates. The weight is shared by levers; the push is taken by both feet together.
+TEST(MotionHolds, TwoFeetShareTheWeight) {
+  const auto evaluator = study(table, stand("u.push == 3"));
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const MatrixXd& force = channel(*evaluator, outcome, "hold_force");  // rear.x, rear.y, front.x, front.y
+  for (Eigen::Index k = 0; k < 6; ++k) {
+    EXPECT_NEAR(force(k, 0) + force(k, 2), -3.0, 1e-5) << k;
+    EXPECT_NEAR(force(k, 1), 18.0 * 0.3, 1e-5) << k;
+    EXPECT_NEAR(force(k, 3), 18.0 * 0.7, 1e-5) << k;
+  }
+}
+
+TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
+  const auto solved = [](const std::string& require) { return study(table, stand(require))->evaluate(task()); };
+  EXPECT_EQ(solved("normal(front) >= 2.3*normal(rear)").evaluation.status, Status::ok);
+  EXPECT_EQ(solved("reaction(front.y) >= 2.3*reaction(rear.y)").evaluation.status, Status::ok);
+  EXPECT_NE(solved("normal(front) >= 2.4*normal(rear)").evaluation.status, Status::ok);
+  EXPECT_EQ(
+      solved("u.push == 3, abs(tangential(front)) <= 0.2*normal(front), abs(tangential(rear)) <= 0.2*normal(rear)")
+          .evaluation.status,
+      Status::ok);  // 3 N of 0.2*18 N
+  EXPECT_NE(
+      solved("u.push == 4, abs(tangential(front)) <= 0.2*normal(front), abs(tangential(rear)) <= 0.2*normal(rear)")
+          .evaluation.status,
+      Status::ok);
+}
+
+// A brick in space that hangs at one of its corners swings about it; halving the step takes three quarters of the error.
+TEST(MotionHolds, ABrickInSpaceSwingsAboutItsHeldCorner) {
+  const std::string brick =
+      "[model]\ndimension = 3\n[link brick]\nparent = ground\njoint = spatial ZXY\n[shape brick]\nlink = brick\n"
+      "box = 0.2, 0.3, 0.4\nmass = 1\n[point corner]\nlink = brick\nat = 0.1, 0.15, 0.2\n";
+  double errors[2];
+  for (const int fine : {1, 2}) {
+    const auto evaluator = study(brick,
+                                 "initial-guesses = 1\naccuracy = 0\n[phase swing]\nhold = corner\nduration = 0.3\n"
+                                 "intervals = " +
+                                     std::to_string(10 * fine) +
+                                     "\n[initial-state]\nbrick = pose 0 0 0, turn z 30 deg, turn x 20 deg, rest\n"
+                                     "[goal]\ncost = corner.x^2\n");
+    const Outcome outcome = evaluator->evaluate(task());
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-6);
+    errors[fine - 1] = metric(*evaluator, outcome, "end_error");
+    EXPECT_LE(errors[fine - 1], 0.02 / fine);
+  }
+  EXPECT_NEAR(errors[0] / errors[1], 4.0, 0.4);
+}
+
+TEST(MotionHolds, EachMistakeGetsItsLine) {
+  const auto says = [](const std::string& hold, const std::string& words) {
+    const std::string line = complaint(parallelogram, turn("hold = " + hold));
+    EXPECT_NE(line.find(words), std::string::npos) << line;
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+  };
+  says("coupler_emd", "'coupler_emd' is no [point] of the model (did you mean 'coupler_end'?)");
+  says("rate(q1)", "is not of positions");
+  says("u.motor", "is not of positions");
+  says("t", "is no [point]");
+  says("length", "is not of positions");
+  says("coupler_end.x*crnk", "unknown name 'crnk' (did you mean 'crank'?)");
+  const std::string line =
+      complaint(parallelogram, turn("hold = coupler_end - two_end\nrequire = normal(two_end) >= 0"));
+  EXPECT_NE(line.find("holds no such point"), std::string::npos) << line;
+  EXPECT_NE(complaint(rod, "first-guess = simulated\n[phase fall]\nhold = tip\nduration = 0.2\n" + thrown + "[goal]\n" +
+                               "[cost]\ntime = 1\n")
+                .find("holds what the contact simulation cannot"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators::test_motion_holds
