@@ -9,6 +9,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "dmoc/hold.hpp"
 #include "geometry/polytope.hpp"
 
 namespace dodyn::dmoc {
@@ -478,42 +479,19 @@ void ContactRows::add_friction_cone() {
   nlp_.add_element(element(cone, {}, {*contact_.friction}), impulses, {{0, nlp_.add_rows(1, 0.0, nlp::infinity), 1.0}});
 }
 
-// The joint that holds the point on the face in the phase that follows: its place is that of the first node, multipliers at
-// the nodes push, and it is at rest at the end.
+// The joint that holds the point on the face in the phase that follows, where it touched.
 void ContactRows::add_joint() {
-  problem_.stay(event_.to);
-  Directions axes(static_cast<std::size_t>(d_), {0.0, 0.0, 0.0});
-  for (int i = 0; i < d_; ++i) axes[i][i] = 1.0;
-  const Function place = system_.record_at_node_with_numbers(
-      c_, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
-        const auto m = meeting_at(tree, numbers, axes, whole(z.data()), at_rest());
-        return std::vector<Var>(m.inside.begin(), m.inside.begin() + d_);
-      });
-  const Function joint_rates = rates_along(axes), joint_push = impulse_along(axes);
-  const int K = after_.intervals;
-  const int rows = nlp_.add_rows(d_ * K, 0.0, 0.0);
-  for (int k = 0; k <= K; ++k) {
-    std::vector<int> unknowns = inputs_.unknowns(problem_, event_.to, k);
-    std::vector<Term> held;
-    for (int i = 0; i < d_; ++i) {
-      if (k > 0) held.push_back({i, rows + d_ * (k - 1) + i, 1.0});
-      if (k < K) held.push_back({i, rows + d_ * k + i, -1.0});
-    }
-    nlp_.add_element(at_node(place, event_.to, k), unknowns, std::move(held));
-    const int row = problem_.momentum_row(event_.to, k);
-    if (row < 0) continue;
-    const int multiplier = nlp_.add_variables(d_, -nlp::infinity, nlp::infinity);
-    for (int i = 0; i < d_; ++i) unknowns.push_back(multiplier + i);
-    std::vector<Term> forces;
-    for (int i = 0; i < c_; ++i) forces.push_back({i, row + place_in_moving(i), 1.0});
-    nlp_.add_element(at_node(joint_push, event_.to, k), std::move(unknowns), std::move(forces));
-    if (k < K) continue;
-    const int still = nlp_.add_rows(d_, 0.0, 0.0);
-    std::vector<Term> zero;
-    for (int i = 0; i < d_; ++i) zero.push_back({i, still + i, 1.0});
-    nlp_.add_element(at_node(joint_rates, event_.to, K), with_velocities(event_.to, K, after_.velocity_before),
-                     std::move(zero));
-  }
+  const auto place = [this](const auto& tree, const std::vector<Var>& numbers, const std::vector<Var>& z, const auto&) {
+    const std::vector<Var> q = dmoc::whole(system_.n(), moving_, z.data());
+    const auto m = meeting_at(tree, numbers, directions_, q, at_rest());
+    return std::vector<Var>(m.inside.begin(), m.inside.begin() + d_);
+  };
+  Hold hold;
+  hold.phase = event_.to;
+  hold.function = record_position_function(system_, static_cast<int>(moving_.size()), 0, d_, place);
+  hold.at_zero.assign(static_cast<std::size_t>(d_), false);
+  hold.stopped = true;
+  add_hold(problem_, hold);
 }
 
 // The same law, worked out from the momenta that arrive: for a motion that is driven forward.

@@ -92,7 +92,8 @@ HoldIndex add_hold(MotionProblem& problem, const Hold& hold) {
                     in_rows(momenta, moving, k == 0 ? -1.0 : 1.0));
     add_conditions(nlp, hold.conditions, multiplier);
     if (k > 0 && k < K) continue;
-    if (problem.rests(hold.phase, k == K)) continue;  // rows that follow from others slow the solver down
+    if (problem.rests(hold.phase, k == K) || (k == 0 && hold.stopped))
+      continue;  // rows that follow from others slow the solver down
     const int velocity = k == 0 ? index.velocity_after : index.velocity_before;
     nlp.add_element(rates[static_cast<std::size_t>(k)], followed_by(node, velocity, moving),
                     in_rows(nlp.add_rows(size, 0.0, 0.0), size));

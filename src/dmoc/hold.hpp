@@ -16,6 +16,45 @@
 
 namespace dodyn::dmoc {
 
+// Records g of what moves, [m]: values(tree, numbers, theta, parameters) -> g, [size], at a node of a motion.
+template <class F>
+PositionFunction record_position_function(const System& system, int m, int parameters, int size, F values) {
+  using Vars = std::vector<autodiff::Var>;
+  // of a node of the recording with respect to theta, [m]
+  const auto slope = [m](const autodiff::Var& of, const Vars& z) {
+    std::vector<int> theta;
+    for (int i = 0; i < m; ++i) theta.push_back(z[static_cast<std::size_t>(i)].node);
+    Vars slopes;
+    for (const int node : autodiff::Recording::current->gradient(of.node, theta))
+      slopes.push_back(autodiff::Var::at(node));
+    return slopes;
+  };
+  const auto rest = [m](const Vars& z) { return Vars(z.begin() + m, z.end()); };
+  PositionFunction f;
+  f.size = size;
+  f.values = system.record_at_node_with_numbers(m, parameters, values);
+  f.rates = system.record_at_node_with_numbers(
+      2 * m, parameters, [=](const auto& tree, const auto& numbers, const Vars& z, const Vars& extra) {
+        const Vars v = rest(z);
+        Vars rates;
+        for (const autodiff::Var& value : values(tree, numbers, z, extra)) {
+          autodiff::Var rate(0.0);
+          const Vars slopes = slope(value, z);
+          for (std::size_t i = 0; i < slopes.size(); ++i) rate += slopes[i] * v[i];
+          rates.push_back(rate);
+        }
+        return rates;
+      });
+  f.push = system.record_at_node_with_numbers(
+      m + size, parameters, [=](const auto& tree, const auto& numbers, const Vars& z, const Vars& extra) {
+        const Vars forces = rest(z), g = values(tree, numbers, z, extra);
+        autodiff::Var work(0.0);
+        for (std::size_t i = 0; i < g.size(); ++i) work += forces[i] * g[i];
+        return slope(work, z);
+      });
+  return f;
+}
+
 // Where a hold's forces stand among the unknowns.
 struct HoldIndex {
   int phase = 0, size = 0;

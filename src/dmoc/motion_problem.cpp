@@ -750,7 +750,9 @@ double MotionProblem::reintegrate(const Motion& motion) const {
         std::find_if(events_.begin(), events_.end(), [&](const EventLayout& j) { return j.event.from == now; });
     if (joint == events_.end()) return worst;
     const PhaseLayout& next = phases_[static_cast<std::size_t>(joint->event.to)];
-    if (next.stays || (joint->impulse && !next.holds.empty())) return worst;
+    const bool together =
+        std::any_of(next.holds.begin(), next.holds.end(), [](const Hold& h) { return h.event.has_value(); });
+    if (joint->impulse && together) return worst;  // one impulse depends on the other
     let_hold(laid, laid.momentum_last, laid.index.intervals);
     const MatrixXd M = mass(laid, laid.momentum_last);
     const VectorXd v = M.llt().solve(p);

@@ -87,7 +87,8 @@ struct Hold {
   std::vector<Coefficient> parameters = {};  // numbers that `function` takes besides the model's
   std::vector<bool> at_zero;      // [size] g is zero at all nodes; otherwise as it is at the phase's first node
   bool inherited = false;         // the phase before ends where these are zero
-  std::optional<int> event = {};  // that begins the phase
+  std::optional<int> event = {};  // that begins the phase, and whose impulse the hold gives
+  bool stopped = false;           // what begins the phase leaves G v = 0 there
   std::vector<ForceCondition> conditions = {};  // of components of g: at every node, and of the impulse of the event
 };
 
@@ -165,8 +166,6 @@ class MotionProblem {
   // Returns the first of the rows that balance momenta at a node, one per moving coordinate; -1: none, at an end whose
   // velocities are not unknowns.
   int momentum_row(int phase, int node) const;
-  // Marks a phase with an external constraint, which a caller has added. reintegrate() stops at its start.
-  void stay(int phase) { phases_[static_cast<std::size_t>(phase)].stays = true; }
   // Whether the start of a phase, or its end, is given to be at rest.
   bool rests(int phase, bool end) const;
   // What add_hold() (hold.hpp) added rows of.
@@ -210,7 +209,6 @@ class MotionProblem {
     std::vector<Element> actions, pushes;  // [intervals]
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
-    bool stays = false;
     std::vector<Hold> holds;
   };
   struct EventLayout {

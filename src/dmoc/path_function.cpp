@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "dmoc/hold.hpp"
 #include "settings/config_error.hpp"
 
 namespace dodyn::dmoc {
@@ -208,49 +209,21 @@ NamedPositionFunction position_function(const System& system, const std::vector<
     refuse_charts(system, arguments.back(), false);
   }
   using Vars = std::vector<Var>;
-  const auto values_at = [=](const auto& tree, const Vars& z, const Vars& extra) {
+  const auto values = [=](const auto& tree, const Vars&, const Vars& z, const Vars& extra) {
     const Vars q = whole(n, moving, z.data()), v(q.size(), Var(0.0));
     const auto frames = tree.frames(q.data());
     const Var* none = nullptr;
-    Vars values;
+    Vars found;
     for (std::size_t i = 0; i < expressions.size(); ++i) {
       Vars given;
       for (const Argument& a : arguments[i])
         given.push_back(a.kind == Argument::parameter ? extra[a.index]
                                                       : tree.value(a.variable, frames, q.data(), v.data(), none));
-      values.push_back(expressions[i].template evaluate<Var>(given));
+      found.push_back(expressions[i].template evaluate<Var>(given));
     }
-    return values;
+    return found;
   };
-  // of a node of the recording with respect to theta, [m]
-  const auto slope = [m](const Var& of, const Vars& z) {
-    std::vector<int> theta;
-    for (int i = 0; i < m; ++i) theta.push_back(z[static_cast<std::size_t>(i)].node);
-    Vars slopes;
-    for (const int node : autodiff::Recording::current->gradient(of.node, theta)) slopes.push_back(Var::at(node));
-    return slopes;
-  };
-  const int parameters = static_cast<int>(all.parameters.size());
-  PositionFunction f;
-  f.size = size;
-  f.values = system.record_at_node(m, parameters, values_at);
-  f.rates = system.record_at_node(2 * m, parameters, [=](const auto& tree, const Vars& z, const Vars& extra) {
-    Vars rates;
-    for (const Var& value : values_at(tree, z, extra)) {
-      Var rate(0.0);
-      const Vars slopes = slope(value, z);
-      for (std::size_t i = 0; i < slopes.size(); ++i) rate += slopes[i] * z[static_cast<std::size_t>(m) + i];
-      rates.push_back(rate);
-    }
-    return rates;
-  });
-  f.push = system.record_at_node(m + size, parameters, [=](const auto& tree, const Vars& z, const Vars& extra) {
-    Var work(0.0);
-    const Vars values = values_at(tree, z, extra);
-    for (std::size_t i = 0; i < values.size(); ++i) work += z[static_cast<std::size_t>(m) + i] * values[i];
-    return slope(work, z);
-  });
-  return {f, all.parameters};
+  return {record_position_function(system, m, static_cast<int>(all.parameters.size()), size, values), all.parameters};
 }
 
 namespace {

@@ -255,10 +255,6 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
       const auto& before = phases_[i - 1].held;
       const bool catches = !std::includes(before.begin(), before.end(), phase.held.begin(), phase.held.end());
       const bool touches = contact != contacts_.end();
-      if (touches && contact->stays) {
-        say("not driven from [phase " + phase.name + "] on: [contact " + contact->name + "] stays");
-        break;
-      }
       if (touches) say("restarted after the impact of [contact " + contact->name + "]");
       const bool grips = phase.holds && !(phases_[i - 1].holds && phases_[i - 1].holds->names == phase.holds->names);
       if (catches || grips) say("restarted at [phase " + phase.name + "], which holds what moved");
