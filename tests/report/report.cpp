@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <random>
 #include <sstream>
 
 #include "report/comparison.hpp"
@@ -374,6 +375,62 @@ TEST(Report, TheDifferenceOfTwoProblemsIsWhatChangesAnswers) {
             std::string::npos)
       << text;
   for (const char* equal : {"seed", "archive"}) EXPECT_EQ(text.find(equal), std::string::npos) << text;
+}
+
+// With all lines around them, those of the difference are the lines of either text in their order, and as many are equal as
+// the longest common subsequence has.
+TEST(LineDifference, HoldsTheLinesOfBothTexts) {
+  std::mt19937 random(3);
+  const auto some = [&] {
+    std::vector<std::string> lines(random() % 8);
+    for (auto& line : lines) line = std::string(1, static_cast<char>('a' + random() % 3));
+    return lines;
+  };
+  const auto joined = [](const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += line + "\n";
+    return text;
+  };
+  for (int trial = 0; trial < 300; ++trial) {
+    const auto a = some(), b = some();
+    std::vector<std::vector<std::size_t>> common(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t j = 0; j < b.size(); ++j)
+        common[i + 1][j + 1] = a[i] == b[j] ? common[i][j] + 1 : std::max(common[i][j + 1], common[i + 1][j]);
+    std::istringstream lines(line_difference(joined(a), joined(b), 100));
+    std::string head, one, other;
+    std::size_t equal = 0;
+    std::getline(lines, head);
+    for (std::string line; std::getline(lines, line);) {
+      ASSERT_EQ(line.size(), 2u);
+      if (line[0] != '+') one += line.substr(1) + "\n";
+      if (line[0] != '-') other += line.substr(1) + "\n";
+      equal += line[0] == ' ';
+    }
+    if (a == b) {
+      EXPECT_EQ(head, "");
+      continue;
+    }
+    EXPECT_EQ(one, joined(a));
+    EXPECT_EQ(other, joined(b));
+    EXPECT_EQ(equal, common[a.size()][b.size()]);
+    const auto range = [](const std::vector<std::string>& all) {
+      return std::to_string(all.empty() ? 0 : 1) + "," + std::to_string(all.size());
+    };
+    EXPECT_EQ(head, "@@ -" + range(a) + " +" + range(b) + " @@");
+  }
+}
+
+TEST(LineDifference, ShowsThreeLinesAround) {
+  std::string one, other;
+  for (int i = 1; i <= 20; ++i) {
+    one += std::to_string(i) + "\n";
+    other += i == 5 ? "five\n" : i == 20 ? "" : std::to_string(i) + "\n";
+  }
+  EXPECT_EQ(line_difference(one, other),
+            "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n@@ -17,4 +17,3 @@\n 17\n 18\n 19\n-20\n");
+  EXPECT_EQ(line_difference("a\nb\nc\n", "a\nx\nb\nc\n", 0), "@@ -1,0 +2,1 @@\n+x\n");
+  EXPECT_EQ(line_difference("a\n", "a\n"), "");
 }
 
 TEST(Report, CsvLeavesOtherTablesOut) {
