@@ -278,8 +278,25 @@ TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
   motion.values = {Eigen::Vector2d(0, 1), Eigen::MatrixXd{{0.5, 0}, {1, std::numbers::pi}}, Eigen::Vector2d(1, 2)};
   convert(motion, channels, units);
   EXPECT_EQ(csv(motion, channels), "t [s],q.x [mm],q.hip [deg],work [N m]\n0,500,0,1\n1,1000,180,2\n");
+  layout.channels = channels;
+  const auto solved = nlohmann::json::parse(outcome_json({evaluations[0], motion}, layout));
+  EXPECT_EQ(solved["trajectory"]["q"]["units"], nlohmann::json({"mm", "deg"}));
+  Channels archived = {{"foot", "m", "", 1, {"x", "y"}, {"m", "m"}}};  // as an archive has it
+  Trajectory foot;
+  foot.values = {Eigen::MatrixXd{{0.5, 1}}};
+  convert(foot, archived, units);
+  EXPECT_EQ(archived[0].unit, "mm");
+  EXPECT_EQ(foot.values[0](0, 0), 500);
+  EXPECT_FALSE(solved["trajectory"]["t"].contains("units"));
 
   EXPECT_EQ(unused(read_output_units("deg, kg"), layout), std::vector<std::string>{"kg"});
+  // What the Python package asks for: an own unit that stays is left out, whether it fits no unit or is none.
+  const auto asked =
+      nlohmann::json::parse(conversions_json(read_output_units("mm, N mm, kg"), {"m", "N m", "mm", "1", "cost"}));
+  EXPECT_EQ(asked["converted"].size(), 2u);
+  EXPECT_EQ(asked["converted"]["N m"]["unit"], "N mm");
+  EXPECT_DOUBLE_EQ(asked["converted"]["m"]["factor"], 1000);
+  EXPECT_EQ(asked["unused"], nlohmann::json({"kg"}));
   for (const char* wrong : {"furlong", "mm, cm", "1", "deg,"})
     EXPECT_THROW(read_output_units(wrong), ConfigError) << wrong;
 }
@@ -348,6 +365,26 @@ TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   broken.metrics(0) = 25;
   EXPECT_EQ(broken_text(contents, observed, broken, units), "violates peak <= 21000 N mm (25000)");
   EXPECT_EQ(broken_text(contents, observed, broken), "violates peak <= 21 (25)");
+
+  const auto own_slices = nlohmann::json::parse(slices_json(contents, observed, design)),
+             slices = nlohmann::json::parse(slices_json(contents, observed, design, units));
+  for (const int i : {0, 1}) {
+    const auto &own = own_slices["slices"][i], &converted = slices["slices"][i];
+    EXPECT_EQ(converted["median"], own["median"]);
+    EXPECT_DOUBLE_EQ(converted["x"].back(), factors(i) * own["x"].back().get<double>());
+    const std::string name = contents.layout.variables[static_cast<std::size_t>(i)].name;
+    EXPECT_DOUBLE_EQ(slices["design"][name], factors(i) * design(i));
+    EXPECT_DOUBLE_EQ(slices["optimum"]["variables"][name][1],
+                     factors(i) * own_slices["optimum"]["variables"][name][1].get<double>());
+  }
+  EXPECT_DOUBLE_EQ(slices["pairs"][0]["y"].back(), degree * own_slices["pairs"][0]["y"].back().get<double>());
+  EXPECT_EQ(slices["optimum"]["cost"], own_slices["optimum"]["cost"]);
+
+  const std::map<std::int64_t, Evaluation> none;
+  const study::Progress tally{none, &best, 1, 12, 1.0, not_a_number};
+  EXPECT_NE(progress_text(tally, contents.layout.variables, units)
+                .find(formatted("at knee = %.4g mm, fold = %.4g deg", 1000 * best.design(0), degree * best.design(1))),
+            std::string::npos);
 
   const auto all = nlohmann::json::parse(json(contents, {.units = units}));
   EXPECT_EQ(all["variables"][0]["unit"], "mm");
