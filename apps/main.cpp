@@ -177,6 +177,7 @@ ExitCode dispatch(int& argc, char**& argv) {
 
 }  // namespace
 
+// Whole: it is a table, one entry for each command in the order of --help.
 const std::vector<Command>& commands() {
   using Keys = Command::Keys;
   static const std::vector<Command> all = {
