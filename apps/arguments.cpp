@@ -193,8 +193,8 @@ study::Problem read_problem(const Arguments& given, study::Use use) {
   return study::read_problem(path, given.keys, use, trusts);
 }
 
-void add_units_option(AddOptions add) {
-  add("units", po::value<std::string>()->value_name("UNIT,..."), "units for numbers of their dimensions, as deg,mm");
+void add_units_option(AddOptions add, const std::string& of) {
+  add("units", po::value<std::string>()->value_name("UNIT,..."), ("units, as deg,mm, " + of).c_str());
 }
 
 report::OutputUnits units_of(const Arguments& given) { return report::read_output_units(given.text("units")); }

@@ -129,7 +129,7 @@ void add_rerun_options(AddOptions add);
 void add_show_options(AddOptions add);
 void add_replay_options(AddOptions add);
 void add_trust_option(AddOptions add);
-void add_units_option(AddOptions add);
+void add_units_option(AddOptions add, const std::string& of);
 void add_solve_options(AddOptions add);
 void add_simulate_options(AddOptions add);
 void add_predict_options(AddOptions add);

@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "evaluators/evaluator.hpp"
 #include "report/report.hpp"
+#include "settings/unit_names.hpp"
 #include "systems/model.hpp"
 #include "version.hpp"
 
@@ -40,6 +41,7 @@ std::string help() {
          "keys\n"
          "  dodyn help key NAME                 one key, such as gait.clearance\n"
          "  dodyn help models                   models that come with the program\n"
+         "  dodyn help units                    units, behind a number and for --units\n"
          "  dodyn help --markdown               the whole reference\n"
          "  dodyn --version                     version and commit\n\n"
          "Begin with: dodyn run configs/knee.cfg\n";
@@ -106,6 +108,16 @@ std::string help_on_models() {
   return text;
 }
 
+// dodyn help units; dodyn help units UNIT,... OWN...: how numbers with the units OWN convert, as JSON. The Python package asks this, so that
+// units and their factors are in settings/units.cpp alone.
+std::string help_on_units(const std::vector<std::string>& words) {
+  if (!words.empty())
+    return report::conversions_json(report::read_output_units(words.front()), {words.begin() + 1, words.end()});
+  std::string text = "Units of a line measure the same. Combine them in products: 50 mm, 60 N m/rad, 3 kg/m3.\n\n";
+  for (const auto& names : unit_names()) text += "  " + listed(names) + "\n";
+  return text;
+}
+
 // Refuses a word that is not a command: suggests the command that takes such a file, or the nearest name.
 [[noreturn]] void refuse_command(const std::string& word) {
   const bool archive = word.ends_with(".h5");
@@ -140,6 +152,8 @@ ExitCode dispatch(int& argc, char**& argv) {
       std::cout << help_on_keys({words.begin() + 1, words.end()});
     } else if (words.size() == 2 && words[1] == "models") {
       std::cout << help_on_models();
+    } else if (words.size() > 1 && words[1] == "units") {
+      std::cout << help_on_units({words.begin() + 2, words.end()});
     } else if (words.size() > 1) {
       std::cout << help(command_named(words[1]), argc, argv, {});
     } else {
@@ -163,6 +177,7 @@ ExitCode dispatch(int& argc, char**& argv) {
 
 }  // namespace
 
+// Whole: it is a table, one entry for each command in the order of --help.
 const std::vector<Command>& commands() {
   using Keys = Command::Keys;
   static const std::vector<Command> all = {
@@ -212,7 +227,7 @@ const std::vector<Command>& commands() {
        python,
        nullptr,
        Keys::none,
-       " ARCHIVE [OTHER...] [--output FILE.html] [--follow]"},
+       " ARCHIVE [OTHER...] [--output FILE.html] [--units UNIT,...] [--follow]"},
       {"Results",
        "watch",
        {},
@@ -221,7 +236,7 @@ const std::vector<Command>& commands() {
        python,
        nullptr,
        Keys::none,
-       " ARCHIVE [--port NUMBER] [--every SECONDS]"},
+       " ARCHIVE [--port NUMBER] [--units UNIT,...] [--every SECONDS]"},
       {"Results",
        "plot",
        {},
@@ -230,7 +245,7 @@ const std::vector<Command>& commands() {
        python,
        nullptr,
        Keys::none,
-       " ARCHIVE [--what KIND,...] [--evaluation ID] [--output FILE.png]"},
+       " ARCHIVE [--what KIND,...] [--evaluation ID] [--units UNIT,...] [--output FILE.png]"},
       {"Results",
        "animate",
        {},

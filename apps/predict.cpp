@@ -103,7 +103,7 @@ void add_predict_options(AddOptions add) {
   add("export", text()->value_name("FILE.h5"), "a file to write as HDF5");
   add("optimum", po::bool_switch(), "the best design of the model");
   add("slices", po::bool_switch(), "as JSON: the model of the cost along each variable and pair through the design");
-  add_units_option(add);
+  add_units_option(add, "of the design and the predictions");
 }
 
 ExitCode predict(const Invocation& call) {
@@ -112,8 +112,8 @@ ExitCode predict(const Invocation& call) {
   const std::string &path = given.operands.front(), of = given.text("quantity"), file = given.text("export");
   expect_archive(path, "predict");
   const report::OutputUnits units = units_of(given);
-  if (!units.empty() && (given.flag("slices") || !file.empty()))
-    throw ConfigError("command line: --units is not for --slices or --export, which have the archive's units");
+  if (!units.empty() && !file.empty())
+    throw ConfigError("command line: --units is not for --export, which has the archive's units");
   const Study study = study_of(path);
   note_unused(units, study.contents.layout, path);
   const Eigen::VectorXd design = design_of(given.keys, study);
@@ -134,7 +134,7 @@ ExitCode predict(const Invocation& call) {
       return finished;
     }
     if (given.flag("slices")) {
-      std::cout << report::slices_json(study.contents, study.observed, design);
+      std::cout << report::slices_json(study.contents, study.observed, design, units);
       return finished;
     }
     const auto prediction = report::prediction_of(study.contents, study.observed, design, quantities(of, study), units);
@@ -151,7 +151,7 @@ void add_sensitivity_options(AddOptions add) {
   add("quantity", po::value<std::string>()->value_name("NAME"), "cost, or the name of a metric");
   add("samples", po::value<int>()->value_name("N"), "a number from 64 to 1048576");
   add("json", po::bool_switch(), "as JSON");
-  add_units_option(add);
+  add_units_option(add, "of variables and the quantity");
 }
 
 ExitCode sensitivity(const Invocation& call) {

@@ -90,19 +90,23 @@ using Again = std::optional<std::set<std::int64_t>>;
 
 // Returns the result by the archive. If the archive cannot be read now, or not within the second that an interrupted run has, it
 // returns the best evaluation.
-std::string found(const std::string& path, const study::Summary& summary, const Settings& settings) {
+std::string found(const std::string& path, const study::Summary& summary, const Settings& settings,
+                  const report::OutputUnits& units) {
   constexpr int rows_read_in_a_second = 20000;
   const bool in_haste =
       summary.end == study::End::resumable && summary.evaluated + summary.restored > rows_read_in_a_second;
   const auto best_alone = [&] {
-    const Evaluation* const best = summary.best ? &*summary.best : nullptr;
-    return report::best_text(best, settings.variables,
-                             best ? report::bound_note(settings.variables, best->design) : "");
+    std::vector<Variable> variables = settings.variables;
+    const Eigen::VectorXd factors = report::convert(variables, units);
+    std::optional<Evaluation> best = summary.best;
+    if (best) best->design = best->design.cwiseProduct(factors).eval();
+    return report::best_text(best ? &*best : nullptr, variables,
+                             best ? report::bound_note(variables, best->design) : "");
   };
   try {
     if (in_haste) return best_alone();
     const archive::Contents contents = archive::read_verified(path);
-    return report::outcome_text(contents, study::observed_data(contents));
+    return report::outcome_text(contents, study::observed_data(contents), units);
   } catch (const archive::Error&) {
     return best_alone();
   }
@@ -120,7 +124,7 @@ std::string as_word(const std::string& path) {
 }
 
 ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, surrogate::Strategy& strategy,
-              farm::Farm& farm, archive::Provenance where, const Again& again) {
+              farm::Farm& farm, archive::Provenance where, const Again& again, const report::OutputUnits& units) {
   const std::string path = settings.text("study.archive");
   if (again && !std::filesystem::exists(path)) throw ConfigError(path + ": no such archive; nothing to do again");
   ProgressLine line(stderr);
@@ -130,7 +134,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     try {
       opened.emplace(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
                      [&](const study::Progress& tally) {
-                       if (line.due()) line.show(report::progress_text(tally, settings.variables));
+                       if (line.due()) line.show(report::progress_text(tally, settings.variables, units));
                      });
     } catch (const archive::Busy& busy) {
       std::cerr << "dodyn: " << busy.what() << "; try again when that has ended\n";
@@ -151,7 +155,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     std::cout << path << ": nothing to repeat: no evaluation failed, timed out or was lost\n";
     return finished;
   }
-  std::cout << found(path, summary, settings) << path << ": "
+  std::cout << found(path, summary, settings, units) << path << ": "
             << (summary.is_undecided                   ? "stopped: "
                 : summary.was_finished                 ? "already finished: "
                 : summary.end == study::End::resumable ? "stopped, the same command continues: "
@@ -226,6 +230,7 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     const archive::Provenance where = provenance(call.words, session.size());
     const Arguments given = parse(call);
     const Again again = ids_to_repeat(call, given);
+    const report::OutputUnits units = units_of(given);
     const study::Problem problem = read_problem(given, study::Use::continued);
     const Settings& settings = problem.settings;
     check_folder(settings);
@@ -238,6 +243,10 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
                                   settings.real("study.speculate-after")};
     for (const std::string& note : problem.notes)
       if (session.rank() == 0) std::cerr << note << "\n";
+    if (session.rank() == 0)
+      note_unused(units,
+                  {.variables = settings.variables, .metrics = evaluator->metrics(), .channels = evaluator->channels()},
+                  given.operands.front());
     if (session.rank() > 0) {
       farm::serve(session, work, timeouts);
       return finished;
@@ -247,7 +256,7 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
             ? farm::make_local_farm(work, timeouts, evaluator->concurrency())
             : farm::make_mpi_farm(session, study::with_marker(work, settings.text("study.archive") + ".running"),
                                   timeouts);
-    code = lead(settings, *evaluator, *strategy, *farm, where, again);
+    code = lead(settings, *evaluator, *strategy, *farm, where, again, units);
   } catch (const archive::Busy& busy) {
     std::cerr << "dodyn: " << busy.what() << "; stopped, the same command continues\n";
     code = interrupted;
@@ -289,6 +298,7 @@ std::set<std::int64_t> read_ids(const std::string& text) {
 
 void add_run_options(AddOptions add) {
   add("exit-code-file", po::value<std::string>()->value_name("FILE"), "a file to write the exit code to");
+  add_units_option(add, "of designs and metrics in what it prints; reasons and the archive keep theirs");
   add_trust_option(add);
 }
 

@@ -138,7 +138,7 @@ void add_show_options(AddOptions add) {
   add("columns", text()->value_name("NAME,..."), "columns between commas, as cost,status");
   add("failed", po::bool_switch(), "evaluations without an answer alone");
   add("csv", po::bool_switch(), "the table as CSV");
-  add_units_option(add);
+  add_units_option(add, "of designs, gradients, metrics and motions");
   add("json", po::bool_switch(), "the table as JSON");
   add("evaluation", text()->value_name("ID"), "an id");
   add("events", po::bool_switch(), "what happened to the study");

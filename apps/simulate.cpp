@@ -75,7 +75,7 @@ void add_simulate_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
   add("initial-state", po::value<std::string>()->value_name("K"), "the number of a start");
   add("from", po::value<std::string>()->value_name("ARCHIVE"), "an archive");
-  add_units_option(add);
+  add_units_option(add, "of --output FILE.csv; the printed lines keep their own");
   add("evaluation", po::value<std::int64_t>()->value_name("ID"), "0, 1, 2, ...: the id of an evaluation");
 }
 

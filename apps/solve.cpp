@@ -16,7 +16,7 @@ void add_solve_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
   add("json", po::bool_switch(), "the evaluation as JSON");
   add("verbose", po::bool_switch(), "where the time went");
-  add_units_option(add);
+  add_units_option(add, "of the record, --json and --output; the evaluator's own lines keep theirs");
   add_trust_option(add);
 }
 
@@ -65,8 +65,11 @@ ExitCode solve(const Invocation& call) {
   if (given.flag("json"))
     std::cout << report::outcome_json(shown, layout);
   else
-    std::cout << report::record_text(shown.evaluation, layout.variables, layout.metrics) << "\n"
-              << evaluator->report(outcome);
+    std::cout << report::record_text(shown.evaluation, layout.variables, layout.metrics) << "\n";
+  const std::string lines = given.flag("json") ? "" : evaluator->report(outcome);
+  if (!units.empty() && !lines.empty())
+    std::cerr << "note: --units: the lines of the evaluator " << settings.evaluator << " keep their own units\n";
+  std::cout << lines;
   if (given.flag("verbose")) std::cout << evaluator->details();
   if (!output.empty()) {
     file << report::csv(shown.trajectory, layout.channels);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -75,22 +74,13 @@ double CubicSpline::second_derivative(double at) const {
   return 2 * p.c2 + 6 * p.c3 * p.s;
 }
 
-namespace {
-
-// The slopes make S'' continuous at the inner nodes and zero at ends without `ends`' slope (de Boor, chapter IV, (7)
-// and (15)):
+// The slopes make S'' continuous at the inner nodes and zero at the ends (de Boor, chapter IV, (7) and (15)):
 //   m_i-1 / h_i-1 + 2 (1 / h_i-1 + 1 / h_i) m_i + m_i+1 / h_i = 3 (d_i-1 / h_i-1 + d_i / h_i)
-// without the terms of missing pieces. The system is diagonally dominant, so elimination needs no pivoting.
-struct Ends {
-  double first, last;
-};
-CubicSpline smooth_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, const std::optional<Ends>& ends) {
+// with the terms of a piece that does not exist left out. Diagonally dominant: elimination needs no pivoting.
+CubicSpline natural_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y) {
   CubicSpline spline = sorted_nodes(x, y, {});
   const Eigen::Index n = spline.x.size();
-  if (n == 1) {
-    if (ends) spline.slope[0] = ends->first;
-    return spline;
-  }
+  if (n == 1) return spline;
   Eigen::VectorXd diagonal = Eigen::VectorXd::Zero(n), off(n - 1), right = Eigen::VectorXd::Zero(n);
   for (Eigen::Index i = 0; i + 1 < n; ++i) {
     const double h = spline.x[i + 1] - spline.x[i], d = (spline.y[i + 1] - spline.y[i]) / h;
@@ -100,15 +90,6 @@ CubicSpline smooth_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, co
     right[i] += 3 * d / h;
     right[i + 1] += 3 * d / h;
   }
-  if (ends) {  // the end slopes are known and move to the right-hand side
-    right[1] -= off[0] * ends->first;
-    off[0] = 0;
-    right[n - 2] -= off[n - 2] * ends->last;
-    off[n - 2] = 0;
-    diagonal[0] = diagonal[n - 1] = 1;
-    right[0] = ends->first;
-    right[n - 1] = ends->last;
-  }
   for (Eigen::Index i = 1; i < n; ++i) {
     const double factor = off[i - 1] / diagonal[i - 1];
     diagonal[i] -= factor * off[i - 1];
@@ -117,16 +98,6 @@ CubicSpline smooth_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, co
   spline.slope[n - 1] = right[n - 1] / diagonal[n - 1];
   for (Eigen::Index i = n - 2; i >= 0; --i) spline.slope[i] = (right[i] - off[i] * spline.slope[i + 1]) / diagonal[i];
   return spline;
-}
-
-}  // namespace
-
-CubicSpline natural_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y) { return smooth_spline(x, y, {}); }
-
-CubicSpline clamped_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, double first_slope, double last_slope) {
-  if (!std::isfinite(first_slope) || !std::isfinite(last_slope))
-    throw std::invalid_argument("cubic spline: a slope at an end is not finite");
-  return smooth_spline(x, y, Ends{first_slope, last_slope});
 }
 
 CubicSpline hermite_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& gradient) {

@@ -25,13 +25,7 @@ struct CubicSpline {
 // std::invalid_argument if there is no sample, lengths differ, or a number is not finite.
 CubicSpline natural_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y);
 
-// Returns the clamped spline: twice continuously differentiable, with the given slopes at the first and the last
-// sample. Samples as for natural_spline(); a single one takes the first slope. Throws as natural_spline(), and if a
-// slope is not finite.
-CubicSpline clamped_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, double first_slope, double last_slope);
-
-// Returns the cubic Hermite spline through values and gradients: once continuously differentiable. Otherwise as
-// clamped_spline().
+// The cubic Hermite spline through values and gradients: once continuously differentiable. Otherwise as above.
 CubicSpline hermite_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& gradient);
 
 struct Minimum {

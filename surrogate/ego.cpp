@@ -47,6 +47,9 @@ class Ego final : public Strategy, private EgoState {
     return options.max_failures > 0 ? options.max_failures : 20 + 15 * static_cast<int>(dimensions());
   }
   Proposal next(std::optional<AcquisitionModel>& acquisition);
+  std::optional<Proposal> without_model(const MatrixXd& candidates, std::ptrdiff_t informative, std::ptrdiff_t failed);
+  bool best_is_near_an_edge() const;
+  void step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures);
   void proposal();
   // Ends the search. If designs are still running it waits instead, since their results may continue it.
   void end(Proposal& proposal, const std::string& why) const {
@@ -140,15 +143,10 @@ void Ego::tell(const Evaluation& e) {
   }
 }
 
-Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
-  VectorXd lower, upper;
-  search_box(*this, lower, upper);
-  const MatrixXd candidates = candidates_in(*this, lower, upper);
-  const IncrementalKriging& cost = models.objectives()[0];
-  const auto is_informative =
-      std::count_if(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
-                    observed.evaluations.end(), [&](const auto& e) { return observed.is_informative(e); });
-  if (observed.plateau && is_informative == 0) {  // the same everywhere up to now
+// A proposal while the evaluations tell too little for a model; nothing if they tell enough. `informative`: how many do.
+std::optional<Proposal> Ego::without_model(const MatrixXd& candidates, std::ptrdiff_t informative,
+                                           std::ptrdiff_t failed) {
+  if (observed.plateau && informative == 0) {  // the same everywhere up to now
     stop_rule.undecided_fraction(1);
     const std::string same = std::string(same_cost) + (observed.noisy() ? ", within its standard errors," : "") +
                              " wherever it was evaluated";
@@ -161,54 +159,69 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
     stop_rule.expect(proposal.design, {});
     return proposal;
   }
-  const bool none = cost.empty() || (!observed.best_of_region() && observed.constraints.empty());
-  if (none) return fill(*this, candidates, false, "no usable cost yet: where it may evaluate, far from what was tried");
-  const auto bad = static_cast<std::ptrdiff_t>(observed.evaluations.size() - observed.from) - is_informative;
-  if (bad > 0 && is_informative < dimensions() + 1)
+  if (models.objectives()[0].empty() || (!observed.best_of_region() && observed.constraints.empty()))
+    return fill(*this, candidates, false, "no usable cost yet: where it may evaluate, far from what was tried");
+  if (failed > 0 && informative < dimensions() + 1)
     return fill(*this, candidates, true,
-                std::to_string(is_informative) + " designs to model yet: where there may be more");
+                std::to_string(informative) + " designs to model yet: where there may be more");
+  return std::nullopt;
+}
 
-  stop_rule.set_failed_fraction(static_cast<double>(bad) /
-                                static_cast<double>(observed.evaluations.size() - observed.from));
+// An edge far from the best is no matter: steps along it would only polish it.
+bool Ego::best_is_near_an_edge() const {
+  const VectorXd centre = observed.unit(*observed.best_of_region());
+  return std::any_of(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
+                     observed.evaluations.end(), [&](const Evaluation& e) {
+                       return !observed.is_informative(e) &&
+                              (observed.unit(e) - centre).cwiseAbs().maxCoeff() < std::max(2 * edge_side, 0.1);
+                     });
+}
+
+// Replaces a proposal of the acquisition by a step along an edge that gains, or, where nothing gains, by a check of the
+// model. Ends the search once checks suffice.
+void Ego::step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures) {
+  const Kriging& cost = models.objectives()[0].model();
+  const double gain = least_gain();
+  const bool nothing = proposal.design.size() == 0 || proposal.score < std::log(gain);
+  const bool edges = failures || !observed.constraints.empty();
+  // A poor model expects gains everywhere. Between its proposals the search still descends the best basin.
+  const bool lumpy = !edges && !basin_search.taken() && observed.evaluations.size() % 3 == 1 && cost.samples() <= 300 &&
+                     observed.evaluations.size() > initial_total && cost.leave_one_out().quality() < lumpy_quality;
+  Proposal step;
+  if (lumpy && !nothing) step = along_the_edge(*this);
+  if (edges && (!observed.constraints.empty() || best_is_near_an_edge()) &&
+      (nothing || consecutive_failures >= 2 || observed.evaluations.size() % 2 == 1)) {
+    step = observed.constraints.empty() ? along_the_edge(*this) : along_the_constraints(*this, candidates);
+    if (!(step.score > gain)) required_log_odds = std::max(required_log_odds - 0.3, -2.0);
+  }
+  step.considered.insert(step.considered.end(), proposal.considered.begin(), proposal.considered.end());
+  proposal.considered = step.considered;
+  if (step.design.size() > 0 && step.score > gain) {
+    proposal = step;
+  } else if (nothing && !basin_search.taken()) {
+    step = check(*this, gain);
+    step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
+    proposal = step;
+    if (stop_rule.satisfied())
+      end(proposal, "nothing more to gain by the model, and " + stop_rule.verdict() + "; " + observed.say_best());
+  }
+}
+
+Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
+  VectorXd lower, upper;
+  search_box(*this, lower, upper);
+  const MatrixXd candidates = candidates_in(*this, lower, upper);
+  const auto count = static_cast<std::ptrdiff_t>(observed.evaluations.size() - observed.from);
+  const std::ptrdiff_t informative = std::count_if(observed.evaluations.end() - count, observed.evaluations.end(),
+                                                   [&](const auto& e) { return observed.is_informative(e); });
+  const std::ptrdiff_t failed = count - informative;
+  if (auto proposal = without_model(candidates, informative, failed)) return *std::move(proposal);
+
+  stop_rule.set_failed_fraction(static_cast<double>(failed) / static_cast<double>(count));
   const AcquisitionModel& acquisition = thought.emplace(make_acquisition_model(*this));
   Proposal proposal = by_acquisition(*this, acquisition, candidates, lower, upper);
   const bool improves = observed.objectives.size() == 1 && acquisition.any_feasible() && !observed.noisy();
-  if (improves && !options.trust_region) {
-    const double gain = least_gain();
-    const bool nothing = proposal.design.size() == 0 || proposal.score < std::log(gain);
-    const bool edges = bad > 0 || !observed.constraints.empty();
-    // A poor model expects gains everywhere. Between its proposals the search still descends the best basin.
-    const bool lumpy = !edges && !basin_search.taken() && observed.evaluations.size() % 3 == 1 &&
-                       cost.model().samples() <= 300 && observed.evaluations.size() > initial_total &&
-                       cost.model().leave_one_out().quality() < lumpy_quality;
-    Proposal step;
-    if (lumpy && !nothing) step = along_the_edge(*this);
-    // An edge far from the best is no matter: the steps would only polish it.
-    const auto near = [&] {
-      const VectorXd centre = observed.unit(*observed.best_of_region());
-      return std::any_of(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
-                         observed.evaluations.end(), [&](const Evaluation& e) {
-                           return !observed.is_informative(e) &&
-                                  (observed.unit(e) - centre).cwiseAbs().maxCoeff() < std::max(2 * edge_side, 0.1);
-                         });
-    };
-    if (edges && (!observed.constraints.empty() || near()) &&
-        (nothing || consecutive_failures >= 2 || observed.evaluations.size() % 2 == 1)) {
-      step = observed.constraints.empty() ? along_the_edge(*this) : along_the_constraints(*this, candidates);
-      if (!(step.score > gain)) required_log_odds = std::max(required_log_odds - 0.3, -2.0);
-    }
-    step.considered.insert(step.considered.end(), proposal.considered.begin(), proposal.considered.end());
-    proposal.considered = step.considered;
-    if (step.design.size() > 0 && step.score > gain) {
-      proposal = step;
-    } else if (nothing && !basin_search.taken()) {
-      step = check(*this, gain);
-      step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
-      proposal = step;
-      if (stop_rule.satisfied())
-        end(proposal, "nothing more to gain by the model, and " + stop_rule.verdict() + "; " + observed.say_best());
-    }
-  }
+  if (improves && !options.trust_region) step_or_check(proposal, candidates, failed > 0);
   if (observed.objectives.size() > 1 && acquisition.any_feasible() && !observed.noisy() && !options.trust_region)
     if (const std::string settled = settled_front(*this, proposal, acquisition); !settled.empty())
       end(proposal, settled);
@@ -216,6 +229,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (proposal.design.size() == 0 && proposal.stopped.empty())
     proposal = fill(*this, candidates, false, "every maximum is evaluated already: where there is room");
   if (proposal.design.size() == 0) return proposal;
+  const IncrementalKriging& cost = models.objectives()[0];
   const VectorXd unit = observed.space.unit(proposal.design);
   const Prediction p = cost.model().predict(observed.space.embed(unit));
   proposal.predicted = cost.warp().backward(p.mean);

@@ -165,17 +165,39 @@ struct Prepared {
   bool noisy = false;  // some samples have variances of their own
 };
 
-Prepared prepare(const Samples& s, const KrigingOptions& options) {
+// Throws std::invalid_argument.
+void check_samples(const Samples& s, const VectorXd& scale) {
   const Index d = s.x.rows(), n = s.x.cols();
   if (n < 1 || d < 1) throw std::invalid_argument("kriging: no sample");
   if (s.y.size() != n || (s.gradient.size() > 0 && (s.gradient.rows() != d || s.gradient.cols() != n)) ||
-      (s.variance.size() > 0 && s.variance.size() != n) || (options.scale.size() > 0 && options.scale.size() != d))
+      (s.variance.size() > 0 && s.variance.size() != n) || (scale.size() > 0 && scale.size() != d))
     throw std::invalid_argument("kriging: the samples' shapes differ");
   if (!s.x.allFinite() || !s.y.allFinite() || !s.variance.allFinite() ||
       (s.variance.size() > 0 && s.variance.minCoeff() < 0))
     throw std::invalid_argument("kriging: a sample is not finite");
   if (s.y.cwiseAbs().maxCoeff() > Kriging::most_magnitude)
     throw std::invalid_argument("kriging: a sample exceeds 1e150, its square would overflow");
+}
+
+// Groups of samples at one place, which would make R singular, unless their noise tells them apart.
+std::vector<std::vector<Index>> groups_at_one_place(const MatrixXd& x, const Samples& s, bool nugget) {
+  std::vector<std::vector<Index>> groups;
+  for (Index i = 0; i < x.cols(); ++i) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return (x.col(group[0]) - x.col(i)).cwiseAbs().maxCoeff() < merge_within;
+    });
+    const bool has_noise = s.variance.size() > 0 && s.variance(i) > 0;
+    if (same != groups.end() && !nugget && !has_noise)
+      same->push_back(i);
+    else
+      groups.push_back({i});
+  }
+  return groups;
+}
+
+Prepared prepare(const Samples& s, const KrigingOptions& options) {
+  check_samples(s, options.scale);
+  const Index d = s.x.rows();
   Prepared p;
   p.scale = options.scale.size() > 0 ? options.scale : VectorXd(s.x.rowwise().maxCoeff() - s.x.rowwise().minCoeff());
   for (double& length : p.scale)
@@ -183,19 +205,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
   const MatrixXd x = p.scale.cwiseInverse().asDiagonal() * s.x;
   p.noisy = s.variance.size() > 0 && s.variance.maxCoeff() > 0;
 
-  // Merges samples at the same point, which would make R singular.
-  std::vector<std::vector<Index>> groups;
-  for (Index i = 0; i < n; ++i) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return (x.col(group[0]) - x.col(i)).cwiseAbs().maxCoeff() < merge_within;
-    });
-    const bool merge = same != groups.end() && !options.nugget && !(p.noisy && s.variance(i) > 0);
-    if (merge) {
-      same->push_back(i);
-    } else {
-      groups.push_back({i});
-    }
-  }
+  const auto groups = groups_at_one_place(x, s, options.nugget);
   const auto merged = static_cast<Index>(groups.size());
   p.x.resize(d, merged);
   p.noise = VectorXd::Zero(merged);

@@ -9,7 +9,8 @@
 
 A place is an operator, a number with a point, or an `if` that leaves: a comparison includes or excludes equality, a sign
 turns, a number grows by 1 %, the right side of && or || goes, an `if (...) return` never returns. One build of a copy of
-the sources in build/mutate holds all of them; DODYN_MUTATION=K chooses one when a test program runs. The tests of the
+the sources in build/mutate holds all of them; DODYN_MUTATION=K chooses one when a test program runs. Files that hold
+changes are compiled by themselves, with the standard library's checks of indices. The tests of the
 place's own folder decide, with --then those of further folders. Exit code 1 if a change survives.
 """
 import argparse

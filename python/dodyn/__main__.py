@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from .archive import Archive, ArchiveError
+from .archive import ArchiveError
+from .program import ProgramError
+from .units import add_option, opened
 
 
 class Refused(Exception):
@@ -20,10 +22,6 @@ class Refused(Exception):
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Refused(f"{message}; {self.prog} --help lists what it takes")
-
-
-def opened(path: str) -> Archive:
-    return Archive(path)
 
 
 def written(path: str, content: str | bytes) -> None:
@@ -44,13 +42,14 @@ def report(words: Sequence[str]) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the first archive's name, .html; -: standard output")
     parser.add_argument("--follow", action="store_true", help="write it anew as the study goes on, until it has ended")
     parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="how often --follow looks (default 5)")
+    add_option(parser)
     given = parser.parse_args(words)
     output = given.output or str(Path(given.archives[0]).with_suffix(".html").name)
     if output in given.archives:
         raise Refused(f"{output}: is the archive itself")
     seen = None
     while True:
-        studies = [opened(path) for path in given.archives]
+        studies = [opened(path, given.units, seen is not None) for path in given.archives]
         running = given.follow and not all(study.finished for study in studies)
         state = [(len(s.columns["id"]), len(s.iterations), s.stop_reason) for s in studies]
         if state != seen:
@@ -100,7 +99,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         commands[words[0]](words[1:])
         sys.stdout.flush()
-    except (Refused, ArchiveError) as error:
+    except (Refused, ArchiveError, ProgramError) as error:
         print(f"dodyn: {error}", file=sys.stderr)
         return 2
     except ImportError as error:

@@ -78,6 +78,7 @@ class Quantity:
     lower: float = -math.inf
     upper: float = math.inf
     choices: tuple[str, ...] = ()  # the names of its values 0, 1, ...
+    factor: float = 1.0  # of a number in the archive's unit
 
     @property
     def label(self) -> str:
@@ -96,6 +97,13 @@ class Channel:
     units: list[str]
     description: str
     segments: tuple[tuple[str, str], ...] = ()
+    factors: tuple[float, ...] = ()  # of numbers in the archive's units, by coordinate; empty: the units are the archive's
+
+    @property
+    def archived(self) -> Array:
+        """The values in the units of the archive, in which motions are drawn."""
+        own: Array = self.values / np.array(self.factors) if self.factors else self.values
+        return own
 
     def __array__(self, dtype: npt.DTypeLike = None) -> npt.NDArray[Any]:
         return np.asarray(self.values, dtype=dtype)
@@ -475,9 +483,10 @@ def check_rows(what: str, columns: Sequence[npt.NDArray[Any]], sums: npt.NDArray
             raise ValueError(f"the {what} of row {row} does not fit its checksum")
 
 
-def open(path: PathLike) -> Archive:  # noqa: A001: dodyn.open("knee.h5") is what one types
-    """Reads the archive at `path`. A study that still runs is read up to its last complete row. Throws ArchiveError."""
-    return Archive(path)
+def open(path: PathLike, units: str = "") -> Archive:  # noqa: A001: dodyn.open("knee.h5") is what one types
+    """Reads the archive at `path`. A study that still runs is read up to its last complete row. `units`, as "mm,deg", replace those of the
+    same dimension; they need the program dodyn. Throws ArchiveError, and ProgramError if a unit is none."""
+    return Archive(path, units)
 
 
 # ---- the archive ------------------------------------------------------------------------------------------------------
@@ -499,6 +508,10 @@ class Archive:
     events                  list of Event: time, kind, text (starts, lost ranks, interruptions)
     machine                 dict: compiler, MPI, modules, job and nodes where the archive was made
     files                   dict: the files that the configuration names (models, tables, scripts), by name, as bytes; read on request
+    units                   the units that the reader chose, as "mm,deg"; `unused_units`: those that nothing here has a dimension for
+
+    With `units`, designs, bounds, gradients, metrics, constraints, iterations, curves and motions are in these units, and each Quantity and Channel
+    names its own. A gradient is per new unit. Costs, times of evaluations, and the texts of the archive (configuration, reasons, notes) stay.
     """
 
     version: str
@@ -509,8 +522,9 @@ class Archive:
     created: str
     stop_reason: str
 
-    def __init__(self, path: PathLike) -> None:
+    def __init__(self, path: PathLike, units: str = "") -> None:
         self.path = Path(path)
+        self.units = units
         superblock(self.path)
         check_heaps(self.path)
         read_from(self.path, self._read)
@@ -536,15 +550,18 @@ class Archive:
         rows = file["evaluations"]
         count = len(dataset(rows, "id", (), "i"))  # must be read before any other column is opened: those are at least as long
         design, metrics = rows["design"].attrs, rows["metrics"].attrs
-        self.variables = [
-            Quantity(name, unit, "", float(low), float(high), choices(self.configuration.get(f"design.{name}", "")))
-            for name, unit, low, high in rows_of(
-                texts(design["names"]), texts(design["units"]), design["lower"], design["upper"]
-            )
-        ]
-        self.metrics = [
-            Quantity(*each) for each in rows_of(*(texts(metrics[key]) for key in ("names", "units", "descriptions")))
-        ]
+        self._choose_units(file, [*texts(design["units"]), *texts(metrics["units"])])
+        self.variables = []
+        for name, own, low, high in rows_of(texts(design["names"]), texts(design["units"]), design["lower"], design["upper"]):
+            unit, factor = self._conversions(own)
+            names = choices(self.configuration.get(f"design.{name}", ""))
+            self.variables.append(Quantity(name, unit, "", factor * float(low), factor * float(high), names, factor))
+        self.metrics = []
+        for name, own, description in rows_of(*(texts(metrics[key]) for key in ("names", "units", "descriptions"))):
+            unit, factor = self._conversions(own)
+            self.metrics.append(Quantity(name, unit, description, factor=factor))
+        factors = {m.name: m.factor for m in self.metrics}
+        self.constraints = [(name, below, factors.get(name, 1.0) * limit) for name, below, limit in self.constraints]
         shapes = {"design": (len(self.variables),), "gradient": (len(self.variables),), "metrics": (len(self.metrics),)}
         self.columns: dict[str, npt.NDArray[Any]] = {  # by row, in the order of the file
             name: dataset(rows, name, shapes.get(name, ()), kinds)[:count] for name, kinds in COLUMNS.items()
@@ -553,6 +570,10 @@ class Archive:
             raise ValueError("columns of evaluations have different lengths")
         self._sums: npt.NDArray[np.uint32] = dataset(rows, "checksum", (3,), "u")[:count]  # of the fields, the trajectory, the outcome
         check_rows("evaluation", list(self.columns.values()), self._sums[:, 0])
+        if self.units:
+            self.columns["design"] = self.columns["design"] * self._factors(self.variables)
+            self.columns["gradient"] = self.columns["gradient"] / self._factors(self.variables)
+            self.columns["metrics"] = self.columns["metrics"] * self._factors(self.metrics)
         enum = h5py.check_enum_dtype(rows["status"].dtype) or dict(zip(STATUSES, range(len(STATUSES))))
         self._status = {int(value): name for name, value in enum.items() if name in STATUSES}
         self.sources = (
@@ -568,6 +589,20 @@ class Archive:
         self._read_iterations(file)
         self.channel_names = texts(file["trajectories"].attrs["names"])
 
+    def _choose_units(self, file: Any, own: list[str]) -> None:
+        """Asks the program how the units of variables, metrics (`own`) and channels convert. Throws ProgramError."""
+        from .units import conversions  # only where units are chosen does reading need the program
+
+        if self.units:
+            group = file["trajectories"]
+            own += [unit for name in texts(group.attrs["names"]) for unit in self._channel(group, name)[2]]
+        self._conversions = conversions(self.units, own)
+        self.unused_units = self._conversions.unused
+
+    @staticmethod
+    def _factors(quantities: list[Quantity]) -> Array:
+        return np.array([q.factor for q in quantities])
+
     def _read_iterations(self, file: Any) -> None:
         group = file["iterations"]
         count = len(dataset(group, "n_observed", (), "i"))
@@ -580,17 +615,19 @@ class Archive:
             raise ValueError("columns of iterations have different lengths")
         if columns["candidates"].shape[2:] != (len(considered),):
             raise ValueError(f"candidates has the shape {columns['candidates'].shape}")
+        factors, by_name = self._factors(self.variables), {v.name: v.factor for v in self.variables}
+        of_candidate = np.array([by_name.get(name, 1.0) for name in considered])
         self.iterations = [
             Iteration(
                 int(columns["n_observed"][k]),
                 int(columns["best_id"][k]),
                 float(columns["best_cost"][k]),
-                columns["next"][k],
+                columns["next"][k] * factors,
                 float(columns["predicted_cost"][k]),
-                columns["recommended"][k],
+                columns["recommended"][k] * factors,
                 {n: float(v) for n, v in zip(names, columns["diagnostics"][k]) if not np.isnan(v)},
                 text(columns["note"][k]),
-                [dict(zip(considered, map(float, row))) for row in columns["candidates"][k] if not np.isnan(row).all()],
+                [dict(zip(considered, map(float, row * of_candidate))) for row in columns["candidates"][k] if not np.isnan(row).all()],
             )
             for k in range(count)
         ]
@@ -604,6 +641,8 @@ class Archive:
             self.curves["grid"] = grid
         curves = [self.curves[name] for name in ("value", "lower", "upper")] if self.curves else []
         check_rows("iteration", [*columns.values(), *curves], dataset(group, "checksum", (), "u")[:count])
+        if self.curves is not None:
+            self.curves["grid"] = self.curves["grid"] * factors[0]
 
     def _evaluation(self, row: int, attempts: tuple[Evaluation, ...] = ()) -> Evaluation:
         column = self.columns
@@ -768,13 +807,19 @@ class Archive:
             channels = {
                 name: Channel(name, data[row], names, units, description, segments)
                 for name, data, names, units, description, segments in declared
-            }
+            }  # still in the archive's units, as its checksum is
             empty = all(np.isnan(channel.values).all() for channel in channels.values())
             if not empty:
                 values = [channel.values[None] for channel in channels.values()]
                 check_rows("trajectory", values, self._sums[row : row + 1, 1])
-            found.append(Trajectory({} if empty else channels))
+            found.append(Trajectory({} if empty else {name: self._converted(channel) for name, channel in channels.items()}))
         return found
+
+    def _converted(self, channel: Channel) -> Channel:
+        if not self.units:
+            return channel
+        units, factors = zip(*map(self._conversions, channel.units)) if channel.units else ((), ())
+        return replace(channel, values=channel.values * np.array(factors), units=list(units), factors=factors)
 
     @staticmethod
     def _channel(group: Any, name: str) -> tuple[Any, list[str], list[str], str, tuple[tuple[str, str], ...]]:
@@ -846,9 +891,10 @@ class Archive:
             for name in self.channel_names:
                 channel, names, its_units, description, _ = self._channel(file["trajectories"], name)
                 values = channel[: len(self.columns["id"])][rows] if rows else channel[:0]
-                data[name] = (("evaluation", f"{name}_node", f"{name}_coordinate"), values, {"description": description})
+                shown = self._converted(Channel(name, values, names, its_units, description))
+                data[name] = (("evaluation", f"{name}_node", f"{name}_coordinate"), shown.values, {"description": description})
                 coordinates[f"{name}_coordinate"] = names
-                units[name] = its_units
+                units[name] = shown.units
 
         read_from(self.path, read_channels)
         if self.curves is not None and len(self.iterations):

@@ -6,7 +6,8 @@
     contact_force         "tangential, normal" or "forward, left, normal" on the first point, or NAME_x, ... on point NAME
     runs                  many short motions of one evaluation, one after the other, as many frames each: t and poses
 
-Lengths in m, times in s; in space z is up, in the plane y.
+Lengths in m, times in s, angles in rad, whatever units the reader chose: a Scale says in which ones they are written. Series over time are in
+the reader's units. In space z is up, in the plane y.
 """
 
 from __future__ import annotations
@@ -23,6 +24,26 @@ from .archive import Array, Channel, Trajectory
 
 AXES = {2: ("x", "y"), 3: ("x", "y", "z")}
 QUATERNION = ("q0", "qx", "qy", "qz")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The unit in which lengths or times of a motion are written, and its factor."""
+
+    unit: str
+    factor: float = 1.0
+
+    def label(self, name: str) -> str:
+        """Returns the name with the unit: "x [m]"."""
+        return f"{name} [{self.unit}]" if self.unit not in ("", "1") else name
+
+
+METRE, SECOND = Scale("m"), Scale("s")
+
+
+def scale(channel: Channel, usual: Scale, column: int = 0) -> Scale:
+    """Returns how numbers in a column of a channel are written: as `usual`, if the reader chose no unit."""
+    return Scale(channel.units[column], channel.factors[column]) if channel.factors else usual
 
 
 @dataclass
@@ -74,6 +95,8 @@ class Motion:
     shapes: list[Shape] = field(default_factory=list)
     series: list[Series] = field(default_factory=list)
     stride: Stride | None = None
+    length: Scale = METRE
+    time: Scale = SECOND
 
     def corners(self, node: int) -> list[Array]:
         """Returns the corners of every shape at a node in world coordinates: [corner, axis], m."""
@@ -141,7 +164,7 @@ def named_points(channel: Channel) -> tuple[list[str], Array]:
     dimension = 3 if any(name.endswith("_z") for name in channel.names) else 2
     names = [name[:-2] for name in channel.names if name.endswith("_x")]
     columns = [[channel.names.index(f"{name}_{axis}") for axis in AXES[dimension]] for name in names]
-    return names, channel.values[:, columns]
+    return names, channel.archived[:, columns]
 
 
 def joined(names: list[str], pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
@@ -171,14 +194,14 @@ def poses(channel: Channel) -> tuple[list[str], Array, Array] | None:
     wanted = (*AXES[3], *QUATERNION) if space else (*AXES[2], "angle")
     if any(f"{name} {axis}" not in column for name in names for axis in wanted):
         return None
-    values = channel.values[:, [[column[f"{name} {axis}"] for axis in wanted] for name in names]]
+    values = channel.archived[:, [[column[f"{name} {axis}"] for axis in wanted] for name in names]]
     return (names, values[:, :, :3], values[:, :, 3:]) if space else (names, values[:, :, :2], values[:, :, 2])
 
 
 def shapes(channel: Channel, dimension: int) -> list[Shape]:
     """Returns the convex parts of a channel [corner, body part x y[ z]]."""
     found = []
-    rows = channel.values[~np.isnan(channel.values).any(axis=1)]
+    rows = channel.archived[~np.isnan(channel.values).any(axis=1)]
     keys = rows[:, :2].astype(int)
     for body, part in sorted({(int(row[0]), int(row[1])) for row in keys}):
         corners = rows[(keys == (body, part)).all(axis=1), 2 : 2 + dimension]
@@ -217,7 +240,7 @@ def forces(channel: Channel, names: list[str], dimension: int) -> list[tuple[int
         at, values = named_points(channel)
         return [(names.index(name), values[:, i]) for i, name in enumerate(at)]
     if len(channel.names) == dimension:  # along the ground and up, on the foot that stands
-        return [(0, channel.values)]
+        return [(0, channel.archived)]
     return []
 
 
@@ -227,13 +250,14 @@ def motion(trajectory: Trajectory) -> Motion | None:
         trajectory = trajectory.scenario(trajectory.scenarios[0])
     if "t" not in trajectory:
         return None
-    t = trajectory.t[:, 0]
+    t = trajectory["t"].archived[:, 0]
     nodes = int(np.flatnonzero(~np.isnan(t))[-1]) + 1 if (~np.isnan(t)).any() else 0
     if nodes < 2:
         return None
-    found = Motion(t[:nodes], 2)
+    found = Motion(t[:nodes], 2, time=scale(trajectory["t"], SECOND))
     if "points" in trajectory:
         channel = trajectory["points"]
+        found.length = scale(channel, METRE)
         found.point_names, values = named_points(channel)
         found.points = values[:nodes]
         found.dimension = values.shape[2]
@@ -254,6 +278,7 @@ def motion(trajectory: Trajectory) -> Motion | None:
         found.body_names, positions, attitudes = bodies
         found.positions, found.attitudes = positions[:nodes], attitudes[:nodes]
         found.dimension = positions.shape[2]
+        found.length = scale(trajectory[where], METRE)
         if "shapes" in trajectory:
             found.shapes = shapes(trajectory["shapes"], found.dimension)
         if found.shapes and "points" in trajectory and not trajectory["points"].segments and not found.forces:
@@ -282,20 +307,22 @@ def outcomes(trajectory: Trajectory) -> list[str]:
     return [name for _, name in re.findall(r"(\d+) ([^,]+)", told)]
 
 
-def places(trajectory: Trajectory) -> Array:
-    """[start, 2]: where to draw each start: the last body's centre (in space from above) where the archive holds the
-    runs, else what differs between the starts, the first two of it; of bearing and distance that place."""
-    played = runs(trajectory)
+def places(trajectory: Trajectory) -> tuple[Array, tuple[str, str]]:
+    """Returns where to draw each start [start, 2], in the reader's units, and labels of the two axes: the last body's centre (in space from
+    above) where the archive holds the runs, else what differs between the starts, the first two of it; of bearing and distance that place."""
+    played, start = runs(trajectory), trajectory["initial_state"]
     if played:
-        return np.array([one.positions[0, -1, :2] for one in played if one.positions is not None])
-    start = trajectory["initial_state"]
+        length = played[0].length
+        centres = np.array([one.positions[0, -1, :2] for one in played if one.positions is not None])
+        return length.factor * centres, (length.label("x"), length.label("y"))
     if start.names[:2] == ["bearing", "distance"]:
         # archives of the former evaluator `docking` have degrees and say so
-        bearing = start.column("bearing") * (np.pi / 180 if "deg" in start.description else 1.0)
-        around: Array = start.column("distance")[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], axis=1)
-        return around
+        bearing, length = start.archived[:, 0] * (np.pi / 180 if "deg" in start.description else 1.0), scale(start, METRE, 1)
+        around: Array = start.values[:, 1:2] * np.stack([np.cos(bearing), np.sin(bearing)], axis=1)
+        return around, (length.label("x"), length.label("y"))
+    names = [*(Scale(unit).label(name) for name, unit in zip(start.names, start.units)), ""]
     values = start.values[:, :2]
-    return np.hstack([values, np.zeros((len(values), 2 - values.shape[1]))])
+    return np.hstack([values, np.zeros((len(values), 2 - values.shape[1]))]), (names[0], names[1])
 
 
 def runs(trajectory: Trajectory) -> list[Motion]:
@@ -303,15 +330,13 @@ def runs(trajectory: Trajectory) -> list[Motion]:
     if "runs" not in trajectory or "initial_state" not in trajectory:
         return []
     channel, count = trajectory["runs"], len(trajectory["initial_state"].values)
-    frames = len(channel.values) // count
+    frames, values = len(channel.values) // count, channel.archived
     found = []
     for k in range(count):
-        block = channel.values[k * frames : (k + 1) * frames]
+        block = values[k * frames : (k + 1) * frames]
         block = block[~np.isnan(block[:, 0])]
-        one = Motion(block[:, 0], 2)
-        moving = type(channel)(
-            channel.name, block[:, 1:], channel.names[1:], channel.units[1:], channel.description
-        )
+        one = Motion(block[:, 0], 2, length=scale(channel, METRE, 1), time=scale(channel, SECOND))
+        moving = Channel(channel.name, block[:, 1:], channel.names[1:], channel.units[1:], channel.description)
         bodies = poses(moving)
         if bodies is None:
             return []

@@ -28,9 +28,9 @@ import numpy.typing as npt
 from . import motion as motions
 from . import summary
 from .archive import Archive, ArchiveError, Array, Evaluation, Trajectory, read_csv
-from .archive import open as open_study
 from .report import coloured, label, results
 from .svg import STATUS_COLOURS, limits
+from .units import add_option, opened
 
 
 Given = argparse.Namespace  # the options of the command
@@ -63,7 +63,7 @@ def cost(axes: Any, study: Archive, given: Given) -> None:
     v, best = study.variables[0], study.best
     ok = [e for e in study if e.ok]
     if given.background:
-        sweep = sorted((e for e in open_study(given.background) if e.ok), key=lambda e: e.design[v.name])
+        sweep = sorted((e for e in opened(given.background, given.units) if e.ok), key=lambda e: e.design[v.name])
         x, y = np.array([e.design[v.name] for e in sweep]), np.array([e.cost for e in sweep])
         axes.plot(x, y, ".-", color="0.75", lw=3, ms=7, label="sweep")
         slopes = np.array([e.gradient.get(v.name, np.nan) for e in sweep])
@@ -158,7 +158,15 @@ def strobe(axes: Any, trajectory: Trajectory, given: Given, view: tuple[int, int
         axes.axhline(0, color="0.4", lw=0.8)
     axes.set_aspect("equal")
     letters = "xyz"
-    axes.set(xlabel=f"{letters[right]} [m]", ylabel=f"{letters[up]} [m]")
+    axes.set(xlabel=one.length.label(letters[right]), ylabel=one.length.label(letters[up]))
+    write_lengths(axes, one.length)
+
+
+def write_lengths(axes: Any, length: motions.Scale) -> None:
+    """Writes the ticks of both axes, which are in m, in the reader's unit."""
+    if length.factor != 1.0:
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{length.factor * value:.6g}")
 
 
 def motion_nodes(one: motions.Motion, about: int) -> npt.NDArray[np.int_]:
@@ -206,12 +214,13 @@ def series(axes: Any, trajectory: Trajectory, given: Given) -> None:
     chosen = [s for s in one.series if s.name == wanted]
     if not chosen:
         raise ArchiveError(f"no channel '{wanted}' over time; there are {', '.join(s.name for s in one.series) or 'none'}")
+    times = one.time.factor * one.t
     for name, values in zip(chosen[0].names, chosen[0].values.T):
         if chosen[0].stairs(len(one.t)):
-            axes.stairs(values, one.t, label=name.replace("_", " "), baseline=None)
+            axes.stairs(values, times, label=name.replace("_", " "), baseline=None)
         else:
-            axes.plot(one.t, values, label=name.replace("_", " "))
-    axes.set(xlabel="t [s]", ylabel=chosen[0].name + (f" [{chosen[0].unit}]" if chosen[0].unit not in ("", "1") else ""))
+            axes.plot(times, values, label=name.replace("_", " "))
+    axes.set(xlabel=one.time.label("t"), ylabel=motions.Scale(chosen[0].unit).label(chosen[0].name))
     axes.legend(fontsize=7)
 
 
@@ -221,17 +230,17 @@ def start_map(axes: Any, evaluation: Evaluation, given: Given) -> None:
     if not names:
         raise ArchiveError(f"evaluation {evaluation.id} has no starts: map is for simulations from several")
     kinds = trajectory["outcome"].column("outcome")
-    played, at = motions.runs(trajectory), motions.places(trajectory)
+    played, (at, labels) = motions.runs(trajectory), motions.places(trajectory)
     if played and played[0].dimension == 2 and len(played[0].body_names) > 1:
         for corners, shape in zip(played[0].corners(0), played[0].shapes):
             if shape.body == 0:
-                axes.fill(*corners[shape.faces[0]].T, fc="0.85", ec="0.3")
+                axes.fill(*played[0].length.factor * corners[shape.faces[0]].T, fc="0.85", ec="0.3")
     for kind, (name, colour) in enumerate(coloured(names)):
         inside = kinds == kind
         if inside.any():
             axes.scatter(*at[inside].T, s=10, color=colour, label=f"{name} {inside.sum()}")
     axes.set_aspect("equal")
-    axes.set(xlabel="x [m]", ylabel="y [m]", title=f"{summary.design(evaluation.study, evaluation, 4)}: cost {summary.number(evaluation.cost, 3)}")
+    axes.set(xlabel=labels[0], ylabel=labels[1], title=f"{summary.design(evaluation.study, evaluation, 4)}: cost {summary.number(evaluation.cost, 3)}")
     axes.title.set_fontsize(9)
     axes.legend(fontsize=7, loc="lower left")
 
@@ -240,7 +249,7 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
     """Draws the fractions of the outcomes over the one variable; for a design in several archives that with the most runs."""
     found: dict[float, tuple[Evaluation, list[float], float]] = {}
     names: list[str] = []
-    for one in [study, *(open_study(path) for path in given.overlay)]:
+    for one in [study, *(opened(path, given.units) for path in given.overlay)]:
         names = next((n for n in (motions.outcomes(e.trajectory) for e in one if e.ok) if n), names)
         if len(one.variables) != 1 or not names:
             raise ArchiveError(f"{one.path}: outcomes is for simulations from several starts, one variable free")
@@ -369,15 +378,18 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     parser.add_argument("--overlay", nargs="*", default=[], metavar="ARCHIVE", help="of outcomes: further archives of the same study")
     parser.add_argument("--title", default="")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the archive's name, .png")
+    add_option(parser)
     given = parser.parse_args(command_line)
     output = given.output or str(Path(given.archive).with_suffix(".png").name)
     study: Archive | None = None
     trajectories: list[tuple[str, Evaluation | None, Trajectory]]
     if given.archive.endswith(".csv"):
+        if given.units:
+            raise refused("command line: --units is for archives; a CSV file has the units that dodyn solve --units gave it")
         trajectories = [(name or Path(given.archive).stem, None, own) for name, own in in_scenarios(read_csv(given.archive), given.scenario)]
         default = ["strobe", "series"]
     else:
-        study = open_study(given.archive)
+        study = opened(given.archive, given.units)
         default = default_kinds(study)
         trajectories = [
             (", ".join(filter(None, (name, summary.design(study, e, 4)))), e, own)

@@ -117,6 +117,8 @@ def scene_data(one: motions.Motion) -> Json:
     """Returns the data that all motions of a study share: names, segments, faces."""
     return {
         "dimension": one.dimension,
+        "length": [one.length.unit, one.length.factor],  # how it is written; places are in m, times in s
+        "time": [one.time.unit, one.time.factor],
         "points": one.point_names,
         "segments": [list(pair) for pair in one.segments],
         "forces": [point for point, _ in one.forces],
@@ -132,8 +134,9 @@ def scene_data(one: motions.Motion) -> Json:
 
 def runs_data(trajectory: Trajectory, frames: int = RUN_FRAMES) -> Json:
     """A design's starts: how each ended, and how it went where the archive holds that."""
-    data: Json = {"outcome": [int(k) if math.isfinite(k) else -1 for k in trajectory["outcome"].column("outcome")]}
-    data["seconds"] = rounded(trajectory["outcome"].column("time"), 4)
+    channel = trajectory["outcome"]
+    data: Json = {"outcome": [int(k) if math.isfinite(k) else -1 for k in channel.column("outcome")]}
+    data["after"], data["afterUnit"] = rounded(channel.column("time"), 4), channel.units[channel.names.index("time")] or "s"
     played = motions.runs(trajectory)
     if played:
         data["motions"] = [
@@ -194,6 +197,7 @@ def played(study: Archive, with_motions: bool = True, budget: float = PAGE_BYTES
     with_runs: list[tuple[int, Trajectory]] = []
     others: dict[str, list[tuple[int, motions.Motion]]] = {}
     scene, starts, tried = None, None, None
+    labels = ("", "")
     outcomes: list[str] = []
     names: list[str] = []
     for at in range(0, len(order) if study.channel_names else 0, 64):  # limits memory: reads the motions in blocks
@@ -202,7 +206,8 @@ def played(study: Archive, with_motions: bool = True, budget: float = PAGE_BYTES
             if motions.outcomes(trajectory):
                 with_runs.append((evaluation.id, trajectory))
                 if starts is None:
-                    outcomes, starts = motions.outcomes(trajectory), rounded(motions.places(trajectory).tolist(), 5)
+                    places, labels = motions.places(trajectory)
+                    outcomes, starts = motions.outcomes(trajectory), rounded(places.tolist(), 5)
                 tried = tried or run_scene(trajectory)
             one = motions.motion(trajectory) if trajectory else None
             if one is not None:
@@ -216,7 +221,7 @@ def played(study: Archive, with_motions: bool = True, budget: float = PAGE_BYTES
         if not with_motions and (scene or starts):
             break
     budget /= 1 + len(others)
-    data = {"scene": scene, "starts": starts, "startLabels": ["x [m]", "y [m]"], "runScene": tried, "outcomes": outcomes}
+    data = {"scene": scene, "starts": starts, "startLabels": list(labels), "runScene": tried, "outcomes": outcomes}
     data["success"] = study.configuration.get("cost.success", "")
     data["scenarios"] = [*names[:1], *others]
     if not with_motions:
@@ -270,12 +275,17 @@ def ask_program(*arguments: object) -> Json | None:
         return None
 
 
+def units_words(study: Archive) -> list[str]:
+    """The words of a command that show numbers of a study as the reader chose."""
+    return ["--units", study.units] if study.units else []
+
+
 def model_of(study: Archive) -> Json | None:
     """Returns the output of `dodyn predict --slices`: the surrogate model through the recommended design; None if there is none."""
     usable = sum(1 for e in study if e.ok and math.isfinite(e.cost))
     if not 3 <= usable <= MODELLED or not summary.ranged(study):
         return None
-    found = ask_program("predict", study.path, "--slices")
+    found = ask_program("predict", study.path, "--slices", *units_words(study))
     if found is None:
         return None
     for one in found["slices"]:
@@ -417,19 +427,20 @@ def strobe_chart(one: motions.Motion, postures: int = 9) -> str:
     drawn = [points.reshape(-1, 2)] if points is not None else []
     rings = [(node, corners[ring][:, [0, up]]) for node in nodes for shape, corners in zip(one.shapes, one.corners(node)) for ring in shape.faces] if one.positions is not None else []
     drawn += [ring for _, ring in rings]
-    places = np.concatenate(drawn) if drawn else np.zeros((0, 2))
+    written = one.length.factor
+    places = written * np.concatenate(drawn) if drawn else np.zeros((0, 2))
     places = places[np.isfinite(places).all(axis=1)]
     if not len(places):
         return ""
     low, high = places.min(axis=0), places.max(axis=0)
     middle, half = (low + high) / 2, max(high - low) / 2 * 1.1 or 1.0
     wide = max(half, (high - low)[0] / 2 * 1.1)
-    chart = Chart((middle[0] - wide, middle[0] + wide), (middle[1] - half, middle[1] + half), size=(520, 500), labels=("x [m]", f"{'yz'[up - 1]} [m]"))
+    chart = Chart((middle[0] - wide, middle[0] + wide), (middle[1] - half, middle[1] + half), size=(520, 500), labels=(one.length.label("x"), one.length.label("yz"[up - 1])))
     for k, posture in enumerate(points if points is not None else []):
         for a, b in one.segments:
-            chart.line(*posture[[a, b]].T, stroke="#1f6fb2", stroke_width=2, opacity=round(0.25 + 0.75 * (k + 1) / len(nodes), 2))
+            chart.line(*written * posture[[a, b]].T, stroke="#1f6fb2", stroke_width=2, opacity=round(0.25 + 0.75 * (k + 1) / len(nodes), 2))
     for node, ring in rings:
-        chart.line(*np.concatenate([ring, ring[:1]]).T, stroke="#5b6b7c", stroke_width=1, opacity=1 if node == nodes[-1] else 0.3)
+        chart.line(*written * np.concatenate([ring, ring[:1]]).T, stroke="#5b6b7c", stroke_width=1, opacity=1 if node == nodes[-1] else 0.3)
     return chart.text()
 
 
@@ -500,6 +511,8 @@ def provenance_part(study: Archive) -> str:
         "ranks": study.ranks, "program": f"dodyn {study.version} ({study.git_commit})",
         "command": study.command_line, "schema": study.schema,
     }  # fmt: skip
+    if study.units:
+        facts["units"] = f"{study.units}, by choice; the command, settings and reasons keep those in which they were written"
     if study.sources:
         facts["merged from"] = ", ".join(study.sources)
     again = sum(len(e.attempts) for e in study)
@@ -562,7 +575,7 @@ def failures_part(study: Archive, causes: Sequence[tuple[str, str, list[int]]]) 
     without = sum(len(ids) for _, _, ids in causes)
     lines = [f"<p>{without} of {summary.plural(len(study), 'evaluation')} have no cost.</p>"]
     for status, why, ids in causes[:COMMONEST]:
-        lines.append(f"<p><b>{len(ids)} {html.escape(status)}</b>: {html.escape(why[:300]) or 'no reason is stated'}<br><code>dodyn show {html.escape(shlex.quote(study.path.name))} --evaluation {ids[0]}</code></p>")
+        lines.append(f"<p><b>{len(ids)} {html.escape(status)}</b>: {html.escape(why[:300]) or 'no reason is stated'}<br><code>dodyn show {html.escape(shlex.join([study.path.name, '--evaluation', str(ids[0]), *units_words(study)]))}</code></p>")
     if len(causes) > COMMONEST:
         lines.append(f'<p class="hint">and {summary.plural(len(causes) - COMMONEST, "further cause")}</p>')
     return "".join(lines)
@@ -613,7 +626,7 @@ def study_part(study: Archive, number: int, scripted: bool, live: bool = False) 
 
 def comparison(studies: Sequence[Archive]) -> str:
     """Several studies side by side."""
-    names = dict.fromkeys(v.name for s in studies for v in s.variables)
+    names = {v.name: v for s in studies for v in s.variables}
     others = dict.fromkeys(name for s in studies for name in s.objectives if name != "cost")
     head = ["study", "result", "cost", *others, *names, "evaluations", "stop reason"]
     rows = []
@@ -624,7 +637,7 @@ def comparison(studies: Sequence[Archive]) -> str:
         cells += "".join(cell(best.metrics.get(name, math.nan) if best else math.nan, s.unit(name)) for name in others)
         variables = {v.name: v for v in s.variables}
         for name in names:
-            cells += cell(summary.value(variables[name], best.design[name], 6, variables[name].unit)) if best and name in best.design else cell(s.configuration.get("design." + name, "-"))
+            cells += cell(summary.value(variables[name], best.design[name], 6, variables[name].unit)) if best and name in best.design else cell(fixed_value(s, names[name]))
         rows.append("<tr>" + cells + cell(len(s)) + cell(summary.ended(s)) + "</tr>")
     costs = [e.cost for s in studies for e in s if e.ok]
     chart = Chart((0, max(map(len, studies))), limits(costs), size=(900, 300), labels=("evaluations", "least cost so far"), whole=True)
@@ -640,6 +653,15 @@ def comparison(studies: Sequence[Archive]) -> str:
     key = "".join(f'<span><span class="key" style="background:{colours[k % len(colours)]}"></span>{html.escape(s.path.stem)}</span>' for k, s in enumerate(studies))
     content = scrolled(table(head, rows), "Results") + chart.text() + f'<div class="legend">{key}</div>'
     return tag("article", "<h1>Side by side</h1>" + section("Results", content) + different_settings(studies))
+
+
+def fixed_value(study: Archive, free_elsewhere: Quantity) -> str:
+    """The value of a variable that this study fixes, in the unit that it has in another study; as written where that is no number."""
+    written = study.configuration.get("design." + free_elsewhere.name, "-")
+    try:
+        return summary.with_unit(float(written) * free_elsewhere.factor, free_elsewhere.unit, 6)
+    except ValueError:
+        return written
 
 
 def different_settings(studies: Sequence[Archive]) -> str:

@@ -303,8 +303,8 @@ class Player {
     this.renderer.setSize(width, height);
     if (this.renderer.setClearColor) this.renderer.setClearColor(new THREE.Color(styleOf('sky')), 1);
     this.renderer.render(this.world, camera);
-    const most = 130 / scale, ten = Math.pow(10, Math.floor(Math.log10(most))), length = [5, 2, 1].map(f => f * ten).find(x => x <= most);
-    this.ruler.textContent = short(length, 3) + ' m'; this.ruler.style.width = length * scale + 'px';
+    const [unit, factor] = this.scene.length, most = 130 / scale * factor, ten = Math.pow(10, Math.floor(Math.log10(most))), length = [5, 2, 1].map(f => f * ten).find(x => x <= most);
+    this.ruler.textContent = short(length, 3) + unitOf(unit); this.ruler.style.width = length / factor * scale + 'px';
   }
   play(on) {
     if (this.playing === on || !this.motions.length) return;
@@ -324,12 +324,13 @@ class Player {
   seek(time) {
     this.time = Math.min(this.end, Math.max(this.start, time));
     this.slider.value = this.end > this.start ? Math.round(1000 * (this.time - this.start) / (this.end - this.start)) : 0;
-    this.slider.setAttribute('aria-valuetext', short(this.time, 4) + ' s');
-    this.clock.textContent = `${short(this.time, 4)} of ${short(this.end, 4)} s`;
+    this.slider.setAttribute('aria-valuetext', timeText(this.scene, this.time));
+    this.clock.textContent = `${short(this.time * this.scene.time[1], 4)} of ${timeText(this.scene, this.end)}`;
     this.draw(); this.onseek();
   }
 }
 
+const timeText = (scene, seconds) => short(seconds * scene.time[1], 4) + unitOf(scene.time[0]);
 const draws = scene => scene.points.length + scene.bodies.length > 0;
 
 // Everything recorded over time, a chart for each channel, a cursor through all.
@@ -368,8 +369,9 @@ class SeriesView {
       if (!width) continue;
       const y = d3.scaleLinear().domain(rangeOf(chart.of.flatMap(m => m.rows.flatMap(row => Array.from(row))), false)).range([height - 22, 6]);
       const left = 16 + 6.6 * Math.max(...y.ticks(4).map(v => tickText(y, 4)(v).length)), x = chart.x = d3.scaleLinear().domain([this.player.start, this.player.end]).range([left, width - 10]).clamp(true);
+      const [unit, factor] = this.scene.time, written = x.copy().domain(x.domain().map(time => time * factor));
       chart.svg.attr('width', width).attr('height', height).selectAll('*').remove();
-      chart.svg.append('g').attr('class', 'axis').attr('transform', `translate(0,${height - 22})`).call(d3.axisBottom(x).ticks(width / 90).tickFormat(v => v + ' s').tickSizeInner(-height + 28).tickSizeOuter(0).tickPadding(6));
+      chart.svg.append('g').attr('class', 'axis').attr('transform', `translate(0,${height - 22})`).call(d3.axisBottom(written).ticks(width / 90).tickFormat(v => short(v, 6) + unitOf(unit)).tickSizeInner(-height + 28).tickSizeOuter(0).tickPadding(6));
       chart.svg.append('g').attr('class', 'axis').attr('transform', `translate(${left},0)`).call(d3.axisLeft(y).ticks(4).tickFormat(tickText(y, 4)).tickSizeInner(left + 10 - width).tickSizeOuter(0).tickPadding(5));
       chart.cursor = chart.svg.append('line').attr('class', 'cursor').attr('y1', 4).attr('y2', height - 22);
       const pen = sharp(chart.canvas, width, height);
@@ -396,7 +398,7 @@ class SeriesView {
     for (const chart of this.charts) {
       if (!chart.x) continue;
       chart.cursor.attr('x1', chart.x(time)).attr('x2', chart.x(time));
-      chart.frame.setAttribute('aria-valuenow', Number(time.toPrecision(4))); chart.frame.setAttribute('aria-valuetext', short(time, 4) + ' s');
+      chart.frame.setAttribute('aria-valuenow', Number(time.toPrecision(4))); chart.frame.setAttribute('aria-valuetext', timeText(this.scene, time));
       const { t, rows } = chart.of[0], k = Math.max(0, Math.min(rows.length - 1, d3.bisectRight(t, time) - 1));
       chart.values.forEach((value, c) => { value.textContent = short(rows[k][c], 4); });
     }
@@ -488,18 +490,18 @@ class StartsView {
   waiting(pen, x, y) {
     const scene = this.study.data.runScene;
     if (!this.runs || !this.runs.motions || !scene || scene.dimension !== 2 || scene.bodies.length < 2) return;
-    const at = unpacked(this.runs.motions[0][1])[0], turn = unpacked(this.runs.motions[0][2])[0][0], c = Math.cos(turn), s = Math.sin(turn);
+    const f = scene.length[1], at = unpacked(this.runs.motions[0][1])[0], turn = unpacked(this.runs.motions[0][2])[0][0], c = Math.cos(turn), s = Math.sin(turn);
     pen.fillStyle = styleOf('faint'); pen.strokeStyle = styleOf('pale'); pen.lineWidth = 1;
     this.runs.shapes.forEach((corners, k) => {
       if (scene.shapes[k][0] !== 0) return;
       pen.beginPath();
-      for (const i of scene.shapes[k][1][0]) pen.lineTo(x(at[0] + c * corners[2 * i] - s * corners[2 * i + 1]), y(at[1] + s * corners[2 * i] + c * corners[2 * i + 1]));
+      for (const i of scene.shapes[k][1][0]) pen.lineTo(x(f * (at[0] + c * corners[2 * i] - s * corners[2 * i + 1])), y(f * (at[1] + s * corners[2 * i] + c * corners[2 * i + 1])));
       pen.closePath(); pen.fill(); pen.stroke();
     });
   }
   colourOf(name, k) { return name === this.study.data.success ? styleOf('c3') : styleOf('c' + [8, 2, 5, 4, 1, 6, 7][(k > this.study.data.outcomes.indexOf(this.study.data.success) ? k - 1 : k) % 7]); }
   colour(k) { const kind = this.runs && this.runs.outcome[k]; return kind === undefined || kind === null || kind < 0 ? styleOf('ink') : this.colourOf(this.study.data.outcomes[kind], kind); }
-  word(k) { const kind = this.runs ? this.study.data.outcomes[this.runs.outcome[k]] : undefined; return `initial state ${k + 1}: ${kind || 'no outcome'}${this.runs ? ` after ${this.runs.seconds[k]} s` : ''}`; }
+  word(k) { const kind = this.runs ? this.study.data.outcomes[this.runs.outcome[k]] : undefined; return `initial state ${k + 1}: ${kind || 'no outcome'}${this.runs ? ` after ${short(this.runs.after[k], 4)}${unitOf(this.runs.afterUnit)}` : ''}`; }
   async draw() {
     const runs = await motionOf(this.study, 'runs', this.study.row);
     this.note.textContent = runs ? `Evaluation ${this.study.row}: ${this.study.design(this.study.at.get(this.study.row), 4)}` : `The runs of evaluation ${this.study.row} are not in this page.${this.runs ? ' The last ones stay.' : ''}`;

@@ -42,11 +42,16 @@ def value(variable: Quantity, number_: float, digits: int = 5, unit: str = "") -
 def reason(study: Archive, evaluation: Evaluation) -> str:
     """Returns the evaluation's reason and the constraints that it violates."""
     violated = [
-        f"violates {name} {'≤' if below else '≥'} {number(limit)} ({number(evaluation.metrics.get(name, math.nan))})"
+        f"violates {name} {'≤' if below else '≥'} {limit_text(study, name, limit)} ({number(evaluation.metrics.get(name, math.nan))})"
         for name, below, limit in study.constraints
         if evaluation.ok and not study.keeps(evaluation, name, below, limit)
     ]
     return "; ".join([*([evaluation.reason] if evaluation.reason else []), *violated])
+
+
+def limit_text(study: Archive, name: str, limit: float) -> str:
+    """Returns the limit of a constraint; with its unit where the configuration may have been written in another one."""
+    return with_unit(limit, study.unit(name)) if study.units else number(limit)
 
 
 def plural(count: int, what: str) -> str:
@@ -154,7 +159,7 @@ def summary(study: Archive, model: Json | None = None) -> list[str]:
         lines.append("It lies inside the range of every variable." if len(ranged(study)) > 1 else "It lies inside the range.")
     lines += in_scenarios(study, best)
     if study.constraints:
-        kept = ", ".join(f"{n} {'≤' if below else '≥'} {number(limit)}" for n, below, limit in study.constraints)
+        kept = ", ".join(f"{n} {'≤' if below else '≥'} {limit_text(study, n, limit)}" for n, below, limit in study.constraints)
         broken = sum(1 for e in study if e.ok and not study.keeps_constraints(e))
         lines.append(f"It keeps the constraints {kept}; {plural(broken, 'other evaluation')} did not.")
     return lines

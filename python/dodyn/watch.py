@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from . import motion as motions
 from . import report, summary
 from .archive import Archive, ArchiveError, Evaluation
+from .units import add_option, opened
 
 Json = dict[str, Any]
 PORT = 8700
@@ -85,11 +86,11 @@ def progress(study: Archive, now: float) -> Json:
 class Watched:
     """An archive and the data read last. `version` counts the reads that found changes."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, units: str = "") -> None:
+        self.path, self.units = path, units
         self.changed = threading.Condition()
         self.version = 0
-        self.study = Archive(path)  # throws ArchiveError
+        self.study = opened(path, units)  # throws ArchiveError, ProgramError
         self.error = ""
         self.seen = self.stamp()
         self.count = self.state()
@@ -110,7 +111,7 @@ class Watched:
         if stamp == self.seen:
             return
         try:
-            self.study, self.error = Archive(self.path), ""
+            self.study, self.error = Archive(self.path, self.units), ""
         except ArchiveError as error:
             self.error = str(error)
         self.seen = stamp
@@ -234,10 +235,11 @@ def main(words: Sequence[str], parser: type[argparse.ArgumentParser], refused: t
     options.add_argument("archive", metavar="ARCHIVE")
     options.add_argument("--port", type=port_number, default=PORT, metavar="NUMBER", help=f"default {PORT}; 0: a free one")
     options.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="how often it looks whether the file has changed (default 1)")
+    add_option(options)
     given = options.parse_args(words)
     if not given.every > 0:
         raise refused(f"--every {given.every:g}: expected a positive number of seconds")
-    watched = Watched(given.archive)
+    watched = Watched(given.archive, given.units)
     try:
         server = Server(("127.0.0.1", given.port), handler(watched))
     except OSError as error:

@@ -176,96 +176,136 @@ std::int32_t origin_of(const Block& block, hsize_t row) {
   return value_at<std::int32_t>(block.cell(row, checksum_column(block.table) + 1));
 }
 
-Sound examine(hid_t file) {
-  Sound sound;
+namespace {
+
+// An archive while it is examined: what is sound, and notes on what is not.
+struct Examination {
+  hid_t file;
+  Sound sound = {};
   Contents& contents = sound.contents;
   Findings& findings = sound.findings;
-  auto& problems = findings.problems;
-  check_schema(file);
-  contents.schema = schema_version;
-  const Layout& layout = contents.layout = read_layout(file);
-  const bool merged = is_merged(file);
-  const Table evaluations = evaluation_table(layout, merged);
-  const Table iterations = iteration_table(layout);
-  const Table events = event_table();
-  const hsize_t decided = length(file, iterations.front()), evaluated = length(file, evaluations.front()),
-                befallen = length(file, events.front());
-  for (const Table* table : {&evaluations, &iterations, &events}) committed(file, table->front());
-  try_to(problems, [&] { contents.created = string_attribute(file, "created"); });
-  try_to(problems, [&] { contents.stopped = read_stopped(file); });
-  try_to(problems, [&] { contents.provenance = read_provenance(file); });
-  try_to(problems, [&] { read_files(file, contents.provenance); });
-  if (merged) contents.sources = read_sources(file);
-  hsize_t longest = evaluated;
-  for (const auto& [table, rows] : {std::pair(&evaluations, evaluated), {&iterations, decided}, {&events, befallen}})
-    for (const Column& column : *table)
-      try_to(problems, [&, table = table, rows = rows] {
-        const hsize_t n = length(file, column);
-        if (table == &evaluations) longest = std::max(longest, n);
-        if (n < rows) throw Error(column.path + ": " + std::to_string(n) + " of " + std::to_string(rows) + " rows");
-      });
-  if (longest > evaluated)
-    findings.notes.push_back(std::to_string(longest - evaluated) +
-                             " rows that were never complete (a kill amid an append)");
+  Layout& layout = contents.layout;
+  bool merged = false;
+  Table evaluations = {}, iterations = {}, events = {};
+  hsize_t evaluated = 0, decided = 0, happened = 0;  // complete rows of the three
 
-  std::vector<hsize_t> lost, still;
-  for_each_readable(file, fields_of(evaluations, layout), evaluated, lost,
-                    [&](const Block& block, hsize_t i, hsize_t row) {
-                      contents.evaluations.push_back(evaluation_of(block, i));
-                      if (merged) contents.origins.push_back(origin_of(block, i));
-                      if (fits_checksum(block, i) && is_whole(contents, contents.evaluations.size() - 1)) {
-                        sound.rows.push_back(row);
-                        return;
-                      }
-                      contents.evaluations.pop_back();
-                      if (merged) contents.origins.pop_back();
-                      lost.push_back(row);
-                    });
-  if (!lost.empty()) problems.push_back("/evaluations: damaged rows: " + list(lost));
+  explicit Examination(hid_t opened) : file(opened) {}
+  void complain(const std::string& what) { findings.problems.push_back(what); }
 
-  for (const hsize_t row : sound.rows) {
-    bool fits = false;
-    try {
-      const Motion motion = motion_at(file, layout, evaluations, row);
-      fits = fits_checksum(file, evaluations, row, motion);
-      findings.trajectories += fits && !motion.trajectory.empty();
-    } catch (const Error&) {
-    }
-    sound.has_path.push_back(fits);
-    if (!fits) still.push_back(row);
+  void read_head() {
+    check_schema(file);
+    contents.schema = schema_version;
+    layout = read_layout(file);
+    merged = is_merged(file);
+    evaluations = evaluation_table(layout, merged);
+    iterations = iteration_table(layout);
+    events = event_table();
+    decided = length(file, iterations.front());
+    evaluated = length(file, evaluations.front());
+    happened = length(file, events.front());
+    for (const Table* table : {&evaluations, &iterations, &events}) committed(file, table->front());
+    auto& problems = findings.problems;
+    try_to(problems, [&] { contents.created = string_attribute(file, "created"); });
+    try_to(problems, [&] { contents.stopped = read_stopped(file); });
+    try_to(problems, [&] { contents.provenance = read_provenance(file); });
+    try_to(problems, [&] { read_files(file, contents.provenance); });
+    if (merged) contents.sources = read_sources(file);
   }
-  if (!still.empty()) problems.push_back("/trajectories: damaged rows: " + list(still));
 
-  // A run counts its iterations, so what follows a damaged one goes too: it writes them again.
-  std::vector<hsize_t> unreadable;
-  hsize_t next = 0;
-  Eigen::VectorXd grid;
-  try_to(problems, [&] { grid = read_grid(file, layout); });
-  for_each_readable(file, iterations, decided, unreadable, [&](const Block& block, hsize_t i, hsize_t row) {
-    if (row != next || !fits_checksum(block, i)) return;
-    ++next;
-    const IterationRow iteration = iteration_of(block, i, layout, grid);
-    // counted in the rows that are left
-    contents.n_observed.push_back(
-        std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -
-        sound.rows.begin());
-    contents.iterations.push_back(iteration.decided);
-  });
-  if (next < decided)
-    problems.push_back("/iterations: row " + std::to_string(next) + " is damaged; rows from there on (" +
-                       std::to_string(decided - next) + ") are lost until the study continues");
+  void compare_lengths() {
+    hsize_t longest = evaluated;
+    for (const auto& [table, rows] : {std::pair(&evaluations, evaluated), {&iterations, decided}, {&events, happened}})
+      for (const Column& column : *table)
+        try_to(findings.problems, [&, table = table, rows = rows] {
+          const hsize_t n = length(file, column);
+          if (table == &evaluations) longest = std::max(longest, n);
+          if (n < rows) throw Error(column.path + ": " + std::to_string(n) + " of " + std::to_string(rows) + " rows");
+        });
+    if (longest > evaluated)
+      findings.notes.push_back(std::to_string(longest - evaluated) +
+                               " rows that were never complete (a kill amid an append)");
+  }
 
-  std::vector<hsize_t> forgotten;
-  for_each_readable(file, events, befallen, forgotten, [&](const Block& block, hsize_t i, hsize_t row) {
-    if (fits_checksum(block, i))
-      contents.events.push_back(event_of(block, i));
-    else
-      forgotten.push_back(row);
-  });
-  if (!forgotten.empty()) problems.push_back("/events: damaged rows: " + list(forgotten));
-  findings.evaluations = contents.evaluations.size();
-  findings.iterations = contents.iterations.size();
-  return sound;
+  void read_evaluations() {
+    std::vector<hsize_t> lost;
+    for_each_readable(file, fields_of(evaluations, layout), evaluated, lost,
+                      [&](const Block& block, hsize_t i, hsize_t row) {
+                        contents.evaluations.push_back(evaluation_of(block, i));
+                        if (merged) contents.origins.push_back(origin_of(block, i));
+                        if (fits_checksum(block, i) && is_whole(contents, contents.evaluations.size() - 1)) {
+                          sound.rows.push_back(row);
+                          return;
+                        }
+                        contents.evaluations.pop_back();
+                        if (merged) contents.origins.pop_back();
+                        lost.push_back(row);
+                      });
+    if (!lost.empty()) complain("/evaluations: damaged rows: " + list(lost));
+    findings.evaluations = contents.evaluations.size();
+  }
+
+  // Of the sound rows.
+  void read_trajectories() {
+    std::vector<hsize_t> lost;
+    for (const hsize_t row : sound.rows) {
+      bool fits = false;
+      try {
+        const Motion motion = motion_at(file, layout, evaluations, row);
+        fits = fits_checksum(file, evaluations, row, motion);
+        findings.trajectories += fits && !motion.trajectory.empty();
+      } catch (const Error&) {
+      }
+      sound.has_path.push_back(fits);
+      if (!fits) lost.push_back(row);
+    }
+    if (!lost.empty()) complain("/trajectories: damaged rows: " + list(lost));
+  }
+
+  // A run counts its iterations, so rows that follow a damaged one are lost too: the run writes them again.
+  void read_iterations() {
+    std::vector<hsize_t> unreadable;
+    hsize_t next = 0;
+    Eigen::VectorXd grid;
+    try_to(findings.problems, [&] { grid = read_grid(file, layout); });
+    for_each_readable(file, iterations, decided, unreadable, [&](const Block& block, hsize_t i, hsize_t row) {
+      if (row != next || !fits_checksum(block, i)) return;
+      ++next;
+      const IterationRow iteration = iteration_of(block, i, layout, grid);
+      // counted in the rows that are left
+      contents.n_observed.push_back(
+          std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -
+          sound.rows.begin());
+      contents.iterations.push_back(iteration.decided);
+    });
+    if (next < decided)
+      complain("/iterations: row " + std::to_string(next) + " is damaged; rows from there on (" +
+               std::to_string(decided - next) + ") are lost until the study continues");
+    findings.iterations = contents.iterations.size();
+  }
+
+  void read_events() {
+    std::vector<hsize_t> lost;
+    for_each_readable(file, events, happened, lost, [&](const Block& block, hsize_t i, hsize_t row) {
+      if (fits_checksum(block, i))
+        contents.events.push_back(event_of(block, i));
+      else
+        lost.push_back(row);
+    });
+    if (!lost.empty()) complain("/events: damaged rows: " + list(lost));
+  }
+};
+
+}  // namespace
+
+Sound examine(hid_t file) {
+  Examination examination(file);
+  examination.read_head();
+  examination.compare_lengths();
+  examination.read_evaluations();
+  examination.read_trajectories();
+  examination.read_iterations();
+  examination.read_events();
+  return std::move(examination.sound);
 }
 
 Rewriter::Rewriter(const std::string& path, const Contents& contents, std::size_t bytes)

@@ -747,41 +747,20 @@ void set_provenance(hid_t object, const Provenance& provenance, const std::strin
   set_attribute(object, "created", created);
 }
 
-}  // namespace
-
-void create_layout(const std::string& path, const Contents& contents) {
-  const Layout& layout = contents.layout;
-  const bool merged = !contents.sources.empty();
-  Handle file = create_file(path);
-  set_attribute(file, "program", std::string("dodyn"));
-  set_attribute(file, "schema", schema_version);
-  set_provenance(file, contents.provenance, contents.created);
-  own(H5Acreate2(file, "stop_reason", string_type(reason_bytes), own(H5Screate(H5S_SCALAR), "HDF5"), H5P_DEFAULT,
-                 H5P_DEFAULT),
-      "attribute 'stop_reason'");
-  write_stopped(file, "");
-
-  for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate", "/events"})
-    own(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
-  const Table evaluations = evaluation_table(layout, merged);
-  const Table iterations = iteration_table(layout);
-  const Table events = event_table();
-  for (const Column& column : evaluations)  // netCDF reads an enum by its name alone, which it must meet before it
-    if (column.path == "/evaluations/status")
-      check(H5Tcommit2(file, "/status", column.type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/status");
-  for (const Table* table : {&evaluations, &iterations, &events})
-    for (const Column& column : *table) create_dataset(file, column);
-  write_files(file, contents.provenance);
-  if (merged) own(H5Gcreate2(file, "/sources", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/sources");
-  for (std::size_t i = 0; i < contents.sources.size(); ++i) {
+void write_sources(hid_t file, const std::vector<Source>& sources) {
+  if (!sources.empty()) own(H5Gcreate2(file, "/sources", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/sources");
+  for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::string name = "/sources/" + std::to_string(i);
     const Handle group = own(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
-    const Source& source = contents.sources[i];
+    const Source& source = sources[i];
     set_attribute(group, "path", source.path);
     set_attribute(group, "stop_reason", source.stopped);
     set_provenance(group, source.provenance, source.created);
   }
+}
 
+// Names and units of the columns of designs, gradients, metrics and iterations.
+void describe_columns(hid_t file, const Layout& layout) {
   for (const char* name :
        {"/evaluations/design", "/evaluations/gradient", "/iterations/next", "/iterations/recommended"}) {
     const Handle dataset = open_dataset(file, name);
@@ -806,10 +785,11 @@ void create_layout(const std::string& path, const Contents& contents) {
   set_attribute(metrics, "names", each(layout.metrics, &Quantity::name));
   set_attribute(metrics, "units", each(layout.metrics, &Quantity::unit));
   set_attribute(metrics, "descriptions", each(layout.metrics, &Quantity::description));
-
   set_attribute(open_dataset(file, "/iterations/diagnostics"), "names", layout.numbers);
   set_attribute(open_dataset(file, "/iterations/candidates"), "names", layout.candidates);
+}
 
+void describe_channels(hid_t file, const Layout& layout) {
   const Handle trajectories = open_group(file, "/trajectories");
   set_attribute(trajectories, "names", each(layout.channels, &Channel::name));
   for (const auto& channel : layout.channels) {
@@ -823,25 +803,56 @@ void create_layout(const std::string& path, const Contents& contents) {
     if (!channel.segments.empty()) set_attribute(dataset, "segments", channel.segments);
     label(file, name, {"evaluation", "node", "coordinate"});
   }
+}
 
+void create_grid(hid_t file, const Layout& layout) {
   const Handle surrogate = open_group(file, "/surrogate");
   set_attribute(surrogate, "grid_points", layout.grid_points);
-  if (has_curve(layout)) {
-    const std::string name = "/surrogate/grid";
-    const hsize_t points = static_cast<hsize_t>(layout.grid_points);
-    const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
-    check(H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY), name);
-    check(H5Pset_fill_value(list, H5T_NATIVE_DOUBLE, &not_a_number), name);
-    const Handle space = own(H5Screate_simple(1, &points, nullptr), name);
-    const Handle grid =
-        own(H5Dcreate2(file, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, list, H5P_DEFAULT), name);
-    set_attribute(grid, "unit", layout.variables.front().unit);
-    check(H5DSset_scale(grid, nullptr), name);
-    for (const char* curve : {"/surrogate/value", "/surrogate/lower", "/surrogate/upper"}) {
-      label(file, curve, {"iteration", "grid"});
-      attach_scale(file, curve, name, 1);
-    }
+  if (!has_curve(layout)) return;
+  const std::string name = "/surrogate/grid";
+  const hsize_t points = static_cast<hsize_t>(layout.grid_points);
+  const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
+  check(H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY), name);
+  check(H5Pset_fill_value(list, H5T_NATIVE_DOUBLE, &not_a_number), name);
+  const Handle space = own(H5Screate_simple(1, &points, nullptr), name);
+  const Handle grid =
+      own(H5Dcreate2(file, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, list, H5P_DEFAULT), name);
+  set_attribute(grid, "unit", layout.variables.front().unit);
+  check(H5DSset_scale(grid, nullptr), name);
+  for (const char* curve : {"/surrogate/value", "/surrogate/lower", "/surrogate/upper"}) {
+    label(file, curve, {"iteration", "grid"});
+    attach_scale(file, curve, name, 1);
   }
+}
+
+}  // namespace
+
+void create_layout(const std::string& path, const Contents& contents) {
+  const Layout& layout = contents.layout;
+  Handle file = create_file(path);
+  set_attribute(file, "program", std::string("dodyn"));
+  set_attribute(file, "schema", schema_version);
+  set_provenance(file, contents.provenance, contents.created);
+  own(H5Acreate2(file, "stop_reason", string_type(reason_bytes), own(H5Screate(H5S_SCALAR), "HDF5"), H5P_DEFAULT,
+                 H5P_DEFAULT),
+      "attribute 'stop_reason'");
+  write_stopped(file, "");
+
+  for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate", "/events"})
+    own(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
+  const Table evaluations = evaluation_table(layout, !contents.sources.empty());
+  const Table iterations = iteration_table(layout);
+  const Table events = event_table();
+  for (const Column& column : evaluations)  // netCDF reads an enum by its name alone, which it must meet before it
+    if (column.path == "/evaluations/status")
+      check(H5Tcommit2(file, "/status", column.type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/status");
+  for (const Table* table : {&evaluations, &iterations, &events})
+    for (const Column& column : *table) create_dataset(file, column);
+  write_files(file, contents.provenance);
+  write_sources(file, contents.sources);
+  describe_columns(file, layout);
+  describe_channels(file, layout);
+  create_grid(file, layout);
   create_scales(file, layout, evaluations, iterations, events);
   if (!file.close()) fail("cannot create");
 }

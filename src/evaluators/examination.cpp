@@ -11,8 +11,9 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Factor of the reference effort above which an actuator without a limit is suspicious.
-constexpr double usual_exertion = 10.0;
+// Factor of the reference effort above which an actuator without a limit is suspicious. A cost bounds the effort: a motion of least
+// effort between obstacles has short pushes of 13 times the reference (configs/burr.cfg).
+constexpr double usual_exertion = 10.0, usual_exertion_at_a_cost = 100.0;
 // Minimum range of a coordinate, m or rad, for the reference effort of an actuator whose coordinate does not move.
 constexpr double least_range = 0.1;
 // Overlap of parts between nodes above which there is a warning, relative to the width of the thinner part.
@@ -82,7 +83,7 @@ std::vector<Finding> examine(const Examined& m) {
   find(m.spike > 0.25 * m.largest_control, suspicious,
        formatted("a control of %.3g stands alone in one time step", m.spike));
   for (const Exertion& e : m.exertions)
-    find(e.largest > usual_exertion * e.reference, suspicious,
+    find(e.largest > (e.has_cost ? usual_exertion_at_a_cost : usual_exertion) * e.reference, suspicious,
          formatted("actuator %s reaches %.4g, %.0f times what weight and a steady motion ask; it has no limit%s",
                    e.actuator.c_str(), e.largest, e.largest / e.reference, e.has_cost ? "" : " and no cost"));
   return all;

@@ -56,10 +56,9 @@ auto HyperplaneSolver<n>::solve(Basis<n>& basis, Ask ask) -> Ending {
   return ending;
 }
 
-// The simplex method. On return `basis` is optimal, unless the result is doubtful.
+// Sets the columns of a basis that is given. Returns whether there are any.
 template <int n>
-[[gnu::flatten]]  // flattening saves a sixth of the instructions of a warm query
-auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
+bool HyperplaneSolver<n>::begin_at(const Basis<n>& basis) {
   count_ = 0;
   shifted_ = false;
   shift_.setZero();
@@ -67,7 +66,14 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
   for (int k = 0; k < std::min<int>(basis.size, n); ++k)
     if (valid(basis.first[k], *k_[0]) && valid(basis.second[k], *k_[1]))
       p_[count_++] = column(basis.first[k], basis.second[k]);
-  bool looked_at_all = count_ > 0;  // one pass over all corners confirms a basis that is still optimal
+  return count_ > 0;
+}
+
+// The simplex method. On return `basis` is the optimal one, except where that is in doubt.
+template <int n>
+[[gnu::flatten]]  // a sixth of the instructions of a warm query
+auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
+  bool looked_at_all = begin_at(basis);  // a basis that is still optimal is found so by one pass over all corners
   if (count_ == 0) {
     t_.setZero();
     descend();

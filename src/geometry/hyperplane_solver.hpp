@@ -55,7 +55,8 @@ class HyperplaneSolver {
 
   Column lowest_column() const { return column(lowest_[0].corner, lowest_[1].corner); }
 
-  // in hyperplane_solver.cpp
+  // hyperplane_solver.cpp
+  bool begin_at(const Basis<n>& basis);
   Ending simplex(Basis<n>& basis, Ask ask);
   void keep(Basis<n>& basis) const;
   bool certain(double least);

@@ -44,6 +44,7 @@ Json trajectory_as_json(const Trajectory& trajectory, const archive::Layout& lay
     const Channel& channel = layout.channels[c];
     Json& one = all[channel.name];
     one["unit"] = channel.unit;
+    if (!channel.units.empty()) one["units"] = channel.units;
     for (Eigen::Index j = 0; j < trajectory.values[c].cols(); ++j)
       one["values"][channel.coordinates[static_cast<std::size_t>(j)]] = numbers(trajectory.values[c].col(j));
   }

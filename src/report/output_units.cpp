@@ -1,6 +1,7 @@
 #include "report/output_units.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "settings/config_error.hpp"
 #include "settings/expression.hpp"
@@ -10,6 +11,17 @@ namespace {
 
 bool measure_the_same(const Unit& one, const Unit& other) {
   return one.dimension == other.dimension && one.angle == other.angle;
+}
+
+std::vector<std::string> unused(const OutputUnits& units, const std::vector<std::string>& own) {
+  std::vector<std::string> names;
+  for (const auto& [name, wanted] : units.chosen)
+    if (std::ranges::none_of(own, [&wanted = wanted](const std::string& text) {
+          const auto one = parse_unit(text);
+          return one && measure_the_same(*one, wanted);
+        }))
+      names.push_back(name);
+  return names;
 }
 
 }  // namespace
@@ -74,10 +86,8 @@ void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& unit
   for (std::size_t c = 0; c < channels.size(); ++c) {
     Channel& channel = channels[c];
     const bool has_values = c < trajectory.values.size();
-    if (channel.units.empty()) {
-      const double factor = units.convert(channel.unit);
-      if (has_values) trajectory.values[c] *= factor;
-    }
+    const double of_channel = units.convert(channel.unit);  // an archive's channel has both
+    if (channel.units.empty() && has_values) trajectory.values[c] *= of_channel;
     for (std::size_t j = 0; j < channel.units.size(); ++j) {
       const double factor = units.convert(channel.units[j]);
       if (has_values && static_cast<Eigen::Index>(j) < trajectory.values[c].cols())
@@ -87,20 +97,25 @@ void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& unit
 }
 
 std::vector<std::string> unused(const OutputUnits& units, const archive::Layout& layout) {
-  std::vector<std::string> names;
-  for (const auto& [name, wanted] : units.chosen) {
-    const auto fits = [&wanted = wanted](const std::string& text) {
-      const auto own = parse_unit(text);
-      return own && measure_the_same(*own, wanted);
-    };
-    const bool used = std::ranges::any_of(layout.variables, fits, &Variable::unit) ||
-                      std::ranges::any_of(layout.metrics, fits, &Quantity::unit) ||
-                      std::ranges::any_of(layout.channels, [&](const Channel& channel) {
-                        return channel.units.empty() ? fits(channel.unit) : std::ranges::any_of(channel.units, fits);
-                      });
-    if (!used) names.push_back(name);
+  std::vector<std::string> own;
+  for (const Variable& variable : layout.variables) own.push_back(variable.unit);
+  for (const Quantity& metric : layout.metrics) own.push_back(metric.unit);
+  for (const Channel& channel : layout.channels)
+    if (channel.units.empty())
+      own.push_back(channel.unit);
+    else
+      own.insert(own.end(), channel.units.begin(), channel.units.end());
+  return unused(units, own);
+}
+
+std::string conversions_json(const OutputUnits& units, const std::vector<std::string>& own) {
+  nlohmann::ordered_json all = {{"converted", nlohmann::ordered_json::object()}, {"unused", unused(units, own)}};
+  for (const std::string& text : own) {
+    std::string unit = text;
+    const double factor = units.convert(unit);
+    if (unit != text) all["converted"][text] = {{"unit", unit}, {"factor", factor}};
   }
-  return names;
+  return all.dump() + "\n";
 }
 
 }  // namespace dodyn::report

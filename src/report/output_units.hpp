@@ -34,4 +34,8 @@ void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& unit
 // Returns the chosen units that no variable, metric or channel has a dimension for.
 std::vector<std::string> unused(const OutputUnits& units, const archive::Layout& layout);
 
+// Returns JSON for other programs, which need no table of units then: how numbers with the units `own` convert, and the
+// chosen units that fit none of them: {"converted": {"m": {"unit": "mm", "factor": 1000.0}}, "unused": ["kg"]}.
+std::string conversions_json(const OutputUnits& units, const std::vector<std::string>& own);
+
 }  // namespace dodyn::report

@@ -60,10 +60,10 @@ std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
 
 // Returns JSON for pictures of the model of the cost: along each variable and each pair of real variables through `design`, with its 95 % band; in the
-// middle of the ranges; and where the optimum may lie (5 % and 95 % of sampled optima; null where none can be sampled). Throws
-// std::invalid_argument where fewer than two evaluations have a cost.
+// middle of the ranges; and where the optimum may lie (5 % and 95 % of sampled optima; null where none can be sampled). Designs
+// are in `units`. Throws std::invalid_argument where fewer than two evaluations have a cost.
 std::string slices_json(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                        const Eigen::VectorXd& design);
+                        const Eigen::VectorXd& design, const OutputUnits& units = {});
 
 // Returns the model of a quantity as datasets that a few lines of numpy evaluate (docs/surrogates.md). Throws
 // std::invalid_argument as slices_json(), and if variables are labels.

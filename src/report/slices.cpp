@@ -38,16 +38,20 @@ std::vector<double> grid_of(const surrogate::DesignSpace& space, Index i, int po
 }  // namespace
 
 std::string slices_json(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                        const VectorXd& design) {
+                        const VectorXd& design, const OutputUnits& output) {
   const surrogate::ArchiveModel model(observed, -1);
   const surrogate::DesignSpace& space = observed.space;
-  const auto& variables = contents.layout.variables;
+  std::vector<Variable> variables = contents.layout.variables;
+  const VectorXd factors = convert(variables, output);
   const VectorXd centre = space.unit(design);
   Json all = {{"samples", model.samples()},
               {"available", model.available()},
               {"quality", model.quality()},
               {"quality_over_box", model.quality_over_box()}};
-  for (std::size_t i = 0; i < variables.size(); ++i) all["design"][variables[i].name] = design(static_cast<Index>(i));
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto k = static_cast<Index>(i);
+    all["design"][variables[i].name] = factors(k) * design(k);
+  }
   all["middle"] = json_of(model.at(space.design(VectorXd::Constant(space.dimensions(), 0.5))));
 
   all["bounds_to_widen"] = Json::array();
@@ -65,7 +69,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
     for (const double u : grid_of(space, i, slice_points)) {
       unit(i) = u;
       const VectorXd at = space.design(unit);
-      slice["x"].push_back(at(i));
+      slice["x"].push_back(factors(i) * at(i));
       const Json there = json_of(model.at(at));
       for (const auto& [name, value] : there.items()) slice[name].push_back(value);
     }
@@ -84,8 +88,8 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
         units(j, k) = up[static_cast<std::size_t>(k / pair_points)];
       }
       for (Index k = 0; k < pair_points; ++k) {
-        pair["x"].push_back(space.design(units.col(k))(i));
-        pair["y"].push_back(space.design(units.col(k * pair_points))(j));
+        pair["x"].push_back(factors(i) * space.design(units.col(k))(i));
+        pair["y"].push_back(factors(j) * space.design(units.col(k * pair_points))(j));
       }
       for (const double value : model.middles(units)) pair["median"].push_back(number_or_null(value));
       all["pairs"].push_back(pair);
@@ -93,10 +97,10 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
 
   try {
     const surrogate::OptimumDistribution optimum = surrogate::sample_optimum(observed);
-    for (std::size_t i = 0; i < variables.size(); ++i)
-      if (space.real(static_cast<Index>(i)))
-        all["optimum"]["variables"][variables[i].name] = {optimum.lower(static_cast<Index>(i)),
-                                                          optimum.upper(static_cast<Index>(i))};
+    for (Index i = 0; i < space.dimensions(); ++i)
+      if (space.real(i))
+        all["optimum"]["variables"][variables[static_cast<std::size_t>(i)].name] = {factors(i) * optimum.lower(i),
+                                                                                    factors(i) * optimum.upper(i)};
     all["optimum"]["cost"] = json_of(optimum.cost);
   } catch (const std::invalid_argument&) {
     all["optimum"] = Json();  // no feasible design, or several objectives: no optimum is drawn

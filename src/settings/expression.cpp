@@ -372,6 +372,7 @@ Expression Expression::subexpression(int node) const {
   return e;
 }
 
+// Whole: one case for each operation, and the compiler warns if one is missing.
 Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> quantities) const {
   std::vector<Measure> x;
   x.reserve(nodes_.size());

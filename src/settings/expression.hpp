@@ -148,7 +148,7 @@ std::pair<Expression, Expression> parse_range(std::string_view text, std::span<c
 
 // ---- implementation
 
-template <class T>
+template <class T>  // whole: one case for each operation, and the compiler warns if one is missing
 T Expression::evaluate(std::span<const T> values) const {
   assert(values.size() == quantities_.size());
   using std::sin, std::cos, std::sqrt, std::exp, std::log, std::abs, std::max;

@@ -9,6 +9,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 }
 
+// Whole: it is a table, one entry for each key in the order of --help.
 std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
   std::vector<std::string> evaluators;
   for (const auto& kind : kinds) evaluators.push_back(kind.name);

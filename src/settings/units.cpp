@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "record/text.hpp"
+#include "settings/unit_names.hpp"
 
 namespace dodyn {
 namespace {
@@ -115,6 +116,18 @@ class UnitParser {
 };
 
 }  // namespace
+
+std::vector<std::vector<std::string>> unit_names() {
+  std::vector<std::vector<std::string>> groups;
+  const Unit* last = nullptr;
+  for (const Named& named : units) {
+    const Unit& own = named.unit;
+    if (!last || last->dimension != own.dimension || last->angle != own.angle) groups.emplace_back();
+    groups.back().emplace_back(named.name);
+    last = &own;
+  }
+  return groups;
+}
 
 std::optional<Unit> unit(std::string_view word) {
   int exponent = 1;

@@ -96,42 +96,29 @@ std::vector<Stop> stops_of(const Tree<double>& tree) {
   return stops;
 }
 
-// Wrenches of damping, loads, actuators and stops on the bodies, recorded as functions of frames, twists and controls.
-// A controller gets q and v too.
-template <int n>
-rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops) {
-  constexpr int twist = rigid::Twist<n>::RowsAtCompileTime;
-  const std::size_t count = view.world.bodies.size(), actuators = view.tree.actuators.size();
-  const int coordinates = view.tree.n();
-  std::shared_ptr<const autodiff::Program> wrenches, states;
-  {
-    autodiff::Recording recording;
-    int inputs = 0;
-    const auto input = [&] {
-      ++inputs;
-      return Var::input();
-    };
-    const auto frames = read_frames<n, Var>(count, true, input);
-    const auto state = tree_state<n, Var>(view.tree, view.links, frames);
-    std::vector<int> outputs;
-    for (const auto* numbers : {&state.q, &state.v})
-      for (const Var& x : *numbers) outputs.push_back(x.node);
-    states = std::make_shared<const autodiff::Program>(recording.graph, outputs, inputs);
+namespace {
 
-    std::vector<Var> u;
-    for (std::size_t i = 0; i < actuators; ++i) u.push_back(input());
-    auto applied = view.tree.applied(state.frames, state.q.data(), state.v.data(), u.data());
-    for (const Stop& stop : stops) applied.generalised[stop.coordinate] += input();
-    const Vector3<Var> none{Var(0.0), Var(0.0), Var(0.0)};
-    std::vector<Vector3<Var>> force(count, none), torque(count, none);
-    // Torques along the world's axes are taken as they are: a link's frame at a midpoint is no rotation, and to turn them
-    // into it and back would make them smaller. Pushes of actuators come last.
+// Wrenches on bodies while they are recorded.
+template <int n>
+struct Wrenches {
+  const Bodies<n>& view;
+  const std::vector<Frame<Var>>& frames;  // of the bodies
+  const TreeState<Var>& state;
+  std::vector<Vector3<Var>> force, torque;
+
+  Wrenches(const Bodies<n>& of, const std::vector<Frame<Var>>& bodies, const TreeState<Var>& links)
+      : view(of), frames(bodies), state(links), force(bodies.size(), {Var(0.0), Var(0.0), Var(0.0)}), torque(force) {}
+
+  // Torques along the world's axes are taken as they are: a link's frame at a midpoint is no rotation, and to turn them
+  // into it and back would make them smaller. Pushes of actuators come last.
+  template <class Pushes>
+  void add_pushes(const Pushes& pushes, const std::vector<Var>& u) {
     std::vector<std::size_t> pushing;
-    for (std::size_t i = 0; i < actuators; ++i)
+    for (std::size_t i = 0; i < u.size(); ++i)
       if (view.tree.actuators[i].coordinate < 0) pushing.push_back(i);
-    const std::size_t first = applied.pushes.size() - pushing.size();
-    for (std::size_t p = 0; p < applied.pushes.size(); ++p) {
-      const auto& push = applied.pushes[p];
+    const std::size_t first = pushes.size() - pushing.size();
+    for (std::size_t p = 0; p < pushes.size(); ++p) {
+      const auto& push = pushes[p];
       if (push.place.link < 0) continue;
       const int b = view.links[push.place.link].body;
       const Vector3<Var> arm = Tree<double>::position(state.frames, push.place) - frames[b].origin;
@@ -144,43 +131,96 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
         turn = state.frames[push.place.link].rotation * push.torque;
       torque[b] = torque[b] + cross(arm, push.force) + turn;
     }
-    for (const auto& link : view.tree.links)
-      for (std::size_t i = 0; i < link.moves.size(); ++i) {
-        const int coordinate = link.first + static_cast<int>(i);
-        const int b = view.links[static_cast<std::size_t>(&link - view.tree.links.data())].body;
-        int parent = link.parent;  // on another body
-        while (parent >= 0 && view.links[parent].body == b) parent = view.tree.links[parent].parent;
-        Vector3<Var> way = state.dual[coordinate];
-        for (Var& x : way) x = applied.generalised[coordinate] * x;
-        if (link.moves[i].kind == Move::slide) {  // at the link's origin, on either body
-          const Vector3<Var> at = state.frames[&link - view.tree.links.data()].origin;
-          force[b] = force[b] + way;
-          torque[b] = torque[b] + cross(at - frames[b].origin, way);
-          if (parent >= 0) {
-            const int other = view.links[parent].body;
-            force[other] = force[other] - way;
-            torque[other] = torque[other] - cross(at - frames[other].origin, way);
-          }
-        } else {
-          torque[b] = torque[b] + way;
-          if (parent >= 0) torque[view.links[parent].body] = torque[view.links[parent].body] - way;
-        }
-      }
-    outputs.clear();
-    for (std::size_t b = 0; b < count; ++b) {
-      for (int i = 0; i < n; ++i) outputs.push_back(force[b][i].node);
-      for (int i = n == 2 ? 2 : 0; i < 3; ++i) outputs.push_back(torque[b][i].node);
-    }
-    wrenches = std::make_shared<const autodiff::Program>(recording.graph, outputs, inputs);
   }
+
+  // The force on a coordinate of a link, with its reaction on the body that the joint is on.
+  void add_joint_force(std::size_t l, Move::Kind kind, const Vector3<Var>& way) {
+    const int b = view.links[l].body;
+    int parent = view.tree.links[l].parent;  // on another body
+    while (parent >= 0 && view.links[parent].body == b) parent = view.tree.links[parent].parent;
+    const int other = parent < 0 ? -1 : view.links[parent].body;
+    if (kind == Move::turn) {
+      torque[b] = torque[b] + way;
+      if (other >= 0) torque[other] = torque[other] - way;
+      return;
+    }
+    const Vector3<Var> at = state.frames[l].origin;  // on either body
+    force[b] = force[b] + way;
+    torque[b] = torque[b] + cross(at - frames[b].origin, way);
+    if (other < 0) return;
+    force[other] = force[other] - way;
+    torque[other] = torque[other] - cross(at - frames[other].origin, way);
+  }
+};
+
+// Frames and twists of bodies -> q, v of the tree; and with controls and forces of stops behind them -> wrenches on bodies.
+struct ForcePrograms {
+  std::shared_ptr<const autodiff::Program> states, wrenches;
+};
+template <int n>
+ForcePrograms record_forces(const Bodies<n>& view, const std::vector<Stop>& stops) {
+  ForcePrograms programs;
+  autodiff::Recording recording;
+  int inputs = 0;
+  const auto input = [&] {
+    ++inputs;
+    return Var::input();
+  };
+  const auto frames = read_frames<n, Var>(view.world.bodies.size(), true, input);
+  const auto state = tree_state<n, Var>(view.tree, view.links, frames);
+  std::vector<int> outputs;
+  for (const auto* numbers : {&state.q, &state.v})
+    for (const Var& x : *numbers) outputs.push_back(x.node);
+  programs.states = std::make_shared<const autodiff::Program>(recording.graph, outputs, inputs);
+
+  std::vector<Var> u;
+  for (std::size_t i = 0; i < view.tree.actuators.size(); ++i) u.push_back(input());
+  auto applied = view.tree.applied(state.frames, state.q.data(), state.v.data(), u.data());
+  for (const Stop& stop : stops) applied.generalised[stop.coordinate] += input();
+  Wrenches<n> wrenches(view, frames, state);
+  wrenches.add_pushes(applied.pushes, u);
+  for (std::size_t l = 0; l < view.tree.links.size(); ++l) {
+    const auto& link = view.tree.links[l];
+    for (std::size_t i = 0; i < link.moves.size(); ++i) {
+      Vector3<Var> way = state.dual[link.first + i];
+      for (Var& x : way) x = applied.generalised[link.first + i] * x;
+      wrenches.add_joint_force(l, link.moves[i].kind, way);
+    }
+  }
+  outputs.clear();
+  for (std::size_t b = 0; b < frames.size(); ++b) {
+    for (int i = 0; i < n; ++i) outputs.push_back(wrenches.force[b][i].node);
+    for (int i = n == 2 ? 2 : 0; i < 3; ++i) outputs.push_back(wrenches.torque[b][i].node);
+  }
+  programs.wrenches = std::make_shared<const autodiff::Program>(recording.graph, outputs, inputs);
+  return programs;
+}
+
+// Of a stop, where the coordinate is past it or faster than it may be.
+double push_of(const Stop& stop, double x, double rate) {
+  const double past = x > stop.to ? x - stop.to : x < stop.from ? x - stop.from : 0.0;
+  const double push = past == 0.0 ? 0.0 : -stop.stiffness * past - stop.damping * rate;
+  double sum = push * past < 0.0 ? push : 0.0;
+  const double fast = std::abs(rate) - stop.speed;
+  if (fast > 0.0) sum -= std::copysign(stop.damping * fast, rate);
+  return sum;
+}
+
+}  // namespace
+
+// Damping, loads, actuators and stops as wrenches on the bodies, recorded as functions of frames, twists and controls; q and v
+// for the control, too.
+template <int n>
+rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops) {
   std::vector<double> limits;
   for (const auto& actuator : view.tree.actuators)
     limits.push_back(actuator.limit.value_or(std::numeric_limits<double>::infinity()));
-  return [=, q = std::vector<double>(coordinates), v = std::vector<double>(coordinates),
-          u = std::vector<double>(actuators), pushes = std::vector<double>(stops.size())](
-             double t, rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving,
-             std::span<rigid::Twist<n>> wrench) mutable {
-    constexpr int lanes = autodiff::Program::lanes;
+  return [=, programs = record_forces(view, stops), q = std::vector<double>(view.tree.n()),
+          v = std::vector<double>(view.tree.n()), u = std::vector<double>(limits.size()),
+          pushes = std::vector<double>(stops.size())](double t, rigid::Frames<n> at,
+                                                      std::span<const rigid::Twist<n>> moving,
+                                                      std::span<rigid::Twist<n>> wrench) mutable {
+    constexpr int lanes = autodiff::Program::lanes, twist = rigid::Twist<n>::RowsAtCompileTime;
     const auto write = [&](double* room) {
       double* to = room;
       write_frames<n>(at, to);
@@ -190,35 +230,29 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
     };
     std::fill(u.begin(), u.end(), 0.0);
     if (control || !stops.empty()) {
-      double* room = states->start();
+      double* room = programs.states->start();
       write(room);
-      states->run(room, 1);
-      for (int i = 0; i < coordinates; ++i) {
-        q[i] = *states->output(room, i);
-        v[i] = *states->output(room, coordinates + i);
+      programs.states->run(room, 1);
+      for (std::size_t i = 0; i < q.size(); ++i) {
+        q[i] = *programs.states->output(room, static_cast<int>(i));
+        v[i] = *programs.states->output(room, static_cast<int>(q.size() + i));
       }
     }
     if (control) control(t, q, v, u);
-    for (std::size_t i = 0; i < actuators; ++i) u[i] = std::clamp(u[i], -limits[i], limits[i]);
-    for (std::size_t i = 0; i < stops.size(); ++i) {
-      const Stop& stop = stops[i];
-      const double x = q[stop.coordinate], past = x > stop.to ? x - stop.to : x < stop.from ? x - stop.from : 0.0;
-      const double push = past == 0.0 ? 0.0 : -stop.stiffness * past - stop.damping * v[stop.coordinate];
-      pushes[i] = push * past < 0.0 ? push : 0.0;
-      const double rate = v[stop.coordinate], fast = std::abs(rate) - stop.speed;
-      if (fast > 0.0) pushes[i] -= std::copysign(stop.damping * fast, rate);
-    }
-    double* room = wrenches->start();
+    for (std::size_t i = 0; i < u.size(); ++i) u[i] = std::clamp(u[i], -limits[i], limits[i]);
+    for (std::size_t i = 0; i < stops.size(); ++i)
+      pushes[i] = push_of(stops[i], q[stops[i].coordinate], v[stops[i].coordinate]);
+    double* room = programs.wrenches->start();
     double* to = write(room);
     for (const auto* numbers : {&u, &pushes})
       for (const double x : *numbers) {
         *to = x;
         to += lanes;
       }
-    wrenches->run(room, 1);
+    programs.wrenches->run(room, 1);
     int output = 0;
-    for (std::size_t b = 0; b < count; ++b)
-      for (int i = 0; i < twist; ++i) wrench[b][i] += *wrenches->output(room, output++);
+    for (rigid::Twist<n>& one : wrench)
+      for (int i = 0; i < twist; ++i) one[i] += *programs.wrenches->output(room, output++);
   };
 }
 

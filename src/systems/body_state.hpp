@@ -35,14 +35,83 @@ Matrix3<T> product_of_transposed(const Matrix3<T>& A, const Matrix3<T>& B) {  //
   return C;
 }
 
-// Frames: those of the bodies, as spatial ones. Velocity and spin follow the convention of Frame, at the centres of
-// mass.
+// Adds the slides of a link's joint. `before`, `f`: frames of its parent and its own.
+template <class T>
+void add_slides(const Link<double>& link, const Frame<T>& before, const Frame<T>& f, TreeState<T>& state) {
+  const T zero(0.0);
+  const Vector3<T> place = before.point(lift<T>(link.at));
+  for (const Move& move : link.moves) {
+    if (move.kind == Move::turn) continue;
+    const int a = move.axis;
+    if (link.parent < 0 && !move.is_oblique()) {
+      Vector3<T> axis{zero, zero, zero};
+      axis[a] = T(1.0);
+      state.q.push_back(f.origin[a] - place[a]);
+      state.v.push_back(f.velocity[a]);
+      state.dual.push_back(axis);
+      continue;
+    }
+    const Vector3<T> axis = move.is_oblique()
+                                ? before.rotation * lift<T>(link.axes[a - 3])
+                                : Vector3<T>{before.rotation[0][a], before.rotation[1][a], before.rotation[2][a]};
+    const Vector3<T> way = f.origin - place;
+    const Vector3<T> carried =
+        before.velocity_of(lift<T>(link.at)) + cross(before.rotation * before.spin, way);  // of a point fixed there
+    state.q.push_back(dot(axis, way));
+    state.v.push_back(dot(axis, f.velocity - carried));
+    state.dual.push_back(axis);
+  }
+}
+
+// A joint's turns one after the other: angles, axes in the world, and the attitude after each.
+template <class T>
+struct Turned {
+  std::vector<T> angles;
+  std::vector<Vector3<T>> axes;
+  std::vector<Matrix3<T>> rotations;
+};
+template <class T>
+Turned<T> turned(const Link<double>& link, const std::vector<Move>& turns, const Frame<T>& before, const Frame<T>& f) {
+  const auto oblique = [&](const Move& move) { return lift<T>(link.axes[move.axis - 3]); };
+  const auto turned_by = product_of_transposed(before.rotation, f.rotation);
+  Turned<T> all;
+  all.angles = turns[0].is_oblique()  // the only one: bodies.cpp sees to it
+                   ? std::vector<T>{turn_angle(turned_by, oblique(turns[0]))}
+                   : turn_angles(turned_by, turns);
+  Frame<T> turning = Frame<T>::at_rest();
+  turning.rotation = before.rotation;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const int a = turns[i].axis;
+    if (turns[i].is_oblique()) {
+      all.axes.push_back(turning.rotation * oblique(turns[i]));
+      turning.turn(oblique(turns[i]), all.angles[i], T(0.0));
+    } else {
+      all.axes.push_back({turning.rotation[0][a], turning.rotation[1][a], turning.rotation[2][a]});
+      turning.turn(a, all.angles[i], T(0.0));
+    }
+    all.rotations.push_back(turning.rotation);
+  }
+  return all;
+}
+
+// The vectors whose products with a relative angular velocity are the rates of turns about these axes.
+template <class T>
+std::vector<Vector3<T>> dual_of(const std::vector<Vector3<T>>& axes) {
+  if (axes.size() != 3) return axes;
+  const Vector3<T> c = cross(axes[1], axes[2]);
+  const T volume = dot(axes[0], c);
+  std::vector<Vector3<T>> dual = {c, cross(axes[2], axes[0]), cross(axes[0], axes[1])};
+  for (auto& d : dual)
+    for (T& x : d) x = x / volume;
+  return dual;
+}
+
+// Frames: those of the bodies, embedded in space; velocity and spin as Frame has them, of the centres of mass.
 template <int n, class T>
 TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bodies<n>::LinkPlace>& links,
                         const std::vector<Frame<T>>& bodies) {
   using std::atan2;
   TreeState<T> state;
-  const T zero(0.0);
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const auto& link = tree.links[l];
     std::size_t last = l;  // last of the links whose turns form one joint
@@ -54,29 +123,7 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
     if constexpr (n == 2) f.angle = atan2(f.rotation[1][0], f.rotation[0][0]);
 
     const Frame<T> before = link.parent < 0 ? Frame<T>::at_rest() : state.frames[link.parent];
-    const Vector3<T> place = before.point(lift<T>(link.at));
-    const auto oblique = [&](const Move& move) { return lift<T>(link.axes[static_cast<std::size_t>(move.axis - 3)]); };
-    for (const Move& move : link.moves) {
-      if (move.kind == Move::turn) continue;
-      if (link.parent < 0 && !move.is_oblique()) {
-        Vector3<T> axis{zero, zero, zero};
-        axis[move.axis] = T(1.0);
-        state.q.push_back(f.origin[move.axis] - place[move.axis]);
-        state.v.push_back(f.velocity[move.axis]);
-        state.dual.push_back(axis);
-        continue;
-      }
-      const int a = move.axis;
-      const Vector3<T> axis = move.is_oblique()
-                                  ? before.rotation * oblique(move)
-                                  : Vector3<T>{before.rotation[0][a], before.rotation[1][a], before.rotation[2][a]};
-      const Vector3<T> way = f.origin - place;
-      const Vector3<T> carried =
-          before.velocity_of(lift<T>(link.at)) + cross(before.rotation * before.spin, way);  // of the joint's point
-      state.q.push_back(dot(axis, way));
-      state.v.push_back(dot(axis, f.velocity - carried));
-      state.dual.push_back(axis);
-    }
+    add_slides(link, before, f, state);
     std::vector<Move> turns;
     for (std::size_t i = l; i <= last; ++i)
       for (const Move& turn : turns_of(tree.links[i])) turns.push_back(turn);
@@ -84,46 +131,20 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
       state.frames.push_back(f);
       continue;
     }
-    const auto turned_by = product_of_transposed(before.rotation, f.rotation);
-    const auto angles = turns[0].is_oblique()  // bodies.cpp guarantees that this is the only one
-                            ? std::vector<T>{turn_angle(turned_by, oblique(turns[0]))}
-                            : turn_angles(turned_by, turns);
     const Vector3<T> spin = f.rotation * f.spin - before.rotation * before.spin;
-    Frame<T> turning = Frame<T>::at_rest();
-    turning.rotation = before.rotation;
-    std::vector<Vector3<T>> axes;
-    std::vector<Matrix3<T>> turned;  // rotation after as many turns
+    const Turned<T> joint = turned(link, turns, before, f);
+    const auto dual = dual_of(joint.axes);
     for (std::size_t i = 0; i < turns.size(); ++i) {
-      if (turns[i].is_oblique()) {
-        axes.push_back(turning.rotation * oblique(turns[i]));
-        turning.turn(oblique(turns[i]), angles[i], zero);
-        turned.push_back(turning.rotation);
-        continue;
-      }
-      const int a = turns[i].axis;
-      axes.push_back({turning.rotation[0][a], turning.rotation[1][a], turning.rotation[2][a]});
-      turning.turn(a, angles[i], zero);
-      turned.push_back(turning.rotation);
-    }
-    auto dual = axes;
-    if (turns.size() == 3) {
-      const Vector3<T> c = cross(axes[1], axes[2]);
-      const T volume = dot(axes[0], c);
-      dual = {c, cross(axes[2], axes[0]), cross(axes[0], axes[1])};
-      for (auto& d : dual)
-        for (T& x : d) x = x / volume;
-    }
-    for (std::size_t i = 0; i < turns.size(); ++i) {
-      state.q.push_back(angles[i]);
+      state.q.push_back(joint.angles[i]);
       state.v.push_back(dot(dual[i], spin));
       state.dual.push_back(dual[i]);
     }
     Vector3<T> ring_spin = before.rotation * before.spin;
     for (std::size_t i = 0; l < last; ++l) {
       for (std::size_t k = 0; k < tree.links[l].moves.size(); ++k, ++i)
-        for (int a = 0; a < 3; ++a) ring_spin[a] = ring_spin[a] + dot(dual[i], spin) * axes[i][a];
+        for (int a = 0; a < 3; ++a) ring_spin[a] = ring_spin[a] + dot(dual[i], spin) * joint.axes[i][a];
       Frame<T> ring = f;
-      ring.rotation = turned[i - 1];
+      ring.rotation = joint.rotations[i - 1];
       for (int a = 0; a < 3; ++a)
         ring.spin[a] = ring.rotation[0][a] * ring_spin[0] + ring.rotation[1][a] * ring_spin[1] +
                        ring.rotation[2][a] * ring_spin[2];

@@ -90,6 +90,7 @@ std::string simulated(const Model& model, const Values<double>& values) {
 
 }  // namespace
 
+// Whole: it reads as its output does, one table after the other, and no table uses another.
 std::string description(const Model& model, const Values<double>& values) {
   const auto tree = model.tree(values.numbers);
   const int d = model.dimension;

@@ -18,6 +18,36 @@ int Model::parameter(std::string_view parameter_name) const {
   return at == parameters.end() ? -1 : static_cast<int>(at - parameters.begin());
 }
 
+void Model::fail_unknown(const std::string& parameter_name) const {
+  std::vector<std::string> names;
+  for (const Parameter& one : parameters) names.push_back(one.name);
+  fail(0, "has no parameter '" + shown(parameter_name) + "' in [parameters] to be set" +
+              did_you_mean(parameter_name, names) + "; allowed: " + (names.empty() ? "none" : listed(names)));
+}
+
+void Model::check_requirements(const std::vector<double>& parameter_values) const {
+  for (const auto& [requirement, condition] : requirements) {
+    std::vector<double> arguments;
+    for (const int parameter_index : condition.uses) arguments.push_back(parameter_values[parameter_index]);
+    if (!condition.expression.holds(arguments))
+      fail(condition.line, requirement + ": '" + shown(condition.text) + "' does not hold");
+  }
+}
+
+void Model::check_numbers(const std::vector<double>& defined) const {
+  for (const Sign& sign : signs) {
+    const double value = at(sign.number, defined);
+    if (value < 0.0 || (sign.positive && value == 0.0))
+      fail(sign.line, sign.what + " = " + shown(sign.text) + " is " + (value < 0.0 ? "negative" : "zero") +
+                          "; allowed: " + sign.allowed);
+  }
+  for (std::size_t i = 0; i < structure.ranges.size(); ++i) {
+    const auto& range = structure.ranges[i];
+    if (range.from && range.to && at(*range.from, defined) > at(*range.to, defined))
+      fail(range_lines[i], "[joint-limit " + range.name + "] ends before it begins; allowed: from at most to");
+  }
+}
+
 std::vector<const Shape*> Model::shapes_of(int link) const {
   std::vector<const Shape*> all;
   for (const Shape& shape : shapes)

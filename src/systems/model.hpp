@@ -181,6 +181,10 @@ struct Model {
   std::vector<Section> sections;
 
   [[noreturn]] void fail(int line, const std::string& complaint) const;
+  [[noreturn]] void fail_unknown(const std::string& parameter_name) const;
+  // Throw ConfigError where a requirement does not hold, or a number has a sign that it may not have.
+  void check_requirements(const std::vector<double>& parameter_values) const;
+  void check_numbers(const std::vector<double>& defined) const;
   int swing_line = 0;
   std::vector<int> link_lines, range_lines;
   std::vector<std::vector<std::string>> link_defaults;  // [links] keys that have their default values

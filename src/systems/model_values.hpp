@@ -124,115 +124,108 @@ std::vector<Vector3<T>> Model::corners(const Shape& shape, const std::vector<T>&
   return r;
 }
 
+// Whether numbers of a type have values that a model can refuse.
+template <class T>
+inline constexpr bool has_value = requires(const T& x) {
+  autodiff::value_of(x);
+};
+
+// Returns the moments of a link: what the text says of it, its point masses and its shapes. `x`: the numbers up to there.
+template <class T>
+MassMoments<T> moments_of(const Model& model, const Model::Completion& completion, const std::vector<T>& x) {
+  MassMoments<T> moments;
+  const auto at = [&](const Number& number) { return Model::at(number, x); };
+  const auto vector = [&](const std::array<Number, 3>& r) { return Vector3<T>{at(r[0]), at(r[1]), at(r[2])}; };
+  moments.add(at(completion.mass), vector(completion.centre));
+  for (const PointMass& mass : model.masses)
+    if (mass.link == completion.link) moments.add(at(mass.mass), vector(mass.at));
+  for (const Shape& shape : model.shapes) {
+    if (shape.link != completion.link || (!shape.density && !shape.mass)) continue;
+    const auto r = model.corners(shape, x);
+    std::vector<Vector3<double>> plain;
+    if constexpr (has_value<T>) {
+      using autodiff::value_of;
+      for (const auto& corner : r) plain.push_back({value_of(corner[0]), value_of(corner[1]), value_of(corner[2])});
+    } else {
+      plain = model.corners(shape, model.evaluate<double>().numbers);
+    }
+    std::vector<std::array<int, 3>> faces;
+    try {
+      faces = facets(plain, model.dimension, shape.name);
+    } catch (const std::exception& error) {
+      model.fail(shape.line, error.what());
+    }
+    const auto solid = solid_moments(r, faces, model.dimension);
+    moments += solid.scaled(shape.density ? at(*shape.density) : at(*shape.mass) / solid.mass);
+  }
+  return moments;
+}
+
+// Appends mass, centre, inertia and products of a link about its centre: J = tr(S) 1 - S, S the second moment there.
+template <class T>
+void append_completion(const Model& model, const Model::Completion& completion, std::vector<T>& x) {
+  const auto at = [&](const Number& number) { return Model::at(number, x); };
+  if (!completion.composite) {
+    for (const Number& end : model.structure.links[completion.link].end) x.push_back(0.5 * at(end));
+    return;
+  }
+  const MassMoments<T> moments = moments_of(model, completion, x);
+  Vector3<T> centre{at(completion.centre[0]), at(completion.centre[1]), at(completion.centre[2])};
+  bool massive = true;
+  if constexpr (has_value<T>) massive = autodiff::value_of(moments.mass) > 0.0;
+  if (massive)
+    for (int i = 0; i < 3; ++i) centre[i] = moments.first[i] / moments.mass;
+  x.push_back(moments.mass);
+  for (const T& c : centre) x.push_back(c);
+  Matrix3<T> second;
+  for (int i = 0; i < 3; ++i)
+    for (int j = i; j < 3; ++j) second[i][j] = moments.second[i][j] - moments.mass * (centre[i] * centre[j]);
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    x.push_back(at(completion.inertia[i]) + second[j][j] + second[k][k]);
+  }
+  x.push_back(at(completion.products[0]) - second[1][2]);
+  x.push_back(at(completion.products[1]) - second[0][2]);
+  x.push_back(at(completion.products[2]) - second[0][1]);
+}
+
 template <class T>
 Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
-  using autodiff::value_of;
-  constexpr bool judged = requires(const T& x) { value_of(x); };
   Values<T> values;
-  const auto judge = [&](const T& x, const Definition& definition) {
-    if constexpr (judged)
-      if (!std::isfinite(value_of(x))) fail(definition.line, "'" + shown(definition.text) + "' is not a finite number");
-  };
   const auto evaluated = [&](const Definition& definition) {
     std::vector<T> arguments;
     arguments.reserve(definition.uses.size());
-    for (const int parameter_index : definition.uses)
-      arguments.push_back(values.parameters[static_cast<std::size_t>(parameter_index)]);
+    for (const int parameter_index : definition.uses) arguments.push_back(values.parameters[parameter_index]);
     T x = definition.expression.evaluate<T>(arguments);
-    judge(x, definition);
+    if constexpr (has_value<T>)
+      if (!std::isfinite(autodiff::value_of(x)))
+        fail(definition.line, "'" + shown(definition.text) + "' is not a finite number");
     return x;
   };
+  const auto plain = [](const std::vector<T>& numbers) {
+    std::vector<double> all;
+    for (const T& x : numbers) all.push_back(autodiff::value_of(x));
+    return all;
+  };
   for (const auto& [parameter_name, value] : given)
-    if (parameter(parameter_name) < 0) {
-      std::vector<std::string> names;
-      for (const Parameter& one : parameters) names.push_back(one.name);
-      fail(0, "has no parameter '" + shown(parameter_name) + "' in [parameters] to be set" +
-                  did_you_mean(parameter_name, names) + "; allowed: " + (names.empty() ? "none" : listed(names)));
-    }
+    if (parameter(parameter_name) < 0) fail_unknown(parameter_name);
   values.parameters.reserve(parameters.size());
   for (const Parameter& one : parameters) {
     const auto at_name = given.find(one.name);
     if (at_name == given.end()) {
       values.parameters.push_back(evaluated(one.definition));
-    } else {
-      if constexpr (judged)
-        if (!std::isfinite(value_of(at_name->second))) fail(0, one.name + " is set to what is not a finite number");
-      values.parameters.push_back(at_name->second);
-    }
-  }
-  if constexpr (judged)
-    for (const auto& [requirement, condition] : requirements) {
-      std::vector<double> arguments;
-      for (const int parameter_index : condition.uses)
-        arguments.push_back(value_of(values.parameters[static_cast<std::size_t>(parameter_index)]));
-      if (!condition.expression.holds(arguments))
-        fail(condition.line, requirement + ": '" + shown(condition.text) + "' does not hold");
-    }
-  auto& x = values.numbers;
-  x.reserve(static_cast<std::size_t>(number_count));
-  for (const Definition& definition : definitions) x.push_back(evaluated(definition));
-  if constexpr (judged)
-    for (const Sign& sign : signs) {
-      const double value = value_of(at(sign.number, x));
-      if (value < 0.0 || (sign.positive && value == 0.0))
-        fail(sign.line, sign.what + " = " + shown(sign.text) + " is " + (value < 0.0 ? "negative" : "zero") +
-                            "; allowed: " + sign.allowed);
-    }
-  if constexpr (judged)
-    for (std::size_t i = 0; i < structure.ranges.size(); ++i) {
-      const auto& range = structure.ranges[i];
-      if (range.from && range.to && value_of(at(*range.from, x)) > value_of(at(*range.to, x)))
-        fail(range_lines[i], "[joint-limit " + range.name + "] ends before it begins; allowed: from at most to");
-    }
-  for (const Completion& completion : completions) {
-    if (!completion.composite) {
-      for (const Number& end : structure.links[completion.link].end) x.push_back(0.5 * at(end, x));
       continue;
     }
-    // J = tr(S) 1 - S, S the second moment about the centre
-    MassMoments<T> moments;
-    const auto vector = [&](const std::array<Number, 3>& r) {
-      return Vector3<T>{at(r[0], x), at(r[1], x), at(r[2], x)};
-    };
-    moments.add(at(completion.mass, x), vector(completion.centre));
-    for (const PointMass& mass : masses)
-      if (mass.link == completion.link) moments.add(at(mass.mass, x), vector(mass.at));
-    for (const Shape& shape : shapes) {
-      if (shape.link != completion.link || (!shape.density && !shape.mass)) continue;
-      const auto r = corners(shape, x);
-      std::vector<Vector3<double>> plain;
-      if constexpr (judged) {
-        for (const auto& corner : r) plain.push_back({value_of(corner[0]), value_of(corner[1]), value_of(corner[2])});
-      } else {
-        plain = corners(shape, evaluate<double>().numbers);
-      }
-      std::vector<std::array<int, 3>> faces;
-      try {
-        faces = facets(plain, dimension, shape.name);
-      } catch (const std::exception& error) {
-        fail(shape.line, error.what());
-      }
-      const auto solid = solid_moments(r, faces, dimension);
-      moments += solid.scaled(shape.density ? at(*shape.density, x) : at(*shape.mass, x) / solid.mass);
-    }
-    Vector3<T> centre = vector(completion.centre);
-    bool massive = true;
-    if constexpr (judged) massive = value_of(moments.mass) > 0.0;
-    if (massive)
-      for (int i = 0; i < 3; ++i) centre[i] = moments.first[i] / moments.mass;
-    x.push_back(moments.mass);
-    for (const T& c : centre) x.push_back(c);
-    Matrix3<T> second;
-    for (int i = 0; i < 3; ++i)
-      for (int j = i; j < 3; ++j) second[i][j] = moments.second[i][j] - moments.mass * (centre[i] * centre[j]);
-    for (int i = 0; i < 3; ++i) {
-      const int j = (i + 1) % 3, k = (i + 2) % 3;
-      x.push_back(at(completion.inertia[i], x) + second[j][j] + second[k][k]);
-    }
-    x.push_back(at(completion.products[0], x) - second[1][2]);
-    x.push_back(at(completion.products[1], x) - second[0][2]);
-    x.push_back(at(completion.products[2], x) - second[0][1]);
+    if constexpr (has_value<T>)
+      if (!std::isfinite(autodiff::value_of(at_name->second)))
+        fail(0, one.name + " is set to what is not a finite number");
+    values.parameters.push_back(at_name->second);
   }
+  if constexpr (has_value<T>) check_requirements(plain(values.parameters));
+  values.numbers.reserve(number_count);
+  for (const Definition& definition : definitions) values.numbers.push_back(evaluated(definition));
+  if constexpr (has_value<T>) check_numbers(plain(values.numbers));
+  for (const Completion& completion : completions) append_completion(*this, completion, values.numbers);
   return values;
 }
 

@@ -400,7 +400,7 @@ TEST(Archive, BadFilesGiveOneLineAndStayAsTheyAre) {
 
   const std::string other = directory / "other.h5";
   create_file(other).close();
-  both(other, "an HDF5 file, but not a dodyn archive");
+  both(other, "not a dodyn archive");
 
   const std::string newer = directory / "newer.h5";
   Archive::create(newer, example_layout(), {}).append(outcome(0));

@@ -143,6 +143,12 @@ TEST(Examination, AnActuatorWithoutLimitIsComparedWithWeightAndMotion) {
             "cost");
   motion.exertions[1].largest = 9.9 * 21.0;
   EXPECT_TRUE(examine(motion).empty());
+  motion.exertions[0].largest = 99.0 * 21.0;  // at a cost
+  EXPECT_TRUE(examine(motion).empty());
+  motion.exertions[0].largest = 101.0 * 21.0;
+  ASSERT_EQ(examine(motion).size(), 1u);
+  EXPECT_EQ(examine(motion)[0].words,
+            "actuator push reaches 2121, 101 times what weight and a steady motion ask; it has no limit");
   q(1, 0) = -2.0;  // to and fro at 2.5 m/s, over 2.5 m: 2 kg x 2 x 2.5^2/2.5 = 10 N
   EXPECT_NEAR(exertions(tree, Eigen::Vector3d(0.0, 1.0, 2.0), q, u, {true, false, true, true})[0].reference, 30.0,
               1e-12);
@@ -235,6 +241,19 @@ TEST_F(Examinations, AMotionIsWarnedOfAnActuatorWithoutLimitOrCost) {
   EXPECT_EQ(outcome.evaluation.reason.find("actuator limited"), std::string::npos) << outcome.evaluation.reason;
   EXPECT_NE(evaluator->report(outcome).find("warnings\n  actuator brace reaches 1000"), std::string::npos)
       << evaluator->report(outcome);
+}
+
+// A push in one time step is suspicious where it may be free. Least squared control would spread it if it could.
+TEST_F(Examinations, AControlAloneIsNotSuspiciousAtLeastEffort) {
+  std::string text = lift;
+  text.replace(text.find("REQUIRE"), 7, "require = u.brace >= 240*exp(-((t - 1.05 s)/0.04 s)^2)");
+  const Outcome free = study(cart, text)->evaluate(task());
+  ASSERT_EQ(free.evaluation.status, Status::ok) << free.evaluation.reason;
+  EXPECT_NE(free.evaluation.reason.find(" stands alone in one time step"), std::string::npos) << free.evaluation.reason;
+  text.replace(text.find("heat = u.push^2 + u.jet^2 + u.limited^2"), 39, "effort = 1");
+  const Outcome costly = study(cart, text)->evaluate(task());
+  ASSERT_EQ(costly.evaluation.status, Status::ok) << costly.evaluation.reason;
+  EXPECT_EQ(costly.evaluation.reason, "");
 }
 
 // What a motion cannot reach is named: with 5 N a mass of 20 N weight does not rise.

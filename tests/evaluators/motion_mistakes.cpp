@@ -15,13 +15,15 @@ constexpr const char* model =
     "[link wall]\nparent = ground\njoint = fixed\n[shape wall]\nlink = wall\nbox = 2, 0.2\nat = 0, -2\noutward = 0, 1\n"
     "[link cube]\nparent = ground\njoint = planar\ncoordinates = x, y, a\nmass = 1\ninertia = 1\n"
     "[shape cube]\nlink = cube\nbox = 0.1, 0.1\n[point tip]\nlink = cube\nat = 0, -0.05\n"
+    "[link lorry]\nparent = ground\njoint = prismatic x\ncoordinates = r\nmass = 1\n"
+    "[shape lorry]\nlink = lorry\nbox = 1, 0.2\nat = 0, -1\noutward = 0, 1\n"
     "[link bare]\nparent = ground\njoint = prismatic x\ncoordinates = s\nmass = 1\n"
     "[actuator push]\ncoordinate = x\n";
 
 const std::string phases =
     "[phase first]\nintervals = 6\nduration = 0.5\n[phase second]\nintervals = 4\nduration = 1 .. 2\n";
 const std::string ends =
-    "[initial-state]\nx = 0\ny = 0\na = 0\ns = 0\nmomentum = 0\n[goal]\nx = reach\ny = 0\na = 0\ns = 0\n";
+    "[initial-state]\nx = 0\ny = 0\na = 0\ns = 0\nr = 0\nmomentum = 0\n[goal]\nx = reach\ny = 0\na = 0\ns = 0\nr = 0\n";
 
 // The line that a study with these sections gets; empty where it is read.
 std::string line(const std::string& text) {
@@ -153,6 +155,38 @@ TEST(MotionMistakes, Ends) {
   says(held + "[periodic]\nx = reach\nreset = swap\n", "is no reset of the model; allowed: none");
   says(held + "[initial-state]\nx = 0\n[goal]\n[cost]\n", "there is no [cost]; allowed: squared-control");
   says(held + "[initial-state]\nx = 0\n[goal]\n[parameters]\nreach = 2\n", "is a parameter of the model");
+}
+
+// Parts of two bodies that touch on schedule and both move have a plane per node, if the study asks for it. They may come nearer
+// at the nodes beside the contact.
+TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
+  const auto pair =
+      [](const std::string& carrier, const std::string& planes) {
+        const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "motion-pairs";
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder / "crane.model") << model;
+        std::ofstream(folder / "study.cfg")
+            << "[study]\nevaluator = motion\n[motion]\nmodel = crane.model\ncontact-planes = " << planes
+            << "\n" + phases + ends + "[contact one]\nphase = first\nnode = 3\n"
+            << "touch = tip, " + carrier + "\n[avoid]\nmax-rotation = 0.3\ncube, " + carrier
+            << " = 0.05\n[cost]\ntime = 1\n";
+        const MotionDesigns designs(read_settings((folder / "study.cfg").string(), {}));
+        std::filesystem::remove_all(folder);
+        const auto all = designs.pairs(designs.middle());
+        EXPECT_EQ(all.size(), 1u);
+        return all.front();
+      };
+  EXPECT_EQ(pair("lorry", "node").plane_turn, 0.3);
+  EXPECT_EQ(pair("lorry", "interval").plane_turn, std::nullopt);
+  EXPECT_EQ(pair("wall", "node").plane_turn, std::nullopt);
+  for (const std::string carrier : {"lorry", "wall"}) {
+    const auto one = pair(carrier, "interval");
+    EXPECT_EQ(one.margin.value, 0.05);
+    ASSERT_EQ(one.nearer.size(), 2u);  // the contact cuts the phase into 3 and 3 intervals
+    EXPECT_EQ(one.nearer[0].first, (std::pair{0, 2}));
+    EXPECT_EQ(one.nearer[1].first, (std::pair{1, 0}));
+    for (const auto& [where, margin] : one.nearer) EXPECT_LT(margin.value, 0.0);
+  }
 }
 
 // A period that phases can last together is accepted, up to both ends.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <random>
 #include <sstream>
 
 #include "report/comparison.hpp"
@@ -277,8 +278,25 @@ TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
   motion.values = {Eigen::Vector2d(0, 1), Eigen::MatrixXd{{0.5, 0}, {1, std::numbers::pi}}, Eigen::Vector2d(1, 2)};
   convert(motion, channels, units);
   EXPECT_EQ(csv(motion, channels), "t [s],q.x [mm],q.hip [deg],work [N m]\n0,500,0,1\n1,1000,180,2\n");
+  layout.channels = channels;
+  const auto solved = nlohmann::json::parse(outcome_json({evaluations[0], motion}, layout));
+  EXPECT_EQ(solved["trajectory"]["q"]["units"], nlohmann::json({"mm", "deg"}));
+  Channels archived = {{"foot", "m", "", 1, {"x", "y"}, {"m", "m"}}};  // as an archive has it
+  Trajectory foot;
+  foot.values = {Eigen::MatrixXd{{0.5, 1}}};
+  convert(foot, archived, units);
+  EXPECT_EQ(archived[0].unit, "mm");
+  EXPECT_EQ(foot.values[0](0, 0), 500);
+  EXPECT_FALSE(solved["trajectory"]["t"].contains("units"));
 
   EXPECT_EQ(unused(read_output_units("deg, kg"), layout), std::vector<std::string>{"kg"});
+  // What the Python package asks for: an own unit that stays is left out, whether it fits no unit or is none.
+  const auto asked =
+      nlohmann::json::parse(conversions_json(read_output_units("mm, N mm, kg"), {"m", "N m", "mm", "1", "cost"}));
+  EXPECT_EQ(asked["converted"].size(), 2u);
+  EXPECT_EQ(asked["converted"]["N m"]["unit"], "N mm");
+  EXPECT_DOUBLE_EQ(asked["converted"]["m"]["factor"], 1000);
+  EXPECT_EQ(asked["unused"], nlohmann::json({"kg"}));
   for (const char* wrong : {"furlong", "mm, cm", "1", "deg,"})
     EXPECT_THROW(read_output_units(wrong), ConfigError) << wrong;
 }
@@ -348,6 +366,26 @@ TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   EXPECT_EQ(broken_text(contents, observed, broken, units), "violates peak <= 21000 N mm (25000)");
   EXPECT_EQ(broken_text(contents, observed, broken), "violates peak <= 21 (25)");
 
+  const auto own_slices = nlohmann::json::parse(slices_json(contents, observed, design)),
+             slices = nlohmann::json::parse(slices_json(contents, observed, design, units));
+  for (const int i : {0, 1}) {
+    const auto &own = own_slices["slices"][i], &converted = slices["slices"][i];
+    EXPECT_EQ(converted["median"], own["median"]);
+    EXPECT_DOUBLE_EQ(converted["x"].back(), factors(i) * own["x"].back().get<double>());
+    const std::string name = contents.layout.variables[static_cast<std::size_t>(i)].name;
+    EXPECT_DOUBLE_EQ(slices["design"][name], factors(i) * design(i));
+    EXPECT_DOUBLE_EQ(slices["optimum"]["variables"][name][1],
+                     factors(i) * own_slices["optimum"]["variables"][name][1].get<double>());
+  }
+  EXPECT_DOUBLE_EQ(slices["pairs"][0]["y"].back(), degree * own_slices["pairs"][0]["y"].back().get<double>());
+  EXPECT_EQ(slices["optimum"]["cost"], own_slices["optimum"]["cost"]);
+
+  const std::map<std::int64_t, Evaluation> none;
+  const study::Progress tally{none, &best, 1, 12, 1.0, not_a_number};
+  EXPECT_NE(progress_text(tally, contents.layout.variables, units)
+                .find(formatted("at knee = %.4g mm, fold = %.4g deg", 1000 * best.design(0), degree * best.design(1))),
+            std::string::npos);
+
   const auto all = nlohmann::json::parse(json(contents, {.units = units}));
   EXPECT_EQ(all["variables"][0]["unit"], "mm");
   EXPECT_DOUBLE_EQ(all["evaluations"][5]["design"]["fold"], degree * contents.evaluations[5].design(1));
@@ -374,6 +412,62 @@ TEST(Report, TheDifferenceOfTwoProblemsIsWhatChangesAnswers) {
             std::string::npos)
       << text;
   for (const char* equal : {"seed", "archive"}) EXPECT_EQ(text.find(equal), std::string::npos) << text;
+}
+
+// With all lines around them, those of the difference are the lines of either text in their order, and as many are equal as
+// the longest common subsequence has.
+TEST(LineDifference, HoldsTheLinesOfBothTexts) {
+  std::mt19937 random(3);
+  const auto some = [&] {
+    std::vector<std::string> lines(random() % 8);
+    for (auto& line : lines) line = std::string(1, static_cast<char>('a' + random() % 3));
+    return lines;
+  };
+  const auto joined = [](const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += line + "\n";
+    return text;
+  };
+  for (int trial = 0; trial < 300; ++trial) {
+    const auto a = some(), b = some();
+    std::vector<std::vector<std::size_t>> common(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t j = 0; j < b.size(); ++j)
+        common[i + 1][j + 1] = a[i] == b[j] ? common[i][j] + 1 : std::max(common[i][j + 1], common[i + 1][j]);
+    std::istringstream lines(line_difference(joined(a), joined(b), 100));
+    std::string head, one, other;
+    std::size_t equal = 0;
+    std::getline(lines, head);
+    for (std::string line; std::getline(lines, line);) {
+      ASSERT_EQ(line.size(), 2u);
+      if (line[0] != '+') one += line.substr(1) + "\n";
+      if (line[0] != '-') other += line.substr(1) + "\n";
+      equal += line[0] == ' ';
+    }
+    if (a == b) {
+      EXPECT_EQ(head, "");
+      continue;
+    }
+    EXPECT_EQ(one, joined(a));
+    EXPECT_EQ(other, joined(b));
+    EXPECT_EQ(equal, common[a.size()][b.size()]);
+    const auto range = [](const std::vector<std::string>& all) {
+      return std::to_string(all.empty() ? 0 : 1) + "," + std::to_string(all.size());
+    };
+    EXPECT_EQ(head, "@@ -" + range(a) + " +" + range(b) + " @@");
+  }
+}
+
+TEST(LineDifference, ShowsThreeLinesAround) {
+  std::string one, other;
+  for (int i = 1; i <= 20; ++i) {
+    one += std::to_string(i) + "\n";
+    other += i == 5 ? "five\n" : i == 20 ? "" : std::to_string(i) + "\n";
+  }
+  EXPECT_EQ(line_difference(one, other),
+            "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n@@ -17,4 +17,3 @@\n 17\n 18\n 19\n-20\n");
+  EXPECT_EQ(line_difference("a\nb\nc\n", "a\nx\nb\nc\n", 0), "@@ -1,0 +2,1 @@\n+x\n");
+  EXPECT_EQ(line_difference("a\n", "a\n"), "");
 }
 
 TEST(Report, CsvLeavesOtherTablesOut) {

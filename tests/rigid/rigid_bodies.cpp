@@ -6,6 +6,7 @@
 
 #include "rigid/director.hpp"
 #include "rigid/inertia.hpp"
+#include "rigid/invariants.hpp"
 #include "rigid/simulation.hpp"
 
 namespace dodyn::rigid::test_rigid_bodies {
@@ -240,6 +241,30 @@ TEST(Steppers, AreOfOrderTwoAwayFromContact) {
     EXPECT_NEAR(order, 2.0, 0.25) << static_cast<int>(stepper) << joints;
     EXPECT_NEAR(finer, 2.0, 0.25) << static_cast<int>(stepper) << joints;
   }
+}
+
+// The discrete energy of a short interval is the energy of the velocities over it: of what moves alone, in plane and space.
+TEST(Invariants, DiscreteEnergyIsThatOfTheMeanVelocities) {
+  World<3> world;
+  world.bodies = {brick("a", 0.1, 0.2, 0.3), fixed_body<3>("wall", {geometry::box(1.0, 1.0, 1.0)})};
+  world.gravity = Vector3(0.0, 0.0, -9.0);
+  const Multibody<3> bodies(world);
+  const Forces<3> forces(world);
+  const double h = 1e-4, mass = world.bodies[0].mass;
+  const Vector3 v(0.3, -0.2, 0.5), w(1.0, 2.0, -0.7), at(0.1, 0.2, 0.3);
+  const Matrix3 R = exponential(Vector3(0.3, -0.5, 0.2)), &E = world.bodies[0].euler_tensor;
+  const Matrix3 J = R * (E.trace() * Matrix3::Identity() - E) * R.transpose();
+  const std::vector<Pose<3>> before = {{at - 0.5 * h * v, exponential(-0.5 * h * w) * R}, {}},
+                             after = {{at + 0.5 * h * v, exponential(0.5 * h * w) * R}, {}};
+  const double energy = 0.5 * mass * v.squaredNorm() + 0.5 * w.dot(J * w) + mass * 9.0 * at[2];
+  EXPECT_NEAR(discrete_energy(bodies, forces, before, after, h), energy, 1e-7 * energy);
+
+  World<2> plane;
+  plane.bodies = {solid<2>("b", {geometry::rectangle(0.2, 0.1)}, 30.0).body};
+  plane.gravity = Vector<2>(0.0, -9.0);
+  const double flat = plane.bodies[0].mass, inertia = plane.bodies[0].euler_tensor.trace();
+  EXPECT_NEAR(discrete_energy(Multibody<2>(plane), Forces<2>(plane), {{{0.0, 0.4}, 0.1}}, {{{0.2, 0.6}, 0.4}}, 0.1),
+              0.5 * flat * 8.0 + 0.5 * inertia * 9.0 + flat * 9.0 * 0.5, 1e-13);
 }
 
 // A free top that is symmetric about its third axis turns by exp(t L/a) R exp(t s e3), s = w3 (1 - c/a): moments of inertia a

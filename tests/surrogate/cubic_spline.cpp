@@ -62,34 +62,6 @@ TEST(CubicSpline, NaturalIsTwiceContinuouslyDifferentiableWithFreeEnds) {
   }
 }
 
-// Given a cubic's slopes at its ends, the clamped spline is that cubic; given the natural spline's, the natural one.
-TEST(CubicSpline, ClampedIsTwiceContinuouslyDifferentiableWithTheGivenSlopes) {
-  const auto cubic = [](double t) { return 2 - t + 3 * t * t - 0.5 * t * t * t; };
-  const auto slope = [](double t) { return -1 + 6 * t - 1.5 * t * t; };
-  for (int n = 2; n < 9; ++n) {
-    VectorXd x(n), y(n);
-    for (int i = 0; i < n; ++i) x[i] = -1 + 0.3 * i + 0.1 * std::sin(5.0 * i), y[i] = cubic(x[i]);
-    const CubicSpline spline = clamped_spline(x, y, slope(x[0]), slope(x[n - 1]));
-    for (double t = x[0]; t < x[n - 1]; t += 0.01) {
-      EXPECT_NEAR(spline.value(t), cubic(t), 1e-12);
-      EXPECT_NEAR(spline.derivative(t), slope(t), 1e-11);
-    }
-    const CubicSpline natural = natural_spline(x, y);
-    const CubicSpline same = clamped_spline(x.reverse(), y.reverse(), natural.slope[0], natural.slope[n - 1]);
-    EXPECT_TRUE(same.slope.isApprox(natural.slope, 1e-12));
-  }
-  VectorXd x(5), y(5);
-  x << 0, 1, 1.5, 3, 4;
-  y << 1, -2, 0.5, 3, 3;
-  const CubicSpline spline = clamped_spline(x, y, 7, -2);
-  EXPECT_EQ(spline.derivative(0), 7);
-  EXPECT_EQ(spline.derivative(4), -2);
-  for (int i = 1; i < 4; ++i)
-    EXPECT_NEAR(spline.second_derivative(std::nextafter(x[i], -1.0)), spline.second_derivative(x[i]), 1e-9);
-  EXPECT_EQ(clamped_spline(VectorXd::Zero(1), VectorXd::Ones(1), 2, 3).value(1), 3);
-  EXPECT_THROW(clamped_spline(x, y, NAN, 0), std::invalid_argument);
-}
-
 // Holladay: of all C2 interpolants the natural spline has the least integral of the squared second derivative; so any
 // perturbation that vanishes at the nodes is orthogonal to it.
 TEST(CubicSpline, NaturalMinimisesCurvature) {

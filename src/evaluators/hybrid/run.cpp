@@ -61,7 +61,7 @@ Channels HybridRun::channels(int nodes) const {
   const std::vector<std::string> letters = {"_x", "_y", "_z"};
   for (std::size_t p = 0; p <= tree.links.size(); ++p)
     for (int i = 0; i < tree.dimension; ++i)
-      ends.push_back((p == 0 ? "root" : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
+      ends.push_back((p == 0 ? "root" : tree.links[p - 1].name + "_end") + letters[i]);
   Channels all = {{"t", "s", "time", nodes, {"t"}},
                   {"q", "", "coordinates", nodes, tree.coordinate_names, units},
                   {"v", "", "rates of the coordinates", nodes, tree.coordinate_names, rates},
@@ -117,72 +117,76 @@ struct HybridRun::Recorder {
     for (const auto& channel : rows) {
       Eigen::MatrixXd m(static_cast<Eigen::Index>(channel.size()), static_cast<Eigen::Index>(channel.front().size()));
       for (Eigen::Index i = 0; i < m.rows(); ++i)
-        for (Eigen::Index j = 0; j < m.cols(); ++j)
-          m(i, j) = channel[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+        for (Eigen::Index j = 0; j < m.cols(); ++j) m(i, j) = channel[i][j];
       all.values.push_back(std::move(m));
     }
     return all;
   }
 };
 
-HybridResult HybridRun::run(const systems::Values<double>& values, const std::vector<double>& start,
-                            bool every_step) const {
-  HybridResult ran;
-  const variational::Mechanics mechanics(recorded_, values.numbers);
-  const variational::Assembly assembly = systems::assembly(system_, values, mechanics);
-  variational::HybridIntegrator integrator(assembly, options_.pieces);
-  const int n = model_.structure.n();
-  Eigen::VectorXd q = Eigen::VectorXd::Zero(n), v = q;
-  for (const auto& one : system_.pieces.start)
-    (one.rate ? v : q)(one.coordinate) = systems::Model::at(one.value, values.numbers);
-  for (int i = 0; i < 2 * n; ++i)
-    if (const double x = start[static_cast<std::size_t>(i)]; std::isfinite(x)) (i < n ? q(i) : v(i - n)) = x;
-  if (ran.reason = integrator.start(0.0, q, v); !ran.reason.empty()) {
-    ran.bad_start = true;
-    return ran;
-  }
-  const auto energy = [&] {
-    const auto& state = mechanics.state(integrator.now().q, integrator.velocity());
-    return state.kinetic + state.potential;
-  };
-  double end = options_.end;
-  Eigen::VectorXd z;
-  Recorder recorder{*this, mechanics, assembly, integrator, model_.tree(values.numbers), z, {}};
-  const bool gait = options_.find == Find::gait;
-  if (gait) {
-    ran.gait = variational::find_gait(integrator, assembly, options_.pieces, options_.gait);
-    if (ran.reason = ran.gait.reason; !ran.reason.empty()) return ran;
-    end = ran.gait.period * (1.0 - 1e-12);
-    // one stride, from an exchange to just before the next
-    variational::Piece begin = ran.gait.before;
-    for (const int c : travels_) begin.q(c) = 0.0;
-    integrator.resume(begin);
-    ran.energy_before = energy();
-    if (ran.reason = integrator.exchange(ran.gait.exchange); !ran.reason.empty()) return ran;
-  }
-  if (!gait) ran.energy_before = energy();
-  // Method `projected`: integrates z, and writes its image to the integrator's state.
-  systems::Projected::Instance sides;
-  std::optional<variational::SwitchedFlow> flow;
-  const auto show = [&] {
-    const Eigen::VectorXd image = flow->mechanics().watched(flow->now().q, flow->rate());
-    variational::Piece piece = integrator.now();
-    piece.time = flow->now().time;
-    piece.q = image.head(n);
-    piece.p = mechanics.mass(piece.q) * image.tail(n);
-    z = projected_->all_coordinates(flow->now().q);
-    integrator.resume(piece);
-  };
-  if (projected_) {
-    sides = projected_->instance(values, options_.k);
-    ran.k = sides.k;
-    ran.least_k = sides.least_k;
-    flow.emplace(*sides.inside, *sides.outside, sides.law, options_.pieces);
+// A motion by the projected principle: z moves, and its image is put where the integrator's state is read.
+struct HybridRun::Projection {
+  const systems::Projected& projected;
+  const variational::Mechanics& mechanics;
+  variational::HybridIntegrator& integrator;
+  Eigen::VectorXd& z;  // among all coordinates
+  const systems::Projected::Instance sides;
+  variational::SwitchedFlow flow;
+
+  Projection(const HybridRun& run, const systems::Values<double>& values, const Eigen::VectorXd& q,
+             const variational::Mechanics& of, variational::HybridIntegrator& into, Eigen::VectorXd& shown)
+      : projected(*run.projected_),
+        mechanics(of),
+        integrator(into),
+        z(shown),
+        sides(projected.instance(values, run.options_.k)),
+        flow(*sides.inside, *sides.outside, sides.law, run.options_.pieces) {
     Eigen::VectorXd z0, rate;
-    projected_->lift(q, integrator.velocity(), mechanics, z0, rate);
-    flow->start(0.0, z0, rate);
+    projected.lift(q, integrator.velocity(), mechanics, z0, rate);
+    flow.start(0.0, z0, rate);
     show();
   }
+  std::string advance(double time) {
+    std::string reason = flow.advance(time);
+    show();
+    return reason;
+  }
+  void show() {
+    const Eigen::VectorXd image = flow.mechanics().watched(flow.now().q, flow.rate());
+    const int n = mechanics.n();
+    variational::Piece piece = integrator.now();
+    piece.time = flow.now().time;
+    piece.q = image.head(n);
+    piece.p = mechanics.mass(piece.q) * image.tail(n);
+    z = projected.all_coordinates(flow.now().q);
+    integrator.resume(piece);
+  }
+};
+
+namespace {
+
+double energy(const variational::Mechanics& mechanics, const variational::HybridIntegrator& integrator) {
+  const auto& state = mechanics.state(integrator.now().q, integrator.velocity());
+  return state.kinetic + state.potential;
+}
+
+}  // namespace
+
+// Puts the gait's state after an exchange into the integrator: one stride leads from there to just before the next.
+void HybridRun::begin_stride(const variational::Mechanics& mechanics, const variational::Assembly& assembly,
+                             variational::HybridIntegrator& integrator, HybridResult& ran) const {
+  ran.gait = variational::find_gait(integrator, assembly, options_.pieces, options_.gait);
+  if (ran.reason = ran.gait.reason; !ran.reason.empty()) return;
+  variational::Piece begin = ran.gait.before;
+  for (const int c : travels_) begin.q(c) = 0.0;
+  integrator.resume(begin);
+  ran.energy_before = energy(mechanics, integrator);
+  ran.reason = integrator.exchange(ran.gait.exchange);
+}
+
+// Runs to `end`, and records nodes or, with `every_step`, all steps.
+void HybridRun::drive(double end, bool every_step, variational::HybridIntegrator& integrator, Projection* projection,
+                      Recorder& recorder, HybridResult& ran) const {
   int impacts = 0;
   const auto last = [&](const Event& event) {
     impacts += event.kind == Event::impact;
@@ -196,8 +200,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
   for (int k = 0; k < intervals && ran.reason.empty() && !integrator.stopped(); ++k) {
     for (int i = 1; i <= steps && ran.reason.empty() && !integrator.stopped(); ++i) {
       const double time = k * node + node * i / steps;
-      ran.reason = flow ? flow->advance(time) : integrator.advance(time, last);
-      if (flow) show();
+      ran.reason = projection ? projection->advance(time) : integrator.advance(time, last);
       ++ran.steps;
       if (every_step && ran.reason.empty() && !integrator.stopped()) recorder.add(integrator.now());
     }
@@ -206,10 +209,45 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
   if (!every_step)  // after an early end the last row is repeated
     while (ran.reason.empty() && static_cast<int>(recorder.rows[0].size()) < options_.nodes)
       recorder.add(integrator.now());
-  ran.energy_after = energy();
+}
+
+HybridResult HybridRun::run(const systems::Values<double>& values, const std::vector<double>& start,
+                            bool every_step) const {
+  HybridResult ran;
+  const variational::Mechanics mechanics(recorded_, values.numbers);
+  const variational::Assembly assembly = systems::assembly(system_, values, mechanics);
+  variational::HybridIntegrator integrator(assembly, options_.pieces);
+  const int n = model_.structure.n();
+  Eigen::VectorXd q = Eigen::VectorXd::Zero(n), v = q;
+  for (const auto& one : system_.pieces.start)
+    (one.rate ? v : q)(one.coordinate) = systems::Model::at(one.value, values.numbers);
+  for (int i = 0; i < 2 * n; ++i)
+    if (const double x = start[i]; std::isfinite(x)) (i < n ? q(i) : v(i - n)) = x;
+  if (ran.reason = integrator.start(0.0, q, v); !ran.reason.empty()) {
+    ran.bad_start = true;
+    return ran;
+  }
+  double end = options_.end;
+  if (options_.find == Find::gait) {
+    begin_stride(mechanics, assembly, integrator, ran);
+    if (!ran.reason.empty()) return ran;
+    end = ran.gait.period * (1.0 - 1e-12);
+  } else {
+    ran.energy_before = energy(mechanics, integrator);
+  }
+  Eigen::VectorXd z;
+  Recorder recorder{*this, mechanics, assembly, integrator, model_.tree(values.numbers), z, {}};
+  std::optional<Projection> projection;
+  if (projected_) {
+    projection.emplace(*this, values, q, mechanics, integrator, z);
+    ran.k = projection->sides.k;
+    ran.least_k = projection->sides.least_k;
+  }
+  drive(end, every_step, integrator, projection ? &*projection : nullptr, recorder, ran);
+  ran.energy_after = energy(mechanics, integrator);
   ran.events = integrator.events();
-  if (flow)
-    for (const double time : flow->crossings()) ran.events.push_back({Event::impact, time, 0, 0.0});
+  if (projection)
+    for (const double time : projection->flow.crossings()) ran.events.push_back({Event::impact, time, 0, 0.0});
   ran.trajectory = recorder.trajectory();
   measure(integrator, ran);
   return ran;
@@ -247,19 +285,19 @@ void HybridRun::measure(const variational::HybridIntegrator& integrator, HybridR
   }
   const Eigen::VectorXd rates = integrator.velocity();
   for (int i = 0; i < model_.structure.n(); ++i) {
-    const std::string& name = model_.structure.coordinate_names[static_cast<std::size_t>(i)];
+    const std::string& name = model_.structure.coordinate_names[i];
     ran.seen[name] = now.q(i);
     ran.seen["rate(" + name + ")"] = rates(i);
   }
 }
 
 std::string HybridRun::event_name(const Event& event) const {
-  const auto contact = [&] { return system_.pieces.contacts[static_cast<std::size_t>(event.which)].name; };
+  const auto contact = [&] { return system_.pieces.contacts[event.which].name; };
   switch (event.kind) {
     case Event::impact:
       return "impact of " + contact();
     case Event::exchange:
-      return "reset " + system_.pieces.resets[static_cast<std::size_t>(event.which)].name;
+      return "reset " + system_.pieces.resets[event.which].name;
     case Event::lift_off:
       return contact() + " lifts off";
     case Event::slip:

@@ -63,6 +63,11 @@ class HybridRun {
 
  private:
   struct Recorder;
+  struct Projection;
+  void begin_stride(const variational::Mechanics& mechanics, const variational::Assembly& assembly,
+                    variational::HybridIntegrator& integrator, HybridResult& ran) const;
+  void drive(double end, bool every_step, variational::HybridIntegrator& integrator, Projection* projection,
+             Recorder& recorder, HybridResult& ran) const;
   void measure(const variational::HybridIntegrator& integrator, HybridResult& ran) const;
   const systems::HybridModel& system_;
   const systems::Model& model_;

@@ -227,9 +227,12 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
                    m);
     if (has_foot) add_foot(tree.dimension - 1, stands(phase), q, values[C::forces], all.back(), m);
   }
-  std::vector<int> intervals_of;
-  for (const Phase& phase : phases_) intervals_of.push_back(phase.intervals);
-  examine_controls(tree, u, intervals_of, m);
+  // Least squared control spreads a push over all time that it has: one that stands alone is asked for, such as by an obstacle.
+  if (effort_.squared_control == 0.0 || effort_.work()) {
+    std::vector<int> intervals_of;
+    for (const Phase& phase : phases_) intervals_of.push_back(phase.intervals);
+    examine_controls(tree, u, intervals_of, m);
+  }
   examine_knees(tree, q, m);
   if (metric("intervals") > intervals()) {  // a thinned trajectory shows no time steps
     m.turn = m.balance = not_a_number;

@@ -244,48 +244,82 @@ void Runner<n>::begin(const Start& start) {
   look();
 }
 
+// What of a run is looked at in each step.
+template <int n>
+typename Runner<n>::Watched Runner<n>::what_to_watch(const SimulationRecord<n>* kept) const {
+  const bool story = kept && kept->story, motion = kept && kept->motion;
+  return {.overlap = (story || course_.uses(StateQuantity::largest_overlap)) && !pairs_.empty() &&
+                     course_.options.response != rigid::Response::none,
+          .spin = story || course_.uses(StateQuantity::largest_spin),
+          .energy = course_.uses(StateQuantity::energy_change),
+          .impulses = story || motion || course_.uses(StateQuantity::largest_impulse),
+          .motion = motion};
+}
+
+template <int n>
+void Runner<n>::watch(const Watched& watched) {
+  if (watched.overlap && level_ == 0) progress_.overlap = std::max(progress_.overlap, now().overlap());
+  if (watched.spin)
+    for (const auto& twist : now().twists())
+      progress_.spin = std::max(progress_.spin, twist.template tail<rigid::Spin<n>::RowsAtCompileTime>().norm());
+  if (watched.energy) progress_.booked = booked();
+  progress_.at_end = now().time() >= course_.end - 0.5 * course_.options.step;
+}
+
+// The next row of the trajectory, when its time has come, and the last state.
+template <int n>
+void Runner<n>::keep_row(SimulationRecord<n>* kept, bool last) {
+  if (!kept || !kept->motion || kept->rows >= course_.nodes) return;
+  if (last ? kept->rows > 0 && kept->motion->values[0](kept->rows - 1, 0) == now().time()
+           : now().time() < kept->rows * course_.end / (course_.nodes - 1) - 0.5 * course_.options.step)
+    return;
+  keep(*kept->motion, kept->rows++);
+}
+
+// The first rule whose condition has been true for long enough; or -1. `since`: when those that hold began to.
+template <int n>
+int Runner<n>::fulfilled_rule(const Start& start, std::vector<double>& since) {
+  for (std::size_t r = 0; r < course_.rules.size(); ++r) {
+    const bool holds = observation_->holds(course_.rules[r].when, start, progress_);
+    if (!holds) since[r] = -1.0;
+    if (holds && since[r] < 0.0) since[r] = now().time();
+    if (holds && now().time() - since[r] >= course_.rules[r].duration) return static_cast<int>(r);
+  }
+  return -1;
+}
+
+template <int n>
+void Runner<n>::note_step(const Watched& watched) {
+  const int updates = now().ledger().impulses;
+  progress_.touching =
+      course_.options.response == rigid::Response::penalty ? !now().contacts().empty() : updates > impulses_;
+  impulses_ = updates;
+  if (watched.impulses && level_ == 0) note_impulses(watched.motion);
+  if (progress_.touching) progress_.touched = now().time();
+  if (!cluster_) return;
+  cluster_->see(now());
+  progress_.cluster = cluster_->largest();
+}
+
 template <int n>
 SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>& stop, SimulationRecord<n>* kept) {
-  constexpr int spins = rigid::Spin<n>::RowsAtCompileTime;
   begin(start);
   SimulationSummary<n>* story = kept ? kept->story : nullptr;
-  const bool penalty = course_.options.response == rigid::Response::penalty;
-  const bool overlaps = (story || course_.uses(StateQuantity::largest_overlap)) && !pairs_.empty() &&
-                        course_.options.response != rigid::Response::none;
-  const bool spinning = story || course_.uses(StateQuantity::largest_spin);
-  const bool motion = kept && kept->motion, impulses = story || motion || course_.uses(StateQuantity::largest_impulse);
-  const bool energies = course_.uses(StateQuantity::energy_change);
+  const Watched watched = what_to_watch(kept);
   if (story) story->before = now().energies(), story->start = now().momenta();
   if (kept && kept->film) kept->film->start();
   std::vector<double> since(course_.rules.size(), -1.0);
 
   SimulationResult ended;
   ended.outcome = static_cast<int>(course_.rules.size());
-  const auto keep_rows = [&](bool last) {
-    if (!motion || kept->rows >= course_.nodes) return;
-    if (last ? kept->rows > 0 && kept->motion->values[0](kept->rows - 1, 0) == now().time()
-             : now().time() < kept->rows * course_.end / (course_.nodes - 1) - 0.5 * course_.options.step)
-      return;
-    keep(*kept->motion, kept->rows++);
-  };
-  for (bool over = false;;) {
-    if (overlaps && level_ == 0) progress_.overlap = std::max(progress_.overlap, now().overlap());
-    if (spinning)
-      for (const auto& twist : now().twists())
-        progress_.spin = std::max(progress_.spin, twist.template tail<spins>().norm());
-    if (energies) progress_.booked = booked();
-    progress_.at_end = now().time() >= course_.end - 0.5 * course_.options.step;
-    keep_rows(false);
+  for (;;) {
+    watch(watched);
+    keep_row(kept, false);
     if (kept && kept->film) kept->film->take(now());
-    for (std::size_t r = 0; r < course_.rules.size() && !over; ++r) {
-      const bool holds = observation_->holds(course_.rules[r].when, start, progress_);
-      if (!holds) since[r] = -1.0;
-      if (holds && since[r] < 0.0) since[r] = now().time();
-      if (!holds || now().time() - since[r] < course_.rules[r].duration) continue;
-      ended.outcome = static_cast<int>(r);
-      over = true;
+    if (const int rule = fulfilled_rule(start, since); rule >= 0) {
+      ended.outcome = rule;
+      break;
     }
-    if (over) break;
     if (const auto why = out_of_range(); !why.empty()) {
       ended.outcome = static_cast<int>(course_.rules.size()) + 2;
       ended.reason = why + formatted(", at t = %.6g s", now().time());
@@ -302,17 +336,9 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
       look();
       break;
     }
-    const int updates = now().ledger().impulses;
-    progress_.touching = penalty ? !now().contacts().empty() : updates > impulses_;
-    impulses_ = updates;
-    if (impulses && level_ == 0) note_impulses(motion);
-    if (progress_.touching) progress_.touched = now().time();
-    if (cluster_) {
-      cluster_->see(now());
-      progress_.cluster = cluster_->largest();
-    }
+    note_step(watched);
   }
-  keep_rows(true);
+  keep_row(kept, true);
   ended.time = now().time();
   ended.steps = steps_;
   progress_.booked = booked();
@@ -321,17 +347,20 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
   if (controller_) ended.effort = controller_->sums().effort;
   add(ledger_, now().ledger());
   ended.contacts = ledger_.impulses;
-  if (story) {
-    story->after = now().energies();
-    story->end = now().momenta();
-    story->ledger = ledger_;
-    if (controller_) story->control = controller_->sums();
-    story->overlap = progress_.overlap;
-    story->spin = progress_.spin;
-    story->impulse = progress_.impulse;
-    story->touching = level_ == 0 ? now().contacts().size() : 0;
-  }
+  if (story) summarise(*story);
   return ended;
+}
+
+template <int n>
+void Runner<n>::summarise(SimulationSummary<n>& story) const {
+  story.after = now().energies();
+  story.end = now().momenta();
+  story.ledger = ledger_;
+  if (controller_) story.control = controller_->sums();
+  story.overlap = progress_.overlap;
+  story.spin = progress_.spin;
+  story.impulse = progress_.impulse;
+  story.touching = level_ == 0 ? now().contacts().size() : 0;
 }
 
 Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes, bool impulses,

@@ -103,11 +103,20 @@ class Runner {
   struct Pair {
     int one, other;
   };
+  struct Watched {
+    bool overlap, spin, energy, impulses, motion;
+  };
+  Watched what_to_watch(const SimulationRecord<n>* kept) const;
+  void watch(const Watched& watched);
+  int fulfilled_rule(const Start& start, std::vector<double>& since);
+  void note_step(const Watched& watched);
+  void summarise(SimulationSummary<n>& story) const;
   bool advance();
   void begin(const Start& start);
   const rigid::Simulation<n>& now() const { return levels_[level_]; }
   std::size_t fitting_level();
   void keep(Trajectory& shown, int row);
+  void keep_row(SimulationRecord<n>* kept, bool last);
   double booked() const;
   void note_impulses(bool motion);
   void look();

@@ -1,0 +1,83 @@
+// Which evaluation an archive recommends, and what of its configuration that depends on.
+#include "study/observed_data.hpp"
+
+#include <gtest/gtest.h>
+
+#include "settings/config_error.hpp"
+
+namespace dodyn::study::test_observed_data {
+namespace {
+
+Eigen::VectorXd at(double x) { return Eigen::VectorXd::Constant(1, x); }
+
+// Costs 3, 1, 2, 4 at 0, 1, 2, 3; the first one again, at less noise.
+archive::Contents five_evaluations(double noise) {
+  archive::Contents contents;
+  contents.layout.variables = {{"x", "m", 0, 4}};
+  contents.layout.metrics = {{"work", "J", ""}};
+  const double costs[] = {3, 1, 2, 4, 3.5};
+  for (int id = 0; id < 5; ++id) {
+    Evaluation e;
+    e.id = id;
+    e.status = Status::ok;
+    e.design = at(id % 4);
+    e.cost = costs[id];
+    e.cost_stderr = id == 4 ? 0.5 * noise : noise;
+    e.metrics = at(5 - id);
+    contents.evaluations.push_back(e);
+  }
+  return contents;
+}
+
+std::int64_t recommended(const archive::Contents& contents) {
+  const surrogate::ObservedData observed = observed_data(contents);
+  const Evaluation* const found = recommended_of(contents, observed);
+  return found ? found->id : -1;
+}
+
+TEST(Recommended, IsTheLowestCostWithoutNoise) {
+  archive::Contents contents = five_evaluations(0.0);
+  contents.iterations.resize(1);
+  contents.iterations[0].recommended = at(3);
+  EXPECT_EQ(recommended(contents), 1);
+  contents.evaluations[1].status = Status::failed;
+  EXPECT_EQ(recommended(contents), 2);
+  contents.provenance.configuration = {{"surrogate.objectives", "work"}};
+  EXPECT_EQ(recommended(contents), 4);
+  contents.provenance.configuration = {{"surrogate.objectives", "cost, work"}};  // a front
+  EXPECT_EQ(recommended(contents), -1);
+  contents.provenance.configuration = {{"surrogate.constraints", "work <= 2"}};
+  EXPECT_EQ(recommended(contents), 4);
+  contents.provenance.configuration = {{"surrogate.constraints", "work <= 0.5"}};
+  EXPECT_EQ(recommended(contents), -1);
+  contents.provenance.configuration = {{"surrogate.constraints", "wrok <= 2"}};
+  try {
+    observed_data(contents);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("the archive's configuration: ")) << error.what();
+  }
+}
+
+TEST(Recommended, IsTheSearchsLastOneWithNoise) {
+  archive::Contents contents = five_evaluations(0.2);
+  EXPECT_EQ(recommended(contents), 1);  // of a search without a model
+  contents.iterations.resize(4);
+  contents.iterations[0].recommended = at(3);
+  contents.iterations[1].recommended = at(0);
+  contents.iterations[2].recommended = at(not_a_number);
+  contents.iterations[3].recommended = Eigen::VectorXd();
+  EXPECT_EQ(recommended(contents), 4);           // of a repeated design the one of less noise
+  contents.iterations[1].recommended = at(0.5);  // which was not evaluated
+  EXPECT_EQ(recommended(contents), 3);
+  contents.evaluations[3].status = Status::failed;
+  EXPECT_EQ(recommended(contents), 1);
+}
+
+TEST(TextIn, IsEmptyWithoutTheKey) {
+  EXPECT_EQ(text_in({{"a", "1"}, {"b", "2"}}, "b"), "2");
+  EXPECT_EQ(text_in({{"a", "1"}}, "b"), "");
+}
+
+}  // namespace
+}  // namespace dodyn::study::test_observed_data

@@ -1,0 +1,73 @@
+// Models that grow with their samples, and models of more samples than a fit takes. They predict what the warp makes of values.
+#include "surrogate/incremental_kriging.hpp"
+
+#include <gtest/gtest.h>
+
+#include "surrogate/sampling.hpp"
+
+namespace dodyn::surrogate::test_incremental_kriging {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+double wave(const VectorXd& x) { return std::sin(3.0 * x(0)) + x(1) * x(1); }
+
+Samples some(Index n, bool gradients) {
+  Samples s;
+  s.x = sobol(2, static_cast<int>(n), 1);
+  s.y = VectorXd::NullaryExpr(n, [&](Index i) { return wave(s.x.col(i)); });
+  if (gradients) {
+    s.gradient.resize(2, n);
+    for (Index i = 0; i < n; ++i) s.gradient.col(i) << 3.0 * std::cos(3.0 * s.x(0, i)), 2.0 * s.x(1, i);
+  }
+  return s;
+}
+
+// Hyperparameters come from a part of the samples, the predictions from all.
+TEST(IncrementalKriging, ManySamplesAreAllInTheModel) {
+  const Samples all = some(330, false);
+  IncrementalKriging model;
+  EXPECT_TRUE(model.empty());
+  KrigingOptions options;
+  options.starts = 1;
+  options.max_evaluations = 8;
+  model.update(all, options, false, false);
+  EXPECT_EQ(model.model().samples(), 330);
+  for (Index i = 0; i < 330; i += 30)
+    EXPECT_NEAR(model.model().predict(all.x.col(i)).mean, model.warp().forward(all.y(i)), 1e-3) << i;
+  const Eigen::Vector2d between(0.37, 0.61);
+  EXPECT_NEAR(model.model().predict(between).mean, model.warp().forward(wave(between)), 1e-3);
+  model.clear();
+  EXPECT_TRUE(model.empty());
+}
+
+// One sample more is in the model, with its gradient and without a new fit; a restart forgets.
+TEST(IncrementalKriging, GrowsByWhatIsNew) {
+  for (const bool gradients : {false, true}) {
+    const Samples all = some(40, gradients);
+    const auto first = [&](Index n) {
+      Samples s;
+      s.x = all.x.leftCols(n);
+      s.y = all.y.head(n);
+      if (gradients) s.gradient = all.gradient.leftCols(n);
+      return s;
+    };
+    IncrementalKriging model;
+    model.update(first(36), {}, false, false);
+    const VectorXd lengths = model.model().hyperparameters().log_length;
+    model.update(first(37), {}, false, false);
+    EXPECT_EQ(model.model().samples(), 37);
+    EXPECT_EQ(model.model().hyperparameters().log_length, lengths);
+    Samples seen = first(37);
+    for (double& y : seen.y) y = model.warp().forward(y);
+    const Kriging whole = Kriging::with(seen, {}, model.model().hyperparameters());
+    const Eigen::Vector2d at(0.21, 0.83);
+    EXPECT_NEAR(model.model().predict(at).mean, whole.predict(at).mean, 1e-6);
+    model.update(first(5), {}, false, true);
+    EXPECT_EQ(model.model().samples(), 5);
+  }
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate::test_incremental_kriging
