@@ -153,10 +153,15 @@ struct Wrenches {
   }
 };
 
+}  // namespace
+
+// Outside of the unnamed namespace, since the function that recorded_force() returns holds it.
 // Frames and twists of bodies -> q, v of the tree; and with controls and forces of stops behind them -> wrenches on bodies.
 struct ForcePrograms {
   std::shared_ptr<const autodiff::Program> states, wrenches;
 };
+
+namespace {
 template <int n>
 ForcePrograms record_forces(const Bodies<n>& view, const std::vector<Stop>& stops) {
   ForcePrograms programs;
