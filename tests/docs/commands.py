@@ -65,7 +65,7 @@ def judge(words):
             rest.append(word)
     plain = [w for i, w in enumerate(rest) if not w.startswith("--") and not (i and rest[i - 1].startswith("--") and "=" not in rest[i - 1])]
     config = plain[0].replace("$CONFIGS/", "configs/") if plain else ""
-    if command in ("run", "solve", "simulate", "check", "rerun", "replay") and re.fullmatch(r"configs/[a-z-]+\.cfg", config):
+    if command in ("run", "solve", "simulate", "check", "rerun", "replay") and re.fullmatch(r"configs/(?:published/)?[a-z-]+\.cfg", config):
         if not os.path.exists(config):
             return f"no {config}"
         given = [w for w in rest if w != plain[0]]
