@@ -297,13 +297,13 @@ class ContactRows {
   std::function<void(VectorXd&)> slide_of_guess() const;
 
  private:
-  // (theta, v) -> components of the point's velocity along these directions
-  Function rates_along(const Directions& along) const;
-  // (theta, lambda) -> generalised impulse of an impulse lambda along these directions
-  Function impulse_along(const Directions& along) const;
-  Meeting meeting_at(const systems::Tree<Var>& tree, const std::vector<Var>& numbers, const Directions& along,
-                     const std::vector<Var>& q, const std::vector<Var>& v) const {
-    return meeting(tree, numbers, model_, contact_, corner_, along, q, v);
+  // (theta, v) -> components of the point's velocity along the directions
+  Function rates() const;
+  // (theta, lambda) -> generalised impulse of an impulse lambda along the directions
+  Function impulse() const;
+  Meeting meeting_at(const systems::Tree<Var>& tree, const std::vector<Var>& numbers, const std::vector<Var>& q,
+                     const std::vector<Var>& v) const {
+    return meeting(tree, numbers, model_, contact_, corner_, directions_, q, v);
   }
   std::vector<Var> whole(const Var* z) const { return inputs_.whole(system_.n(), z); }
   std::vector<Var> at_rest() const { return std::vector<Var>(static_cast<std::size_t>(system_.n()), Var(0.0)); }
@@ -366,24 +366,23 @@ ContactRows::ContactRows(MotionProblem& problem, const ContactEvent& contact)
     throw std::logic_error("a contact needs the same coordinates before and after");
 }
 
-Function ContactRows::rates_along(const Directions& along) const {
+Function ContactRows::rates() const {
   return system_.record_at_node_with_numbers(
       2 * c_, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
-        return meeting_at(tree, numbers, along, whole(z.data()), whole(z.data() + c_)).rates;
+        return meeting_at(tree, numbers, whole(z.data()), whole(z.data() + c_)).rates;
       });
 }
 
-Function ContactRows::impulse_along(const Directions& along) const {
+Function ContactRows::impulse() const {
   return system_.record_at_node_with_numbers(
-      c_ + static_cast<int>(along.size()), 0,
-      [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+      c_ + r_, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
         std::vector<Var> all;
         for (const int coordinate : inputs_.coordinates) {
           std::vector<Var> unit = at_rest();
           unit[coordinate] = Var(1.0);
-          const auto m = meeting_at(tree, numbers, along, whole(z.data()), unit);
+          const auto m = meeting_at(tree, numbers, whole(z.data()), unit);
           Var sum(0.0);
-          for (std::size_t j = 0; j < along.size(); ++j) sum += z[c_ + j] * m.rates[j];
+          for (int j = 0; j < r_; ++j) sum += z[c_ + j] * m.rates[j];
           all.push_back(sum);
         }
         return all;
@@ -401,7 +400,7 @@ void ContactRows::add_touch() {
   const Function touch = system_.record_at_node_with_numbers(
       c_, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
         const auto q = whole(z.data());
-        const auto meets = meeting_at(tree, numbers, directions_, q, at_rest());
+        const auto meets = meeting_at(tree, numbers, q, at_rest());
         std::vector<Var> rows = {meets.gap};
         if (!edges) {
           const auto of_face = model_.corners(face_, numbers);
@@ -428,7 +427,7 @@ void ContactRows::add_touch() {
 
 // The restitution of the velocity along the normal; rows of those across it, which other steps complete.
 void ContactRows::add_bounce() {
-  rate_ = at_node(rates_along(directions_), event_.from, before_.intervals);
+  rate_ = at_node(rates(), event_.from, before_.intervals);
   const int bounce = nlp_.add_rows(1, 0.0, 0.0), approach = nlp_.add_rows(1, -nlp::infinity, 0.0);
   nlp_.add_element(rate_, with_velocities(event_.from, before_.intervals, before_.velocity_before),
                    {{0, bounce, contact_.restitution}, {0, approach, 1.0}});
@@ -440,7 +439,7 @@ void ContactRows::add_bounce() {
 }
 
 void ContactRows::add_impulse() {
-  push_ = at_node(impulse_along(directions_), event_.from, before_.intervals);
+  push_ = at_node(impulse(), event_.from, before_.intervals);
   lambda_ = nlp_.add_variables(1, 0.0, nlp::infinity);
   if (r_ > 1) nlp_.add_variables(r_ - 1, -nlp::infinity, nlp::infinity);
   std::vector<int> given = inputs_.unknowns(problem_, event_.from, before_.intervals);
@@ -481,17 +480,16 @@ void ContactRows::add_friction_cone() {
 
 // The joint that holds the point on the face in the phase that follows, where it touched.
 void ContactRows::add_joint() {
-  const auto place = [this](const auto& tree, const std::vector<Var>& numbers, const std::vector<Var>& z, const auto&) {
-    const std::vector<Var> q = dmoc::whole(system_.n(), moving_, z.data());
-    const auto m = meeting_at(tree, numbers, directions_, q, at_rest());
+  const auto place = [this](const auto& tree, const std::vector<Var>& numbers, const std::vector<Var>& q, const auto&) {
+    const auto m = meeting_at(tree, numbers, q, at_rest());
     return std::vector<Var>(m.inside.begin(), m.inside.begin() + d_);
   };
   Hold hold;
   hold.phase = event_.to;
-  hold.function = record_position_function(system_, static_cast<int>(moving_.size()), 0, d_, place);
+  hold.function = record_position_function(system_, problem_.functions(event_.to).held, 0, d_, place);
   hold.at_zero.assign(static_cast<std::size_t>(d_), false);
   hold.stopped = true;
-  add_hold(problem_, hold);
+  add_hold(problem_, std::move(hold));
 }
 
 // The same law, worked out from the momenta that arrive: for a motion that is driven forward.

@@ -12,7 +12,7 @@ using Term = nlp::AssembledProblem::Term;
 
 namespace {
 
-// Pivots of holds that depend on each other, relative to the largest.
+// Relative size of pivots below which holds depend on each other.
 constexpr double dependent = 1e-10;
 
 std::vector<int> followed_by(std::vector<int> inputs, int first, int count) {
@@ -34,7 +34,7 @@ void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition
   }
 }
 
-// g is zero at the nodes, or the same at both ends of each interval, which leaves the problem banded.
+// Adds the rows of g: it is zero at the nodes, or equal at both ends of each interval. So the problem stays banded.
 void add_positions(MotionProblem& problem, const Hold& hold, const std::vector<Element>& values) {
   nlp::AssembledProblem& nlp = problem.problem();
   const int K = problem.index(hold.phase).intervals, size = hold.function.size;
@@ -60,61 +60,83 @@ void add_positions(MotionProblem& problem, const Hold& hold, const std::vector<E
   }
 }
 
-// At every node of a phase; one for neighbours about the same reference.
-std::vector<Element> at_nodes(const MotionProblem& problem, const Hold& hold, const Function& function) {
+// Returns an element for every node of the phase; neighbours with the same reference share one.
+std::vector<Element> at_nodes(const MotionProblem& problem, int phase, const Function& function,
+                              const std::vector<Coefficient>& parameters) {
   std::vector<Element> all;
-  for (int k = 0; k <= problem.index(hold.phase).intervals; ++k)
-    all.push_back(k > 0 && problem.reference(hold.phase, k) == problem.reference(hold.phase, k - 1)
+  for (int k = 0; k <= problem.index(phase).intervals; ++k)
+    all.push_back(k > 0 && problem.reference(phase, k) == problem.reference(phase, k - 1)
                       ? all.back()
-                      : element(function, problem.numbers(), hold.parameters, {problem.reference(hold.phase, k)}));
+                      : element(function, problem.numbers(), parameters, {problem.reference(phase, k)}));
+  return all;
+}
+
+std::vector<Coefficient> push_parameters(const MotionProblem& problem, const Hold& hold) {
+  std::vector<Coefficient> all = hold.parameters;
+  all.resize(all.size() + problem.functions(hold.phase).held.size(), 0.0);
   return all;
 }
 
 }  // namespace
 
-HoldIndex add_hold(MotionProblem& problem, const Hold& hold) {
-  problem.keep(hold);
+void add_hold(MotionProblem& problem, Hold hold) {
   nlp::AssembledProblem& nlp = problem.problem();
   const PhaseIndex& index = problem.index(hold.phase);
-  const int K = index.intervals, size = hold.function.size, moving = index.moving;
-  const std::vector<Element> push = at_nodes(problem, hold, hold.function.push),
-                             rates = at_nodes(problem, hold, hold.function.rates);
-  add_positions(problem, hold, at_nodes(problem, hold, hold.function.values));
-  HoldIndex found{hold.phase, size, {}};
+  const int K = index.intervals, size = hold.function.size;
+  const std::vector<int>& moving = problem.functions(hold.phase).moving;
+  const std::vector<Element> push = at_nodes(problem, hold.phase, hold.function.push, push_parameters(problem, hold)),
+                             rates = at_nodes(problem, hold.phase, hold.function.rates, hold.parameters);
+  add_positions(problem, hold, at_nodes(problem, hold.phase, hold.function.values, hold.parameters));
+  // of the push on moving coordinates in the rows from `row` on, beside those on fixed ones
+  const auto pushed = [&](int row, double factor, std::vector<Term> terms) {
+    for (std::size_t i = 0; i < moving.size(); ++i) terms.push_back({moving[i], row + static_cast<int>(i), factor});
+    return terms;
+  };
   for (int k = 0; k <= K; ++k) {
     const int momenta = problem.momentum_row(hold.phase, k);
-    found.multipliers.push_back(momenta < 0 ? -1 : nlp.add_variables(size, -nlp::infinity, nlp::infinity));
+    hold.multipliers.push_back(momenta < 0 ? -1 : nlp.add_variables(size, -nlp::infinity, nlp::infinity));
     if (momenta < 0) continue;
-    const int multiplier = found.multipliers.back();
+    const int multiplier = hold.multipliers.back();
     const std::vector<int> node = problem.node(hold.phase, k);
-    // the row of momenta that leave the first node has the opposite sign: -dL/dv+ - D2 L_d - ...
+    // at the first node the row has the opposite sign: -dL/dv+ - D2 L_d - ...
     nlp.add_element(push[static_cast<std::size_t>(k)], followed_by(node, multiplier, size),
-                    in_rows(momenta, moving, k == 0 ? -1.0 : 1.0));
+                    pushed(momenta, k == 0 ? -1.0 : 1.0, problem.reactions(hold.phase, k)));
     add_conditions(nlp, hold.conditions, multiplier);
     if (k > 0 && k < K) continue;
     if (problem.rests(hold.phase, k == K) || (k == 0 && hold.stopped))
       continue;  // rows that follow from others slow the solver down
     const int velocity = k == 0 ? index.velocity_after : index.velocity_before;
-    nlp.add_element(rates[static_cast<std::size_t>(k)], followed_by(node, velocity, moving),
+    nlp.add_element(rates[static_cast<std::size_t>(k)], followed_by(node, velocity, index.moving),
                     in_rows(nlp.add_rows(size, 0.0, 0.0), size));
   }
-  if (!hold.event) return found;
-  const int impulse = nlp.add_variables(size, -nlp::infinity, nlp::infinity);
-  nlp.add_element(push.front(), followed_by(problem.node(hold.phase, 0), impulse, size),
-                  in_rows(problem.jump_row(*hold.event), moving));
-  add_conditions(nlp, hold.conditions, impulse);
-  return found;
+  if (hold.event) {
+    hold.impulse = nlp.add_variables(size, -nlp::infinity, nlp::infinity);
+    nlp.add_element(push.front(), followed_by(problem.node(hold.phase, 0), hold.impulse, size),
+                    pushed(problem.jump_row(*hold.event), 1.0, problem.impulse_reactions(*hold.event)));
+    add_conditions(nlp, hold.conditions, hold.impulse);
+  }
+  problem.keep(std::move(hold));
 }
 
-MatrixXd hold_forces(const MotionProblem& problem, const HoldIndex& index, const VectorXd& x) {
-  const int K = problem.index(index.phase).intervals, duration = problem.index(index.phase).duration;
-  const double h = duration >= 0 ? x(duration) / K : problem.step(index.phase).value;
-  // rows inside are in N where h is known, otherwise in N s as those at the ends, of half an interval
-  const double inside = duration >= 0 ? 1.0 / h : 1.0, at_end = 2.0 / h;
-  MatrixXd forces = MatrixXd::Constant(K + 1, index.size, std::numeric_limits<double>::quiet_NaN());
+VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int node, int first, const VectorXd& x) {
+  const Element push = element(hold.function.push, problem.numbers(), push_parameters(problem, hold),
+                               {problem.reference(hold.phase, node)});
+  return value(*push, x(followed_by(problem.node(hold.phase, node), first, hold.function.size)));
+}
+
+// Inner rows are in N if h is known, otherwise in N s. Rows at the ends are in N s, over half an interval.
+double force_per_multiplier(const MotionProblem& problem, int phase, int node, const VectorXd& x) {
+  const int K = problem.index(phase).intervals, duration = problem.index(phase).duration;
+  const double h = duration >= 0 ? x(duration) / K : problem.step(phase).value;
+  return node == 0 || node == K ? 2.0 / h : duration >= 0 ? 1.0 / h : 1.0;
+}
+
+MatrixXd hold_forces(const MotionProblem& problem, const Hold& hold, const VectorXd& x) {
+  const int K = problem.index(hold.phase).intervals, size = hold.function.size;
+  MatrixXd forces = MatrixXd::Constant(K + 1, size, std::numeric_limits<double>::quiet_NaN());
   for (int k = 0; k <= K; ++k)
-    if (const int first = index.multipliers[static_cast<std::size_t>(k)]; first >= 0)
-      forces.row(k) = (k == 0 || k == K ? at_end : inside) * x.segment(first, index.size).transpose();
+    if (const int first = hold.multipliers[static_cast<std::size_t>(k)]; first >= 0)
+      forces.row(k) = force_per_multiplier(problem, hold.phase, k, x) * x.segment(first, size).transpose();
   return forces;
 }
 
@@ -160,13 +182,15 @@ VectorXd HeldPostures::bias(const Reference& reference, const VectorXd& theta, c
   return all;
 }
 
-VectorXd holding_force(const MatrixXd& mass, const MatrixXd& slopes, const VectorXd& p, const VectorXd& wanted) {
+VectorXd with_holding_force(const MatrixXd& mass, const MatrixXd& slopes, const VectorXd& p, const VectorXd& wanted) {
+  if (slopes.rows() == 0) return p;
   const Eigen::LDLT<MatrixXd> M(mass);
-  const VectorXd free = M.solve(p);
+  VectorXd missing = -slopes * M.solve(p);
+  if (wanted.size() > 0) missing += wanted;
   const MatrixXd compliance = slopes * M.solve(slopes.transpose());
   Eigen::CompleteOrthogonalDecomposition<MatrixXd> factor;
   factor.setThreshold(dependent);
-  return factor.compute(compliance).solve(wanted - slopes * free);
+  return p + slopes.transpose() * factor.compute(compliance).solve(missing);
 }
 
 }  // namespace dodyn::dmoc

@@ -1,12 +1,12 @@
-// What a phase holds besides coordinates: functions g of the posture that keep their values, as a second foot that stands or a
-// loop that is closed, by forces lambda along their slopes.
+// Constraints of a phase besides its fixed coordinates: functions g of the posture that keep their values, for example the
+// place of a second foot. Their forces lambda act along the slopes of g.
 //
 //   g(theta_k) = g(theta_0), or = 0          at the nodes k; G = dg/dtheta
-//   DEL_k + G(theta_k)^T lambda_k = 0        at every node that balances momenta
-//   G v = 0                                  where the velocities at the phase's start or end are unknowns, not given as zero
-//   dL/dv+ = dL/dv- + G^T mu                 where an event begins the phase: a plastic impact
+//   DEL_k + G(theta_k)^T lambda_k = 0        at every node with rows of momenta
+//   G v = 0                                  at the phase's ends, if the velocities there are unknowns and not given as zero
+//   dL/dv+ = dL/dv- + G^T mu                 if an event begins the phase: a plastic impact
 //
-// (discrete mechanics with holonomic constraints, by multipliers: Leyendecker, Ober-Bloebaum, Marsden and Ortiz 2010)
+// This is discrete mechanics with holonomic constraints and multipliers (Leyendecker, Ober-Bloebaum, Marsden and Ortiz 2010).
 #pragma once
 
 #include <Eigen/Core>
@@ -16,16 +16,23 @@
 
 namespace dodyn::dmoc {
 
-// Records g of what moves, [m]: values(tree, numbers, theta, parameters) -> g, [size], at a node of a motion.
+// Records the functions of a hold in a phase with these fixed coordinates, from values(tree, numbers, q, parameters) -> g,
+// [size], at a node. q: all coordinates.
 template <class F>
-PositionFunction record_position_function(const System& system, int m, int parameters, int size, F values) {
+PositionFunction record_position_function(const System& system, const std::vector<int>& held, int parameters, int size,
+                                          F values_of) {
   using Vars = std::vector<autodiff::Var>;
-  // of a node of the recording with respect to theta, [m]
-  const auto slope = [m](const autodiff::Var& of, const Vars& z) {
-    std::vector<int> theta;
-    for (int i = 0; i < m; ++i) theta.push_back(z[static_cast<std::size_t>(i)].node);
+  const int n = system.n();
+  const std::vector<int> moving = system.pinned(held).moving;
+  const int m = static_cast<int>(moving.size());
+  const auto values = [=](const auto& tree, const auto& numbers, const Vars& z, const Vars& extra) {
+    return values_of(tree, numbers, whole(n, moving, z.data()), extra);
+  };
+  const auto slope = [](const autodiff::Var& of, const Vars& inputs) {
+    std::vector<int> nodes;
+    for (const autodiff::Var& x : inputs) nodes.push_back(x.node);
     Vars slopes;
-    for (const int node : autodiff::Recording::current->gradient(of.node, theta))
+    for (const int node : autodiff::Recording::current->gradient(of.node, nodes))
       slopes.push_back(autodiff::Var::at(node));
     return slopes;
   };
@@ -39,36 +46,39 @@ PositionFunction record_position_function(const System& system, int m, int param
         Vars rates;
         for (const autodiff::Var& value : values(tree, numbers, z, extra)) {
           autodiff::Var rate(0.0);
-          const Vars slopes = slope(value, z);
+          const Vars slopes = slope(value, Vars(z.begin(), z.begin() + m));
           for (std::size_t i = 0; i < slopes.size(); ++i) rate += slopes[i] * v[i];
           rates.push_back(rate);
         }
         return rates;
       });
   f.push = system.record_at_node_with_numbers(
-      m + size, parameters, [=](const auto& tree, const auto& numbers, const Vars& z, const Vars& extra) {
-        const Vars forces = rest(z), g = values(tree, numbers, z, extra);
+      m + size, parameters + n - m, [=](const auto& tree, const auto& numbers, const Vars& z, const Vars& extra) {
+        Vars q = whole(n, moving, z.data());
+        for (std::size_t i = 0; i < held.size(); ++i)
+          q[static_cast<std::size_t>(held[i])] = extra[static_cast<std::size_t>(parameters) + i];
+        const Vars forces = rest(z), g = values_of(tree, numbers, q, extra);
         autodiff::Var work(0.0);
         for (std::size_t i = 0; i < g.size(); ++i) work += forces[i] * g[i];
-        return slope(work, z);
+        return slope(work, q);
       });
   return f;
 }
 
-// Where a hold's forces stand among the unknowns.
-struct HoldIndex {
-  int phase = 0, size = 0;
-  std::vector<int> multipliers;  // [K + 1] the first of each node; -1: the node balances no momenta
-};
+// Adds the unknowns and rows of a hold to a transcribed problem, which keeps it.
+void add_hold(MotionProblem& problem, Hold hold);
 
-// Adds unknowns and rows to a problem that is transcribed.
-HoldIndex add_hold(MotionProblem& problem, const Hold& hold);
+// Returns G^T lambda on all coordinates, [n], at a node of the phase; lambda: unknowns from index `first` on. x: the unknowns.
+Eigen::VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int node, int first,
+                          const Eigen::VectorXd& x);
 
-// Forces at the nodes of the phase at x, [K + 1, size], per unit of g (N where g is a length); not a number at a node that
-// balances no momenta.
-Eigen::MatrixXd hold_forces(const MotionProblem& problem, const HoldIndex& index, const Eigen::VectorXd& x);
+// Returns the forces at the nodes of the phase, [K + 1, size], in J per unit of g: N if g is a length. At a node without
+// rows of momenta they are not a number.
+Eigen::MatrixXd hold_forces(const MotionProblem& problem, const Hold& hold, const Eigen::VectorXd& x);
+// Factor from an unknown of a hold at a node to a force, N.
+double force_per_multiplier(const MotionProblem& problem, int phase, int node, const Eigen::VectorXd& x);
 
-// Several holds, their components one below the other, at postures of what a phase moves.
+// Evaluates the holds of a phase, their components one below the other.
 class HeldPostures {
  public:
   HeldPostures(const std::vector<Hold>& holds, const std::vector<Coefficient>& numbers)
@@ -85,12 +95,13 @@ class HeldPostures {
 
   std::vector<Hold> holds_;
   std::vector<Coefficient> numbers_;
-  Reference reference_;  // of the elements
+  Reference reference_;  // that the elements are for
   std::vector<Element> values_, rates_;
 };
 
-// The force or impulse lambda [size] with G M^-1 (p + G^T lambda) = wanted, the least one where holds depend on each other.
-Eigen::VectorXd holding_force(const Eigen::MatrixXd& mass, const Eigen::MatrixXd& slopes, const Eigen::VectorXd& p,
-                              const Eigen::VectorXd& wanted);
+// Returns p + G^T lambda such that G M^-1 (p + G^T lambda) = wanted; empty: zero. p: momenta or forces. If holds depend on
+// each other, lambda is the smallest of the possible ones.
+Eigen::VectorXd with_holding_force(const Eigen::MatrixXd& mass, const Eigen::MatrixXd& slopes, const Eigen::VectorXd& p,
+                                   const Eigen::VectorXd& wanted = {});
 
 }  // namespace dodyn::dmoc

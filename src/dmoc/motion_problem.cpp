@@ -114,6 +114,25 @@ bool MotionProblem::rests(int phase, bool end) const {
   return std::all_of(moving.begin(), moving.end(), [&](int coordinate) { return place_of(still, coordinate) >= 0; });
 }
 
+std::vector<Term> MotionProblem::reactions(int phase, int node) const {
+  const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
+  const int K = laid.phase.intervals;
+  std::vector<Term> terms;
+  // f = -(D4 + D2)/h - forces inside; at the ends, of half an interval, twice that
+  const bool end = node == 0 || node == K;
+  const Coefficient per = laid.index.duration >= 0 ? Coefficient(1.0) : 1.0 / step(phase);
+  add_force(terms, laid, laid.force_rows + static_cast<int>(laid.phase.forces.size()) * node, 0,
+            end ? -2.0 * per : Coefficient(-1.0));
+  return terms;
+}
+
+std::vector<Term> MotionProblem::impulse_reactions(int event) const {
+  const EventLayout& joint = events_[static_cast<std::size_t>(event)];
+  std::vector<Term> terms;
+  add_force(terms, phases_[static_cast<std::size_t>(joint.event.to)], joint.impulse_rows, 0, -1.0);
+  return terms;
+}
+
 Coefficient MotionProblem::step(int phase) const {
   const Phase& p = phases_[static_cast<std::size_t>(phase)].phase;
   return p.duration / static_cast<double>(p.intervals);
@@ -579,6 +598,11 @@ Motion MotionProblem::motion(const VectorXd& x) const {
       p.rate_before = spread(v, moving, n);
       p.held_force.row(K) += 2.0 / h * picked(value(*laid.momentum_last, joined(theta(K), v)), held).transpose();
     }
+    for (const Hold& hold : laid.holds)
+      for (int k = 0; k <= K; ++k)
+        if (const int first = hold.multipliers[static_cast<std::size_t>(k)]; first >= 0)
+          p.held_force.row(k) -=
+              force_per_multiplier(*this, phase, k, x) * picked(hold_push(*this, hold, k, first, x), held).transpose();
     motion.phases.push_back(std::move(p));
   }
   for (const EventLayout& joint : events_) {
@@ -594,6 +618,11 @@ Motion MotionProblem::motion(const VectorXd& x) const {
     EventMotion e;
     e.impulse = VectorXd::Zero(n);
     for (const int i : to.functions->held) e.impulse(i) = after(i) - arriving(i);
+    for (const Hold& hold : to.holds)
+      if (hold.impulse >= 0) {
+        const VectorXd push = hold_push(*this, hold, 0, hold.impulse, x);
+        for (const int i : to.functions->held) e.impulse(i) -= push(i);
+      }
     // Posture, and therefore potential energy, is equal on both sides.
     e.loss =
         0.5 * (picked(before, from.functions->moving).dot(v_before) - picked(after, to.functions->moving).dot(v_after));
@@ -662,14 +691,12 @@ double MotionProblem::reintegrate(const Motion& motion) const {
         ++i;
       }
   };
-  // Gives what arrives or leaves a velocity that the holds allow.
+  // Changes p at a node so that its velocity satisfies the holds.
   const auto let_hold = [&](const PhaseLayout& laid, const Element& momentum, int k) {
-    if (laid.holds.empty()) return;
-    const MatrixXd G = slopes_at(laid, k, theta);
-    p += G.transpose() * holding_force(mass(laid, momentum), G, p, VectorXd::Zero(G.rows()));
+    if (!laid.holds.empty()) p = with_holding_force(mass(laid, momentum), slopes_at(laid, k, theta), p);
   };
-  // One step by Newton's method, damped, in the next node and the forces of holds: theta and p become those of the next
-  // node; false where it fails.
+  // Takes one step by damped Newton iterations for the next node and the forces of holds: theta and p become those of the
+  // next node. Returns false if it fails.
   const auto advance = [&](const PhaseLayout& laid, const PhaseMotion& m, int k, const VectorXd& guess) {
     const int n = system_->n();
     const Eigen::Index size = laid.index.moving, holds = kept.size();

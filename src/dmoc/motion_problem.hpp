@@ -77,7 +77,8 @@ struct PositionFunction {
   int size = 0;     // of g
   Function values;  // theta -> g
   Function rates;   // (theta, v) -> G v
-  Function push;    // (theta, forces [size]) -> G^T forces, of what moves
+  // (theta, forces [size]; parameters, zeros [held]) -> G^T forces, on all coordinates: what is fixed takes its share, too
+  Function push;
 };
 
 // What a phase holds besides coordinates (hold.hpp).
@@ -90,6 +91,10 @@ struct Hold {
   std::optional<int> event = {};  // that begins the phase, and whose impulse the hold gives
   bool stopped = false;           // what begins the phase leaves G v = 0 there
   std::vector<ForceCondition> conditions = {};  // of components of g: at every node, and of the impulse of the event
+  // Set by add_hold(): [K + 1] first unknown of the forces at each node, -1: the node has no rows of momenta; and first
+  // unknown of the impulse, -1: none.
+  std::vector<int> multipliers = {};
+  int impulse = -1;
 };
 
 // Given values of coordinates and rates at a node, by coordinate.
@@ -168,7 +173,11 @@ class MotionProblem {
   int momentum_row(int phase, int node) const;
   // Whether the start of a phase, or its end, is given to be at rest.
   bool rests(int phase, bool end) const;
-  // What add_hold() (hold.hpp) added rows of.
+  // Terms by which forces on fixed coordinates, output i of an element for coordinate i, enter the conditions of the phase's
+  // forces at a node, and those of the impulse of an event.
+  std::vector<nlp::AssembledProblem::Term> reactions(int phase, int node) const;
+  std::vector<nlp::AssembledProblem::Term> impulse_reactions(int event) const;
+  // Records a hold that add_hold() (hold.hpp) has added.
   void keep(Hold hold) { phases_[static_cast<std::size_t>(hold.phase)].holds.push_back(std::move(hold)); }
   const std::vector<Hold>& holds(int phase) const { return phases_[static_cast<std::size_t>(phase)].holds; }
   // Adds an effort, integrated over a phase and multiplied by `per`, to the objective. Work requires Phase::work.

@@ -192,25 +192,37 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
   return f;
 }
 
+namespace {
+
+// Returns the arguments of an expression of positions; adds its parameters to those of `all`.
+std::vector<Argument> position_arguments(const System& system, const Expression& expression,
+                                         const std::vector<std::string>& motion_parameters, PathFunction& all) {
+  std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, all);
+  const auto of_model = [](const Argument& a) { return a.kind == Argument::of_model; };
+  if (all.place != Place::nodes || all.of_time || std::none_of(arguments.begin(), arguments.end(), of_model))
+    throw ExpressionError("'" + expression.text() + "' is not of positions; allowed: coordinates, POINT.x, distances");
+  refuse_charts(system, arguments, false);
+  return arguments;
+}
+
+}  // namespace
+
+void check_position(const System& system, const Expression& expression,
+                    const std::vector<std::string>& motion_parameters) {
+  PathFunction f;
+  position_arguments(system, expression, motion_parameters, f);
+}
+
 NamedPositionFunction position_function(const System& system, const std::vector<int>& held,
                                         const std::vector<Expression>& expressions,
                                         const std::vector<std::string>& motion_parameters) {
-  const std::vector<int>& moving = system.pinned(held).moving;
-  const int n = system.n(), m = static_cast<int>(moving.size()), size = static_cast<int>(expressions.size());
   PathFunction all;  // gathers the parameters of all expressions
   std::vector<std::vector<Argument>> arguments;
-  for (const Expression& expression : expressions) {
-    arguments.push_back(arguments_of(system, expression, motion_parameters, all));
-    const auto of_model = [](const Argument& a) { return a.kind == Argument::of_model; };
-    if (all.place != Place::nodes || all.of_time ||
-        std::none_of(arguments.back().begin(), arguments.back().end(), of_model))
-      throw ExpressionError("'" + expression.text() +
-                            "' is not of positions; allowed: coordinates, POINT.x, distances");
-    refuse_charts(system, arguments.back(), false);
-  }
+  for (const Expression& expression : expressions)
+    arguments.push_back(position_arguments(system, expression, motion_parameters, all));
   using Vars = std::vector<Var>;
-  const auto values = [=](const auto& tree, const Vars&, const Vars& z, const Vars& extra) {
-    const Vars q = whole(n, moving, z.data()), v(q.size(), Var(0.0));
+  const auto values = [=](const auto& tree, const Vars&, const Vars& q, const Vars& extra) {
+    const Vars v(q.size(), Var(0.0));
     const auto frames = tree.frames(q.data());
     const Var* none = nullptr;
     Vars found;
@@ -223,7 +235,8 @@ NamedPositionFunction position_function(const System& system, const std::vector<
     }
     return found;
   };
-  return {record_position_function(system, m, static_cast<int>(all.parameters.size()), size, values), all.parameters};
+  const int parameters = static_cast<int>(all.parameters.size()), size = static_cast<int>(expressions.size());
+  return {record_position_function(system, held, parameters, size, values), all.parameters};
 }
 
 namespace {

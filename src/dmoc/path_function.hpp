@@ -45,12 +45,15 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
 PathFunction end_function(const System& system, const std::vector<int>& held, const Expression& expression,
                           const std::vector<std::string>& motion_parameters);
 
-// Expressions of positions, of what a phase moves, and the parameters whose values the functions take besides the model's numbers.
+// Throws ExpressionError if an expression is not of positions and parameters.
+void check_position(const System& system, const Expression& expression,
+                    const std::vector<std::string>& motion_parameters);
+
 struct NamedPositionFunction {
   PositionFunction function;
-  std::vector<std::string> parameters;  // of the model or the motion
+  std::vector<std::string> parameters;  // names whose values Hold::parameters has, of the model or the motion
 };
-// Throws ExpressionError where an expression names something else, or no position.
+// Records expressions of positions with their slopes. Throws ExpressionError as check_position().
 NamedPositionFunction position_function(const System& system, const std::vector<int>& held,
                                         const std::vector<Expression>& expressions,
                                         const std::vector<std::string>& motion_parameters);

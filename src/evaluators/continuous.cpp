@@ -137,15 +137,10 @@ class ContinuousDriver {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
+  // Selects the moving coordinates and the holds of a phase.
   void enter(const PlannedPhase& phase) {
     moving_ = system_.pinned(phase.held).moving;
     held_.emplace(phase.holds, numbers_);
-  }
-  // Adds the forces (or impulses) of holds to `push`, so that M^-1 push is a rate that goes with `wanted`, G rate = wanted.
-  void hold(const VectorXd& q, const VectorXd& wanted, VectorXd& push) {
-    if (held_->empty()) return;
-    const MatrixXd G = held_->slopes(reference_, q(moving_));
-    push += G.transpose() * dmoc::holding_force(mass_, G, push, wanted);
   }
   // Computes the mass matrix and the bias of the moving coordinates.
   void equations(const VectorXd& q, const VectorXd& v, MatrixXd& mass, VectorXd& bias) {
@@ -166,7 +161,9 @@ class ContinuousDriver {
   VectorXd slope(const VectorXd& state) {
     const VectorXd q = state.head(n_), v = state.tail(n_);
     equations(q, v, mass_, bias_);
-    if (!held_->empty()) hold(q, -held_->bias(reference_, q(moving_), v(moving_)), bias_);
+    if (!held_->empty())
+      bias_ = dmoc::with_holding_force(mass_, held_->slopes(reference_, q(moving_)), bias_,
+                                       -held_->bias(reference_, q(moving_), v(moving_)));
     VectorXd rate = VectorXd::Zero(2 * n_);
     rate.head(n_) = v;
     const VectorXd acceleration = mass_.ldlt().solve(bias_);
@@ -185,7 +182,7 @@ class ContinuousDriver {
     VectorXd v = VectorXd::Zero(n_);
     equations(q, v, mass_, bias_);
     VectorXd push = p(moving_);
-    if (!held_->empty()) hold(q, VectorXd::Zero(held_->values(reference_, q(moving_)).size()), push);
+    if (!held_->empty()) push = dmoc::with_holding_force(mass_, held_->slopes(reference_, q(moving_)), push);
     const VectorXd pace = mass_.ldlt().solve(push);
     v(moving_) = pace;
     return v;
@@ -346,7 +343,7 @@ class ContinuousDriver {
   const std::vector<dmoc::Coefficient> numbers_;
   const Eigen::Index n_;
   std::vector<int> moving_;
-  std::optional<dmoc::HeldPostures> held_;  // by the phase
+  std::optional<dmoc::HeldPostures> held_;  // of the phase
   dmoc::Reference reference_;
   VectorXd state_, u_;  // state: q and v; controls
   double step_ = 0.0;   // next step, suggested by the last one, s

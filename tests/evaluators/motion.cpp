@@ -7,6 +7,7 @@
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
 #include "whole.hpp"
+#include "written.hpp"
 
 namespace dodyn::evaluators::test_motion {
 namespace {
@@ -30,15 +31,11 @@ coordinate = s
 // A study of this text, with the slider beside it.
 std::unique_ptr<Evaluator> study(const std::string& text, const std::vector<std::string>& words = {},
                                  Settings* settings = nullptr) {
-  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("motion-" + name);
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "slider.model") << slider;
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n" << text;
-  const Settings read = read_settings((folder / "study.cfg").string(), words);
+  const std::filesystem::path path = written_study(slider, text, "slider.model");
+  const Settings read = read_settings(path.string(), words);
   if (settings) *settings = read;
   auto evaluator = make_evaluator(read);
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(path.parent_path());
   return evaluator;
 }
 
@@ -216,12 +213,7 @@ TEST(Motion, CostsAndConstraintsMayBeExpressions) {
 
 // A study of a model's text, for designs of its own.
 Settings written(const std::string& model, const std::string& text) {
-  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("motion-own-" + name);
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "own.model") << model;
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = own.model\n" << text;
-  return read_settings((folder / "study.cfg").string(), {});
+  return read_settings(written_study(model, own_model + text).string(), {});
 }
 
 // A range that ends at -a is the mirror image of one that begins at a, and so are the initial guesses in them.

@@ -12,6 +12,7 @@
 #include "geometry/hyperplanes.hpp"
 #include "nlp/check_derivatives.hpp"
 #include "whole.hpp"
+#include "written.hpp"
 
 namespace dodyn::evaluators::test_motion_bodies {
 namespace {
@@ -25,14 +26,7 @@ Settings shipped(const std::string& name, const std::vector<std::string>& words)
 
 // A study of a text, with a model beside it.
 Settings written(const std::string& model, const std::string& text, const std::vector<std::string>& words = {}) {
-  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("bodies-" + name);
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "own.model") << model;
-  std::ofstream(folder / "study.cfg")
-      << "[study]\nevaluator = motion\n[motion]\nmodel = own.model\ninitial-guesses = 1\n"
-      << text;
-  return read_settings((folder / "study.cfg").string(), words);
+  return read_settings(written_study(model, own_model + "initial-guesses = 1\n" + text).string(), words);
 }
 
 const std::string brick = R"(

@@ -11,6 +11,7 @@
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
 #include "whole.hpp"
+#include "written.hpp"
 
 namespace dodyn::evaluators::test_motion_clearance {
 namespace {
@@ -259,12 +260,7 @@ coordinate = s
 )";
 
 std::string in_folder(const std::string& model, const std::string& study) {
-  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("clearance-" + name);
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "own.model") << model;
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = own.model\n" << study;
-  return (folder / "study.cfg").string();
+  return written_study(model, own_model + study).string();
 }
 
 // A link that follows an expression is seen between the nodes, where it comes down and goes up again.

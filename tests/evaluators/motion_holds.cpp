@@ -3,12 +3,11 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <numbers>
 
 #include "evaluators/evaluator.hpp"
-#include "evaluators/motion/trajectory.hpp"
 #include "whole.hpp"
+#include "written.hpp"
 
 namespace dodyn::evaluators::test_motion_holds {
 namespace {
@@ -16,17 +15,10 @@ namespace {
 using Eigen::MatrixXd;
 
 // A study of this text, with the model beside it.
-std::unique_ptr<Evaluator> study(const std::string& model, const std::string& text,
-                                 const std::vector<std::string>& words = {}, Settings* settings = nullptr) {
-  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("motion-holds-" + name);
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "it.model") << model;
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = it.model\n" << text;
-  const Settings read = read_settings((folder / "study.cfg").string(), words);
-  if (settings) *settings = read;
-  auto evaluator = make_evaluator(read);
-  std::filesystem::remove_all(folder);
+std::unique_ptr<Evaluator> study(const std::string& model, const std::string& text) {
+  const std::filesystem::path path = written_study(model, own_model + text);
+  auto evaluator = make_evaluator(read_settings(path.string(), {}));
+  std::filesystem::remove_all(path.parent_path());
   return evaluator;
 }
 
@@ -173,7 +165,7 @@ rate(a) = 0
 )";
 
 // It falls on its side at 1 m/s and its tip is caught: the angular momentum about the tip stays, m v/2 = (1/3) w. Then it
-// is let go, and its centre flies on with the velocity that it has there.
+// is released, and its centre flies on with the velocity that it has there.
 TEST(MotionHolds, ACaughtPointTakesThePlasticImpactsMomentum) {
   const auto evaluator = study(rod, R"(initial-guesses = 1
 accuracy = 0
@@ -199,7 +191,7 @@ intervals = 4
     EXPECT_NEAR(q(k, 0) + std::cos(q(k, 2)), 1.0, 1e-7) << k;
     EXPECT_NEAR(q(k, 1) + std::sin(q(k, 2)), -0.2, 1e-7) << k;
   }
-  const double a = q(65, 2), speed = 0.5 * w;  // where it is let go the centre moves across the rod
+  const double a = q(65, 2), speed = 0.5 * w;  // at the release the centre moves across the rod
   for (Eigen::Index k = 66; k < 71; ++k) {
     EXPECT_NEAR(p(k, 0), speed * std::sin(a), 2e-4) << k;
     EXPECT_NEAR(p(k, 1), -speed * std::cos(a), 2e-4) << k;
@@ -244,6 +236,38 @@ TEST(MotionHolds, TwoFeetShareTheWeight) {
   }
 }
 
+// The same table that is fixed at its rear foot and held at the front one: what the front carries, the rear does not.
+TEST(MotionHolds, AFixedFootCarriesWhatAHeldOneLeaves) {
+  const std::string on_root =
+      "[model]\ndimension = 2\ngravity = 9\n[link top]\nparent = ground\njoint = point + revolute\ncoordinates = x, y, "
+      "a\n"
+      "centre = 0.7, 0\nmass = 2\ninertia = 0.1\n[point front]\nlink = top\nat = 1, 0\n[actuator push]\ncoordinate = "
+      "x\n";
+  const auto solved = [&](const std::string& push, Outcome& outcome) {
+    auto evaluator =
+        study(on_root,
+              "initial-guesses = 1\n[phase stand]\nfixed = x, y\nhold = front\nduration = 0.5\nintervals = 5\n"
+              "require = u.push == " +
+                  push +
+                  ", abs(reaction(x)) <= 0.5*reaction(y), abs(tangential(front)) <= 0.2*normal(front)\n"
+                  "[initial-state]\na = 0\nmomentum = 0\n[goal]\nmomentum = 0\n[cost]\nsquared-control = 1\n");
+    outcome = evaluator->evaluate(task());
+    return evaluator;
+  };
+  Outcome outcome;
+  const auto evaluator = solved("3", outcome);
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const MatrixXd &rear = channel(*evaluator, outcome, "held_force"),
+                 &front = channel(*evaluator, outcome, "hold_force");
+  for (Eigen::Index k = 0; k < 6; ++k) {
+    EXPECT_NEAR(rear(k, 1), 18.0 * 0.3, 1e-5) << k;
+    EXPECT_NEAR(front(k, 1), 18.0 * 0.7, 1e-5) << k;
+    EXPECT_NEAR(rear(k, 0) + front(k, 0), -3.0, 1e-5) << k;
+  }
+  solved("6", outcome);  // 0.5*5.4 N + 0.2*12.6 N hold it together
+  EXPECT_NE(outcome.evaluation.status, Status::ok);
+}
+
 TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
   const auto solved = [](const std::string& require) { return study(table, stand(require))->evaluate(task()); };
   EXPECT_EQ(solved("normal(front) >= 2.3*normal(rear)").evaluation.status, Status::ok);
@@ -281,6 +305,39 @@ TEST(MotionHolds, ABrickInSpaceSwingsAboutItsHeldCorner) {
   EXPECT_NEAR(errors[0] / errors[1], 4.0, 0.4);
 }
 
+// A crank that is locked and released keeps its momentum: the integration goes on from its own state.
+TEST(MotionHolds, WhatIsNoLongerHeldDoesNotRestartTheCheck) {
+  const auto evaluator = study(parallelogram +
+                                   "[constraint across]\nzero = coupler_end.x - two_end.x\n[constraint up]\n"
+                                   "zero = coupler_end.y - two_end.y\n",
+                               "initial-guesses = 1\n[phase locked]\nhold = q1\nduration = 0.1\nintervals = 2\n" +
+                                   turn("").substr(turn("").find("[phase only]")));
+  const Outcome outcome = evaluator->evaluate(task({0.3, 1.0}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_LE(metric(*evaluator, outcome, "end_error"), 1e-6);
+  EXPECT_EQ(evaluator->report(outcome).find("restarted"), std::string::npos) << evaluator->report(outcome);
+  // The other way round the lock stops what moves.
+  const auto caught = study(rod,
+                            "initial-guesses = 1\naccuracy = 0\n[phase fall]\nduration = 0.2\nintervals = 4\n"
+                            "[phase swing]\nhold = tip\nduration = 0.1\nintervals = 4\n" +
+                                thrown + "[goal]\ncost = rate(a)^2\n");
+  const std::string report = caught->report(caught->evaluate(task()));
+  EXPECT_NE(report.find("restarted at [phase swing], which holds what moved"), std::string::npos) << report;
+}
+
+TEST(MotionHolds, TheContactSimulationRefusesThem) {
+  const auto evaluator = study(parallelogram, turn("hold = coupler_end - two_end"));
+  try {
+    evaluator->simulate(task({0.3, 1.0}));
+    ADD_FAILURE() << "it was driven";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "[phase only] holds coupler_end.x, coupler_end.y, which the contact simulation cannot; allowed: what is "
+              "fixed, or "
+              "nothing");
+  }
+}
+
 TEST(MotionHolds, EachMistakeGetsItsLine) {
   const auto says = [](const std::string& hold, const std::string& words) {
     const std::string line = complaint(parallelogram, turn("hold = " + hold));
@@ -296,6 +353,15 @@ TEST(MotionHolds, EachMistakeGetsItsLine) {
   const std::string line =
       complaint(parallelogram, turn("hold = coupler_end - two_end\nrequire = normal(two_end) >= 0"));
   EXPECT_NE(line.find("holds no such point"), std::string::npos) << line;
+  // a constraint is to blame for itself, not the hold beside it
+  const std::string free_in_space =
+      "[model]\ndimension = 3\n[link brick]\nparent = ground\njoint = spatial ZXY\n[shape brick]\nlink = brick\nbox = "
+      "1, 1, "
+      "1\nmass = 1\n[point corner]\nlink = brick\nat = 0.5, 0.5, 0.5\n[constraint level]\nzero = brick_turn_x\n";
+  const std::string other = complaint(free_in_space,
+                                      "[phase swing]\nhold = corner\nduration = 1\n[initial-state]\n[goal]\n"
+                                      "[cost]\ntime = 1\n");
+  EXPECT_NE(other.find("own.model: [constraint level]: angles of joints of three turns"), std::string::npos) << other;
   EXPECT_NE(complaint(rod, "first-guess = simulated\n[phase fall]\nhold = tip\nduration = 0.2\n" + thrown + "[goal]\n" +
                                "[cost]\ntime = 1\n")
                 .find("holds what the contact simulation cannot"),

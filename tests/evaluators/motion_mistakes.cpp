@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "evaluators/motion/design.hpp"
 #include "whole.hpp"
+#include "written.hpp"
 
 namespace dodyn::evaluators::test_motion_mistakes {
 namespace {
@@ -27,19 +27,16 @@ const std::string ends =
 
 // The line that a study with these sections gets; empty where it is read.
 std::string line(const std::string& text) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "motion-mistakes";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "crane.model") << model;
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = crane.model\n"
-                                      << text << (text.find("[cost]") == std::string::npos ? "[cost]\ntime = 1\n" : "");
+  const std::filesystem::path path =
+      written_study(model, own_model + text + (text.find("[cost]") == std::string::npos ? "[cost]\ntime = 1\n" : ""));
   std::string what;
   try {
-    MotionDesigns designs(read_settings((folder / "study.cfg").string(), {}));
+    MotionDesigns designs(read_settings(path.string(), {}));
   } catch (const ConfigError& error) {
     what = error.what();
     EXPECT_EQ(what.find('\n'), std::string::npos);
   }
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(path.parent_path());
   return what;
 }
 
@@ -160,22 +157,17 @@ TEST(MotionMistakes, Ends) {
 // Parts of two bodies that touch on schedule and both move have a plane per node, if the study asks for it. They may come nearer
 // at the nodes beside the contact.
 TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
-  const auto pair =
-      [](const std::string& carrier, const std::string& planes) {
-        const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "motion-pairs";
-        std::filesystem::create_directories(folder);
-        std::ofstream(folder / "crane.model") << model;
-        std::ofstream(folder / "study.cfg")
-            << "[study]\nevaluator = motion\n[motion]\nmodel = crane.model\ncontact-planes = " << planes
-            << "\n" + phases + ends + "[contact one]\nphase = first\nnode = 3\n"
-            << "touch = tip, " + carrier + "\n[avoid]\nmax-rotation = 0.3\ncube, " + carrier
-            << " = 0.05\n[cost]\ntime = 1\n";
-        const MotionDesigns designs(read_settings((folder / "study.cfg").string(), {}));
-        std::filesystem::remove_all(folder);
-        const auto all = designs.pairs(designs.middle());
-        EXPECT_EQ(all.size(), 1u);
-        return all.front();
-      };
+  const auto pair = [](const std::string& carrier, const std::string& planes) {
+    const std::filesystem::path path =
+        written_study(model, own_model + "contact-planes = " + planes + "\n" + phases + ends +
+                                 "[contact one]\nphase = first\nnode = 3\ntouch = tip, " + carrier +
+                                 "\n[avoid]\nmax-rotation = 0.3\ncube, " + carrier + " = 0.05\n[cost]\ntime = 1\n");
+    const MotionDesigns designs(read_settings(path.string(), {}));
+    std::filesystem::remove_all(path.parent_path());
+    const auto all = designs.pairs(designs.middle());
+    EXPECT_EQ(all.size(), 1u);
+    return all.front();
+  };
   EXPECT_EQ(pair("lorry", "node").plane_turn, 0.3);
   EXPECT_EQ(pair("lorry", "interval").plane_turn, std::nullopt);
   EXPECT_EQ(pair("wall", "node").plane_turn, std::nullopt);
@@ -192,15 +184,11 @@ TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
 // A period that phases can last together is accepted, up to both ends.
 TEST(MotionMistakes, APeriodIsWithinWhatPhasesLast) {
   const auto refusal = [](const std::string& period, const std::string& duration = "1 .. 2") {
-    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "motion-periods";
-    std::filesystem::create_directories(folder);
-    std::ofstream(folder / "crane.model") << model;
-    std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = crane.model\n[phase first]\n"
-                                           "intervals = 4\nduration = 0.5\n[phase second]\nintervals = 4\nduration = "
-                                        << duration << "\n[periodic]\nx = reach\nperiod = " << period
-                                        << "\n[cost]\ntime = 1\n";
-    const MotionDesigns designs(read_settings((folder / "study.cfg").string(), {}));
-    std::filesystem::remove_all(folder);
+    const std::filesystem::path path = written_study(
+        model, own_model + "[phase first]\nintervals = 4\nduration = 0.5\n[phase second]\nintervals = 4\n" +
+                   "duration = " + duration + "\n[periodic]\nx = reach\nperiod = " + period + "\n[cost]\ntime = 1\n");
+    const MotionDesigns designs(read_settings(path.string(), {}));
+    std::filesystem::remove_all(path.parent_path());
     return designs.refusal(designs.middle()).reason;
   };
   for (const std::string period : {"1.5", "2", "2.5"}) EXPECT_EQ(refusal(period), "") << period;

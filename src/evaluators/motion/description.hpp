@@ -48,7 +48,6 @@ struct TranscribedMotion {
   std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // [contacts] functions that initialise the contact's
                                                                   // unknowns in an initial guess
   dmoc::AskedRows asked = {};
-  std::vector<dmoc::HoldIndex> holds = {};
 };
 // Describes the worst violations at x: the parts that overlap most, and the condition with the largest violation, with
 // time.

@@ -15,7 +15,7 @@ bool is_point(const dmoc::System& system, const std::string& name) {
   return std::any_of(points.begin(), points.end(), [&](const auto& point) { return point.name == name; });
 }
 
-// "A - B", both points.
+// Returns the names of "A - B" if both are points.
 std::optional<std::pair<std::string, std::string>> pair_of(const dmoc::System& system, const std::string& text) {
   const auto minus = text.find('-');
   if (minus == std::string::npos) return std::nullopt;
@@ -26,6 +26,12 @@ std::optional<std::pair<std::string, std::string>> pair_of(const dmoc::System& s
 }
 
 }  // namespace
+
+bool HeldPlaces::continues(const HeldPlaces& before) const {
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::find(before.names.begin(), before.names.end(), name) != before.names.end();
+  });
+}
 
 int HeldPlaces::component(const Expression::Quantity& force, int dimension) const {
   if (force.arguments.size() != 1) return -1;
@@ -72,12 +78,14 @@ std::optional<HeldPlaces> read_holds(const dmoc::System& system, const std::vect
     }
   }
   if (expressions.empty()) return std::nullopt;
-  try {
-    held.function = dmoc::position_function(system, fixed, expressions, parameters);
-  } catch (const ExpressionError& error) {
-    if (entry) throw entry->error(error.what());
-    throw ConfigError(std::string("[constraint] ") + error.what());
-  }
+  // one by one, so that a mistake is reported where it is
+  for (std::size_t i = 0; i < expressions.size(); ++i) try {
+      dmoc::check_position(system, expressions[i], parameters);
+    } catch (const ExpressionError& error) {
+      if (i >= constraints.size()) throw entry->error(error.what());
+      throw ConfigError(system.model().origin + ": [constraint " + held.names[i] + "]: " + error.what());
+    }
+  held.function = dmoc::position_function(system, fixed, expressions, parameters);
   return held;
 }
 

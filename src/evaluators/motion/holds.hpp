@@ -1,4 +1,4 @@
-// What a phase of a motion keeps where it is, besides coordinates: [phase NAME] hold, and the model's [constraint NAME].
+// Reads what a phase of a motion holds besides coordinates: [phase NAME] hold, and the model's [constraint NAME].
 #pragma once
 
 #include <optional>
@@ -12,18 +12,20 @@
 namespace dodyn::evaluators {
 
 struct HeldPlaces {
-  // Of the components, as conditions on forces name them: "hand.x" of a point or of a pair's first one, an expression, or the
-  // name of a constraint.
+  // [size] names of the components, by which conditions refer to their forces: "hand.x" of a point or of the first point of
+  // a pair, an expression, or the name of a constraint
   std::vector<std::string> names;
-  std::vector<bool> at_zero;  // of constraints; what else is held stays as it is at the phase's first node
+  std::vector<bool> at_zero;  // [size] of constraints; other components keep their values at the phase's first node
   dmoc::NamedPositionFunction function;
 
-  // The component that normal(POINT), tangential(POINT) or reaction(NAME) is the force of; -1: none.
+  // Whether an earlier phase has all components of this one.
+  bool continues(const HeldPlaces& before) const;
+  // Returns the component whose force is normal(POINT), tangential(POINT) or reaction(NAME); -1: none.
   int component(const Expression::Quantity& force, int dimension) const;
 };
 
-// Nothing where a phase holds nothing so. `entry`: the phase's hold, or null; `fixed`: coordinates that it holds at zero.
-// Throws ConfigError.
+// Returns nothing if the phase has no holds. `entry`: its key hold, or null; `fixed`: its coordinates that are fixed at zero;
+// `parameters`: names that expressions may use besides the model's. Throws ConfigError.
 std::optional<HeldPlaces> read_holds(const dmoc::System& system, const std::vector<systems::Wire>& constraints,
                                      const CustomEntry* entry, const std::vector<int>& fixed,
                                      const std::vector<std::string>& parameters);

@@ -57,17 +57,14 @@ struct Nodes {
 };
 
 // Kinetic and potential energy at a row, J, with the momenta of what moves.
-// Holds let momenta through that they allow.
+// Momenta that violate the holds are changed by the holds' impulses.
 double energy_at(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
                  dmoc::HeldPostures& holds, const Eigen::VectorXd& q, const Eigen::VectorXd& p) {
   const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
   const Eigen::MatrixXd M = systems::mass_matrix(tree, at);
   const Eigen::MatrixXd moved = M(moving, moving);
   Eigen::VectorXd push = p(moving);
-  if (!holds.empty()) {
-    const Eigen::MatrixXd G = holds.slopes(system.no_reference(), q(moving));
-    push += G.transpose() * dmoc::holding_force(moved, G, push, Eigen::VectorXd::Zero(G.rows()));
-  }
+  if (!holds.empty()) push = dmoc::with_holding_force(moved, holds.slopes(system.no_reference(), q(moving)), push);
   return 0.5 * push.dot(moved.llt().solve(push)) - tree.lagrangian(at.data(), still.data());
 }
 
@@ -259,7 +256,7 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
       const bool catches = !std::includes(before.begin(), before.end(), phase.held.begin(), phase.held.end());
       const bool touches = contact != contacts_.end();
       if (touches) say("restarted after the impact of [contact " + contact->name + "]");
-      const bool grips = phase.holds && !(phases_[i - 1].holds && phases_[i - 1].holds->names == phase.holds->names);
+      const bool grips = phase.holds && !(phases_[i - 1].holds && phase.holds->continues(*phases_[i - 1].holds));
       if (catches || grips) say("restarted at [phase " + phase.name + "], which holds what moved");
       restarts = touches || catches || grips;
     }
@@ -296,7 +293,6 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
   return s;
 }
 
-// What phases hold besides coordinates, each name once.
 std::vector<std::string> MotionDesigns::hold_names() const {
   std::vector<std::string> names;
   for (const Phase& phase : phases_)
@@ -308,8 +304,11 @@ std::vector<std::string> MotionDesigns::hold_names() const {
 Channels MotionDesigns::more_channels() const {
   Channels all = picture_channels(*this, nodes());
   if (auto names = hold_names(); !names.empty())
-    all.push_back({"hold_force", "", "force (N, N m) on what a phase holds besides coordinates; zero where it moves",
-                   nodes(), std::move(names)});
+    all.push_back(
+        {"hold_force", "",
+         "force (N, N m) on what a phase holds besides coordinates; zero where it moves; not a number at an end whose "
+         "velocities are not unknowns",
+         nodes(), std::move(names)});
   return all;
 }
 std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const {
@@ -318,11 +317,13 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const 
   if (names.empty()) return all;
   Eigen::MatrixXd& forces = all.emplace_back(Eigen::MatrixXd::Zero(nodes(), static_cast<Eigen::Index>(names.size())));
   Eigen::Index row = 0;
-  std::size_t next = 0;  // of the holds that the problem has
-  for (const Phase& phase : phases_) {
+  const dmoc::MotionProblem& problem = seen.solved.planned.problem;
+  for (std::size_t p = 0; p < phases_.size(); ++p) {
+    const Phase& phase = phases_[p];
     if (phase.holds) {
+      // behind that of a contact that stays, if there is one
       const Eigen::MatrixXd of_phase =
-          hold_forces(seen.solved.planned.problem, seen.solved.planned.holds[next++], seen.solved.solution.x);
+          hold_forces(problem, problem.holds(static_cast<int>(p)).back(), seen.solved.solution.x);
       for (std::size_t i = 0; i < phase.holds->names.size(); ++i) {
         const auto column = std::find(names.begin(), names.end(), phase.holds->names[i]) - names.begin();
         forces.col(column).segment(row, of_phase.rows()) = of_phase.col(static_cast<Eigen::Index>(i));
@@ -336,11 +337,8 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const 
 std::optional<Simulated> MotionDesigns::drive_forward(const Outcome& archived) const {
   for (const Phase& phase : phases_)
     if (phase.holds)
-      return Simulated{false,
-                       "[phase " + phase.name + "] holds " + listed(phase.holds->names) +
-                           ", which the contact simulation cannot; allowed: what is fixed, or nothing\n",
-                       {},
-                       {}};
+      throw ConfigError("[phase " + phase.name + "] holds " + listed(phase.holds->names) +
+                        ", which the contact simulation cannot; allowed: what is fixed, or nothing");
   if (std::any_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return !phase.held.empty(); })) return {};
   return to_simulated(drive(*this, archived.evaluation.design, archived.trajectory, keys_.steps), keys_.steps);
 }

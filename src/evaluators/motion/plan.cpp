@@ -104,7 +104,7 @@ void MotionDesigns::add_holds(TranscribedMotion& planned, const Values& values) 
       return phase.holds->component(force, system_->structure().dimension);
     };
     for (const Expression& e : phase.hold_forces) hold.conditions.push_back(force_condition(e, values, component));
-    planned.holds.push_back(add_hold(planned.problem, hold));
+    add_hold(planned.problem, std::move(hold));
   }
 }
 
