@@ -19,7 +19,7 @@ double squared_distance(const double* ends, const Pair& pair = {});
 
 // Whether two segments, projected along y, come within `width` (m) of each other at a point where the second lies to
 // the right of the first. The second belongs to the left leg. Straight legs from one hip do not cross as lines, but
-// coincide for a moment; hence the width. Tests eleven points of the second segment, and the crossing.
+// coincide for a moment. So the width is needed. Tests eleven points of the second segment, and the crossing.
 bool passes_on_the_right(const double* ends, const Pair& pair, double width);
 
 }  // namespace dodyn::dmoc

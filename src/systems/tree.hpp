@@ -384,7 +384,7 @@ struct Tree {
       if (link.moves.empty()) continue;
       const int j = link.counterpart, k = link.parent < 0 ? -1 : links[link.parent].counterpart;
       if (k >= 0 && links[k].parent == j && link.moves.size() == 1) {
-        // The counterpart's joint is traversed in the other direction, hence the minus. The reflection changes the sign
+        // The counterpart's joint is traversed in the other direction, therefore the minus. The reflection changes the sign
         // of vectors normal to its plane, and of turns about axes in it.
         const auto& [kind, axis] = link.moves[0];
         const double sign = dimension == 2 ? -1.0 : kind == Move::turn ? mirror(axis) : -mirror(axis);

@@ -180,7 +180,7 @@ def pages():
 
 
 def pictures():
-    """Axes of pictures. SVG holds ticks as texts only if it is told so; so the axes are asked."""
+    """Axes of pictures. SVG has ticks as texts only if matplotlib is set so. Therefore the axes are examined."""
     import argparse
 
     from dodyn import plot
