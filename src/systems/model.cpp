@@ -193,4 +193,17 @@ std::vector<Vector3<double>> ball_directions(int levels) {
   return directions;
 }
 
+template Tree<double> Model::tree<double>(const std::vector<double>&) const;
+template std::vector<Vector3<double>> Model::corners<double>(const Shape&, const std::vector<double>&) const;
+template Values<double> Model::evaluate<double>(const std::map<std::string, double>&) const;
+template Tree<autodiff::Var> Model::tree<autodiff::Var>(const std::vector<autodiff::Var>&) const;
+template std::vector<Vector3<autodiff::Var>> Model::corners<autodiff::Var>(const Shape&,
+                                                                           const std::vector<autodiff::Var>&) const;
+template Tree<autodiff::Differential> Model::tree<autodiff::Differential>(
+    const std::vector<autodiff::Differential>&) const;
+template std::vector<Vector3<autodiff::Differential>> Model::corners<autodiff::Differential>(
+    const Shape&, const std::vector<autodiff::Differential>&) const;
+template Values<autodiff::Differential> Model::evaluate<autodiff::Differential>(
+    const std::map<std::string, autodiff::Differential>&) const;
+
 }  // namespace dodyn::systems

@@ -147,9 +147,7 @@ struct Model {
   Values<T> evaluate(const std::map<std::string, T>& given = {}) const;
 
   template <class P>
-  Tree<P> tree(const std::vector<P>& all_numbers) const {
-    return structure.mapped<P>([&](const Number& x) { return at(x, all_numbers); });
-  }
+  Tree<P> tree(const std::vector<P>& all_numbers) const;
 
   template <class T>
   static T at(const Number& x, const std::vector<T>& all_numbers) {

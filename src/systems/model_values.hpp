@@ -229,4 +229,23 @@ Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
   return values;
 }
 
+template <class P>
+Tree<P> Model::tree(const std::vector<P>& all_numbers) const {
+  return structure.mapped<P>([&](const Number& x) { return at(x, all_numbers); });
+}
+
+// Compiled in model.cpp, for the number types that many files use.
+extern template Tree<double> Model::tree<double>(const std::vector<double>&) const;
+extern template std::vector<Vector3<double>> Model::corners<double>(const Shape&, const std::vector<double>&) const;
+extern template Values<double> Model::evaluate<double>(const std::map<std::string, double>&) const;
+extern template Tree<autodiff::Var> Model::tree<autodiff::Var>(const std::vector<autodiff::Var>&) const;
+extern template std::vector<Vector3<autodiff::Var>> Model::corners<autodiff::Var>(
+    const Shape&, const std::vector<autodiff::Var>&) const;
+extern template Tree<autodiff::Differential> Model::tree<autodiff::Differential>(
+    const std::vector<autodiff::Differential>&) const;
+extern template std::vector<Vector3<autodiff::Differential>> Model::corners<autodiff::Differential>(
+    const Shape&, const std::vector<autodiff::Differential>&) const;
+extern template Values<autodiff::Differential> Model::evaluate<autodiff::Differential>(
+    const std::map<std::string, autodiff::Differential>&) const;
+
 }  // namespace dodyn::systems

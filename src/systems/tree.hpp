@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "autodiff/differential.hpp"
 #include "autodiff/dual.hpp"
 #include "settings/expression.hpp"
 #include "systems/frame.hpp"
@@ -215,9 +216,7 @@ struct Tree {
     return mass() * sqrt(square);
   }
 
-  Tree<double> plain() const {
-    return mapped<double>([](const P& x) { return autodiff::value_of(x); });
-  }
+  Tree<double> plain() const;
 
   // Returns the tree with every number replaced by f: P -> Q.
   template <class Q, class F>
@@ -225,35 +224,7 @@ struct Tree {
 
   // Computes the frames of the links. q, v: [n]
   template <class T>
-  std::vector<Frame<T>> frames(const T* q, const T* v) const {
-    std::vector<Frame<T>> frames;
-    for (const auto& link : links) {
-      Frame<T> f = link.parent < 0 ? Frame<T>::at_rest() : frames[link.parent];
-      const Vector3<T> at = lift<T>(link.at);
-      f.velocity = f.velocity_of(at);
-      f.origin = f.point(at);
-      bool turned = !link.reference;
-      for (std::size_t i = 0; i < link.moves.size(); ++i) {
-        const Move& move = link.moves[i];
-        if (move.kind == Move::slide) {
-          make(f, link, move, q[link.first + i], v[link.first + i]);
-          continue;
-        }
-        if (!turned) {
-          const auto& R = *link.reference;
-          f.turn_by({lift<T>(R[0]), lift<T>(R[1]), lift<T>(R[2])});
-          turned = true;
-        }
-        make(f, link, move, q[link.first + i], v[link.first + i]);
-      }
-      if (link.follower) {
-        const auto place = moving(link.follower->place, q, v);
-        make(f, link, link.follower->move, place.value, place.tangent);
-      }
-      frames.push_back(std::move(f));
-    }
-    return frames;
-  }
+  std::vector<Frame<T>> frames(const T* q, const T* v) const;
   // Applies one move of a link's joint, by q with the rate v.
   template <class T>
   static void make(Frame<T>& f, const Link<P>& link, const Move& move, const T& q, const T& v) {
@@ -435,6 +406,54 @@ struct Tree {
   }
 };
 
+template <class P>
+Tree<double> Tree<P>::plain() const {
+  return mapped<double>([](const P& x) { return autodiff::value_of(x); });
+}
+
+template <class P>
+template <class T>
+std::vector<Frame<T>> Tree<P>::frames(const T* q, const T* v) const {
+  std::vector<Frame<T>> frames;
+  for (const auto& link : links) {
+    Frame<T> f = link.parent < 0 ? Frame<T>::at_rest() : frames[link.parent];
+    const Vector3<T> at = lift<T>(link.at);
+    f.velocity = f.velocity_of(at);
+    f.origin = f.point(at);
+    bool turned = !link.reference;
+    for (std::size_t i = 0; i < link.moves.size(); ++i) {
+      const Move& move = link.moves[i];
+      if (move.kind == Move::slide) {
+        make(f, link, move, q[link.first + i], v[link.first + i]);
+        continue;
+      }
+      if (!turned) {
+        const auto& R = *link.reference;
+        f.turn_by({lift<T>(R[0]), lift<T>(R[1]), lift<T>(R[2])});
+        turned = true;
+      }
+      make(f, link, move, q[link.first + i], v[link.first + i]);
+    }
+    if (link.follower) {
+      const auto place = moving(link.follower->place, q, v);
+      make(f, link, link.follower->move, place.value, place.tangent);
+    }
+    frames.push_back(std::move(f));
+  }
+  return frames;
+}
+
 }  // namespace dodyn::systems
 
 #include "systems/tree_forces.hpp"
+
+namespace dodyn::systems {
+
+// Compiled in tree.cpp, for the number types that many files use.
+extern template std::vector<Frame<double>> Tree<double>::frames<double>(const double*, const double*) const;
+extern template std::vector<Frame<autodiff::Var>> Tree<autodiff::Var>::frames<autodiff::Var>(
+    const autodiff::Var*, const autodiff::Var*) const;
+extern template Tree<double> Tree<double>::plain() const;
+extern template Tree<double> Tree<autodiff::Differential>::plain() const;
+
+}  // namespace dodyn::systems
