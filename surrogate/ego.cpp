@@ -55,6 +55,7 @@ class Ego final : public Strategy, private EgoState {
   void step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures);
   void check_or_end(Proposal& proposal, double gain);
   void compare_pairs();
+  void compare_or_check(Proposal& proposal);
   void proposal();
   // Ends the search. If designs are still running it waits instead, since their results may continue it.
   void end(Proposal& proposal, const std::string& why) const {
@@ -233,6 +234,20 @@ void Ego::compare_pairs() {
   if (selection.recommended && selection.recommended->design != before) stop_rule.observe(before, {}, true);
 }
 
+// Paired costs: replaces a proposal of the acquisition by a comparison of the recommended design with its rival, every
+// other time, or by a check of the model.
+void Ego::compare_or_check(Proposal& proposal) {
+  const bool nothing = open.probability < open_chance;
+  const VectorXd rival = options.repeat ? rival_of(observed, selection) : VectorXd();
+  if (rival.size() > 0 && (nothing || (observed.evaluations.size() + observed.pending.size()) % 2 == 0)) {
+    proposal.design = recommended_or(rival);
+    proposal.considered.insert(proposal.considered.begin(), {proposal.design, proposal.score, Rule::acquisition});
+    proposal.note = "more initial states for the recommended design and for one that was better on its own";
+  } else if (nothing) {
+    check_or_end(proposal, selection.indifference);
+  }
+}
+
 Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   VectorXd lower, upper;
   search_box(*this, lower, upper);
@@ -249,7 +264,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const bool improves = observed.objectives.size() == 1 && acquisition.any_feasible() && !observed.noisy();
   const bool compares = compares_pairs() && !options.trust_region;
   if (improves && !options.trust_region) step_or_check(proposal, candidates, failed > 0);
-  if (compares && open.probability < open_chance) check_or_end(proposal, selection.indifference);
+  if (compares) compare_or_check(proposal);
   if (observed.objectives.size() > 1 && acquisition.any_feasible() && !observed.noisy() && !options.trust_region)
     if (const std::string settled = settled_front(*this, proposal, acquisition); !settled.empty())
       end(proposal, settled);

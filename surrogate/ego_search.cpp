@@ -29,8 +29,12 @@ double EgoState::least_gain() const {
   return options.tolerance * std::max({best, 1e-3 * observed.quantile(0.5, Warp()), 1e-300});
 }
 
-// More initial states tell more of two designs that the model takes for alike than a third one beside them. The
-// recommended design always has at least as many as any other, so that each comparison with it is paired.
+VectorXd EgoState::recommended_or(const VectorXd& design) const {
+  const VectorXd& best = selection.recommended->design;
+  return observed.count_of(best) <= observed.count_of(design) ? best : design;
+}
+
+// More initial states tell more of two designs that the model takes for alike than a third one beside them.
 VectorXd EgoState::instead_of(const VectorXd& design) const {
   if (!compares_pairs() || !options.repeat) return design;
   const VectorXd u = observed.space.unit(design);
@@ -41,8 +45,7 @@ VectorXd EgoState::instead_of(const VectorXd& design) const {
     if (observed.is_informative(e) && distance < least) nearest = &e, least = distance;
   }
   if (!nearest) return design;
-  const VectorXd& best = selection.recommended->design;
-  return observed.count_of(best) <= observed.count_of(nearest->design) ? best : nearest->design;
+  return recommended_or(nearest->design);
 }
 
 }  // namespace dodyn::surrogate

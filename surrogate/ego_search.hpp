@@ -64,6 +64,9 @@ struct EgoState {
   // Returns the design to evaluate if the acquisition proposes this one: the design itself, or an evaluated design in
   // its place, which then gets further initial states.
   Eigen::VectorXd instead_of(const Eigen::VectorXd& design) const;
+  // Returns the recommended design if it has no more initial states than an evaluated design, otherwise that design. So
+  // each comparison with the recommended design is paired.
+  Eigen::VectorXd recommended_or(const Eigen::VectorXd& design) const;
 };
 
 // The rule by which a design was chosen.

@@ -1,6 +1,6 @@
 #include "surrogate/selection.hpp"
 
-#include <Eigen/Eigenvalues>
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr int draws = 1000;  // the standard error of a probability is at most 0.016
+constexpr int draws = 1000;         // the standard error of a probability is at most 0.016
+constexpr double rounding = 1e-10;  // relative to the process variance: keeps covariances definite
 
 // Returns the probability that f at some column of `z` is below f at `from` by more than `indifference`.
 double probability_of_better(const Kriging& model, const MatrixXd& z, const VectorXd& from, double indifference) {
@@ -25,13 +26,14 @@ double probability_of_better(const Kriging& model, const MatrixXd& z, const Vect
   all << from, z;
   VectorXd mean, variance;
   model.predict(all, mean, variance);
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(model.covariance(all));
-  const VectorXd spread = eigen.eigenvalues().cwiseMax(0).cwiseSqrt();
-  // directions without variance cost time alone
-  const Index kept = (spread.array() > 1e-9 * spread.maxCoeff()).count();
-  const MatrixXd root = eigen.eigenvectors().rightCols(kept) * spread.tail(kept).asDiagonal();
+  const MatrixXd covariance = model.covariance(all), one = MatrixXd::Identity(all.cols(), all.cols());
+  Eigen::LLT<MatrixXd> llt;
+  double extra = rounding * model.hyperparameters().variance + 1e-300;
+  llt.compute(covariance + extra * one);
+  for (int i = 0; i < 20 && llt.info() != Eigen::Success; ++i) llt.compute(covariance + (extra *= 10) * one);
+  const MatrixXd root = llt.matrixL();
   Random random(static_cast<std::uint64_t>(z.cols()));
-  MatrixXd normal(kept, draws);
+  MatrixXd normal(all.cols(), draws);
   for (double& value : normal.reshaped()) value = random.normal();
   const MatrixXd drawn = (root * normal).colwise() + mean;
   int better = 0;
@@ -61,6 +63,31 @@ Selection select(const ObservedData& observed, const Models& models, double indi
     z.col(i) = observed.space.embed(observed.space.unit(others[static_cast<std::size_t>(i)]));
   out.probability = z.cols() == 0 ? 1 : 1 - probability_of_better(model, z, from, out.indifference);
   return out;
+}
+
+VectorXd rival_of(const ObservedData& observed, const Selection& selection) {
+  struct Difference {
+    VectorXd design;
+    double sum = 0, count = 0;
+  };
+  std::vector<Difference> all;
+  for (const Evaluation& own : observed.evaluations) {
+    if (own.design != selection.recommended->design || !observed.usable(own)) continue;
+    for (const Evaluation& e : observed.evaluations) {
+      if (e.design == own.design || e.seed != own.seed || !observed.feasible(e) ||
+          e.paired_costs.size() != own.paired_costs.size())
+        continue;
+      auto at = std::find_if(all.begin(), all.end(), [&](const Difference& d) { return d.design == e.design; });
+      if (at == all.end()) at = all.insert(at, {.design = e.design});
+      at->sum += (e.paired_costs - own.paired_costs).sum();
+      at->count += static_cast<double>(e.paired_costs.size());
+    }
+  }
+  VectorXd rival;
+  double least = -selection.indifference;
+  for (const Difference& d : all)
+    if (d.count > 0 && d.sum / d.count < least) least = d.sum / d.count, rival = d.design;
+  return rival;
 }
 
 OpenPart open_part(const ObservedData& observed, const Models& models, const Selection& selection,

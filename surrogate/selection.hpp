@@ -23,6 +23,11 @@ struct Selection {
 // `indifference`: 0 stands for half the standard error of the recommended evaluation. Needs a model of one objective.
 Selection select(const ObservedData& observed, const Models& models, double indifference);
 
+// Returns the design whose own costs are better than those of the recommended one by more than the indifference, on the
+// initial states of both; of several the one with the largest difference. The model then takes the difference for noise,
+// and more initial states decide. Empty: there is none.
+Eigen::VectorXd rival_of(const ObservedData& observed, const Selection& selection);
+
 // Where a design may be better than the recommended one by more than the indifference.
 struct OpenPart {
   double probability = 1;  // that there is such a design among the points
