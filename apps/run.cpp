@@ -164,6 +164,10 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
             << summary.reason
             << (summary.reached_limit ? "; the search had not ended by its own rule, and a larger number continues it"
                                       : "")
+            << (summary.undecided_fraction >= 0
+                    ? formatted("; in %.2g %% of the box the model cannot rule out a better design",
+                                100 * summary.undecided_fraction)
+                    : "")
             << "\n"
             << summary.evaluated << " evaluations now, "
             << (summary.second > 0

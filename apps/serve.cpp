@@ -168,7 +168,7 @@ class ServeSession {
 
   // All results have arrived, and the search decides: once per batch, as in a synchronous study.
   surrogate::Strategy& strategy() {
-    if (!strategy_) strategy_ = study::make_strategy(settings_, *evaluator_);
+    if (!strategy_) strategy_ = study::make_strategy(settings_, *evaluator_, false);
     if (std::exchange(undecided_, false)) {
       strategy_->decide();
       contents_.iterations.push_back(strategy_->describe(contents_.layout.grid_points));

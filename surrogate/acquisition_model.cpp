@@ -57,6 +57,7 @@ void Models::update(const ObservedData& observed, KrigingOptions options, bool g
       if (of_cost && observed.noisy()) {
         own.variance.resize(n);
         for (Index i = 0; i < n; ++i) own.variance(i) = std::pow(good[i]->cost_stderr, 2);
+        own.covariance = covariance_ = ObservedData::error_covariance(good);
       }
       tracked.update(own, options, warps && !observed.noisy(), restart, limit);
     };
@@ -85,6 +86,35 @@ void Models::update(const ObservedData& observed, KrigingOptions options, bool g
   success_.emplace(x, viable);
 }
 
+const Evaluation* Models::recommended(const ObservedData& observed) const {
+  const Evaluation* found = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Evaluation& e : observed.evaluations) {
+    if (objectives_[0].empty() || !observed.feasible(e)) continue;
+    const double predicted = observed.is_informative(e)
+                                 ? objectives_[0].model().predict(observed.space.embed(observed.unit(e))).mean
+                                 : observed.plateau->cost;
+    if (predicted < least) least = predicted, found = &e;
+  }
+  return found;
+}
+
+double Models::difference_variance(const ObservedData& observed, const Evaluation& from) const {
+  double sum = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < modelled_.size() && covariance_.size() > 0; ++i) {
+    if (&observed.evaluations[modelled_[i]] != &from) continue;
+    for (std::size_t j = 0; j < modelled_.size(); ++j) {
+      const Evaluation& other = observed.evaluations[modelled_[j]];
+      if (other.design == from.design || other.seed != from.seed) continue;
+      const auto a = static_cast<Index>(i), b = static_cast<Index>(j);
+      sum += covariance_(a, a) + covariance_(b, b) - 2 * covariance_(a, b);
+      ++count;
+    }
+  }
+  return count > 0 ? sum / count : not_a_number;
+}
+
 AcquisitionModel::AcquisitionModel(const ObservedData& observed, const Models& models,
                                    const AcquisitionModelOptions& options)
     : observed_(observed), models_(models), options_(options), edge_(observed) {
@@ -95,6 +125,9 @@ AcquisitionModel::AcquisitionModel(const ObservedData& observed, const Models& m
     for (const Evaluation& e : observed.evaluations)
       if (observed.usable(e)) sum += e.cost_stderr * e.cost_stderr, ++n;
     noise_variance_ = models.objectives()[0].model().noise_variance() + sum / std::max(n, 1);
+    if (const Evaluation* const best = observed.costs_paired ? models.recommended(observed) : nullptr)
+      if (const double of_difference = models.difference_variance(observed, *best); !std::isnan(of_difference))
+        noise_variance_ = of_difference;
   }
   for (const IncrementalKriging& tracked : models.objectives()) fantasies_.push_back(with_pending(tracked));
   compare();
@@ -125,7 +158,8 @@ Kriging AcquisitionModel::with_pending(const IncrementalKriging& tracked) const 
 }
 
 // Sets the reference of the acquisition: the best cost. With noise: the minimum over the samples of the predicted mean
-// plus one standard deviation. With several objectives: the front.
+// plus one standard deviation. With paired costs: the predicted mean at the recommended design, and the model is
+// conditioned on it. Then the uncertainty that all designs share attracts no design. With several objectives: the front.
 void AcquisitionModel::compare() {
   const Warp& warp = models_.objectives()[0].warp();
   if (fantasies_.size() > 1) {
@@ -142,6 +176,14 @@ void AcquisitionModel::compare() {
     return;
   }
   double least = std::numeric_limits<double>::infinity();
+  if (const Evaluation* const best = observed_.costs_paired ? models_.recommended(observed_) : nullptr) {
+    any_feasible_ = true;
+    const VectorXd z = observed_.space.embed(observed_.unit(*best));
+    least = fantasies_[0].predict(z).mean;
+    fantasies_[0] = fantasies_[0].grown(z, least);
+    incumbent_ = options_.incumbent ? *options_.incumbent : least - options_.margin;
+    return;
+  }
   for (std::size_t i = observed_.from; i < observed_.evaluations.size(); ++i) {
     const Evaluation& e = observed_.evaluations[i];
     if (!observed_.feasible(e)) continue;

@@ -27,11 +27,17 @@ class Models {
   const std::vector<IncrementalKriging>& objectives() const { return objectives_; }
   const std::vector<IncrementalKriging>& constraints() const { return constraints_; }
   const SuccessClassifier& success() const { return *success_; }  // valid after update()
+  // Returns the feasible evaluation of the lowest predicted cost, of one objective. Null: none, or no model.
+  const Evaluation* recommended(const ObservedData& observed) const;
+  // Returns the mean variance of the errors of (an evaluation's cost - that of `from`), among evaluations with the
+  // initial states of `from`. NaN: there is none.
+  double difference_variance(const ObservedData& observed, const Evaluation& from) const;
 
  private:
   std::vector<IncrementalKriging> objectives_, constraints_;
   std::optional<SuccessClassifier> success_;
   std::vector<std::size_t> modelled_;  // indices of the evaluations in the models, in the models' order
+  Eigen::MatrixXd covariance_;         // of the errors of their costs; empty: none is paired
 };
 
 struct AcquisitionModelOptions {

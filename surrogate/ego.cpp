@@ -20,10 +20,11 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double lumpy_quality = 0.9;       // leave-one-out R2 below which the costs are irregular (lumpy) for the
-                                            // model
-constexpr double beside = 0.1;              // relative to the range: designs this near to the best carry no information
-                                            // about the rest
+constexpr double lumpy_quality = 0.9;  // leave-one-out R2 below which the costs are irregular (lumpy) for the
+                                       // model
+constexpr double beside = 0.1;         // relative to the range: designs this near to the best carry no information
+                                       // about the rest
+constexpr int points_of_open_part = 200;
 constexpr double minor_gain_factor = 1000;  // a gain below this multiple of the least is not significant there
 
 std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
@@ -36,6 +37,8 @@ class Ego final : public Strategy, private EgoState {
   void tell(const Evaluation& evaluation) override;
   void decide() override;
   std::string stopped() const override { return plan_ ? plan_->stopped : ""; }
+  double undecided_fraction() const override;
+  bool uses_paired_costs() const override { return options.paired; }
   std::string reason() const override { return options.reason; }
   std::vector<std::string> numbers() const override { return names_of_numbers(*this); }
   std::vector<std::string> candidate_columns() const override { return surrogate::candidate_columns(observed); }
@@ -50,6 +53,9 @@ class Ego final : public Strategy, private EgoState {
   std::optional<Proposal> without_model(const MatrixXd& candidates, std::ptrdiff_t informative, std::ptrdiff_t failed);
   bool best_is_near_an_edge() const;
   void step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures);
+  void check_or_end(Proposal& proposal, double gain);
+  void compare_pairs();
+  void compare_or_check(Proposal& proposal);
   void proposal();
   // Ends the search. If designs are still running it waits instead, since their results may continue it.
   void end(Proposal& proposal, const std::string& why) const {
@@ -69,7 +75,8 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
                .observed = {.space = DesignSpace(variables, chosen.domains, "ego"),
                             .constraints = chosen.constraints,
                             .objectives = chosen.objectives.empty() ? std::vector<int>{-1} : chosen.objectives,
-                            .costs_noisy = chosen.noise},
+                            .costs_noisy = chosen.noise,
+                            .costs_paired = chosen.paired},
                .models = {std::max<std::size_t>(chosen.objectives.size(), 1), chosen.constraints.size()},
                .stop_rule = StopRule(static_cast<Index>(variables.size()))} {
   if (!observed.space.all_real()) options.gradient = false;
@@ -131,7 +138,8 @@ void Ego::tell(const Evaluation& e) {
   std::optional<double> seen;
   if (observed.is_informative(e)) seen = observed.objective(e, 0);
   const bool was_check = rule == Rule::check && !observed.noisy();
-  const bool lower = stop_rule.observe(e.design, seen, gained > (elsewhere ? 1 : minor_gain_factor) * worth);
+  const bool gains = !reports_selection() && gained > (elsewhere ? 1 : minor_gain_factor) * worth;
+  const bool lower = stop_rule.observe(e.design, seen, gains);
   basin_search.observe(observed, is_settling() || was_check, lower && was_check, batch());
   if (!options.trust_region) return;
   const bool success = observed.feasible(e) && observed.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
@@ -199,11 +207,44 @@ void Ego::step_or_check(Proposal& proposal, const MatrixXd& candidates, bool fai
   if (step.design.size() > 0 && step.score > gain) {
     proposal = step;
   } else if (nothing && !basin_search.taken()) {
-    step = check(*this, gain);
-    step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
-    proposal = step;
-    if (stop_rule.satisfied())
-      end(proposal, "nothing more to gain by the model, and " + stop_rule.verdict() + "; " + observed.say_best());
+    check_or_end(proposal, gain);
+  }
+}
+
+// Replaces a proposal by a check of the model. Ends the search once checks suffice.
+void Ego::check_or_end(Proposal& proposal, double gain) {
+  Proposal step = check(*this, gain);
+  step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
+  proposal = step;
+  if (!stop_rule.satisfied()) return;
+  end(proposal, compares_pairs()
+                    ? "by the model no design is better by more than " + text(selection.indifference, 2) +
+                          " with a probability of " + text(100 * (1 - open.probability), 2) + " %, and " +
+                          stop_rule.verdict()
+                    : "nothing more to gain by the model, and " + stop_rule.verdict() + "; " + observed.say_best());
+}
+
+// Updates the choice among paired costs. Confirmations of the model count from the last change of the choice.
+void Ego::compare_pairs() {
+  if (!reports_selection() || models.objectives()[0].empty()) return;
+  const VectorXd before = selection.recommended ? selection.recommended->design : VectorXd();
+  selection = select(observed, models, options.indifference);
+  const MatrixXd points = possible_ones(sobol(static_cast<int>(dimensions()), points_of_open_part, options.seed));
+  open = open_part(observed, models, selection, points);
+  if (selection.recommended && selection.recommended->design != before) stop_rule.observe(before, {}, true);
+}
+
+// Paired costs: replaces a proposal of the acquisition by a comparison of the recommended design with its rival, every
+// other time, or by a check of the model.
+void Ego::compare_or_check(Proposal& proposal) {
+  const bool nothing = open.probability < open_chance;
+  const VectorXd rival = options.repeat ? rival_of(observed, selection) : VectorXd();
+  if (rival.size() > 0 && (nothing || (observed.evaluations.size() + observed.pending.size()) % 2 == 0)) {
+    proposal.design = recommended_or(rival);
+    proposal.considered.insert(proposal.considered.begin(), {proposal.design, proposal.score, Rule::acquisition});
+    proposal.note = "more initial states for the recommended design and for one that was better on its own";
+  } else if (nothing) {
+    check_or_end(proposal, selection.indifference);
   }
 }
 
@@ -221,7 +262,9 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const AcquisitionModel& acquisition = thought.emplace(make_acquisition_model(*this));
   Proposal proposal = by_acquisition(*this, acquisition, candidates, lower, upper);
   const bool improves = observed.objectives.size() == 1 && acquisition.any_feasible() && !observed.noisy();
+  const bool compares = compares_pairs() && !options.trust_region;
   if (improves && !options.trust_region) step_or_check(proposal, candidates, failed > 0);
+  if (compares) compare_or_check(proposal);
   if (observed.objectives.size() > 1 && acquisition.any_feasible() && !observed.noisy() && !options.trust_region)
     if (const std::string settled = settled_front(*this, proposal, acquisition); !settled.empty())
       end(proposal, settled);
@@ -233,10 +276,13 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const VectorXd unit = observed.space.unit(proposal.design);
   const Prediction p = cost.model().predict(observed.space.embed(unit));
   proposal.predicted = cost.warp().backward(p.mean);
-  if (improves && !basin_search.taken() &&
-      (proposal.rule == Rule::check || (unit - observed.unit(*observed.best())).cwiseAbs().maxCoeff() > beside))
-    stop_rule.expect(proposal.design,
-                     {cost.warp(), p.mean, std::sqrt(p.variance), observed.quantile(0.5, cost.warp())});
+  if (compares ? observed.count_of(proposal.design) > 0 : !improves || basin_search.taken()) return proposal;
+  const Evaluation& best = compares ? *selection.recommended : *observed.best();
+  if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
+    const double of_error = compares ? best.cost_stderr : 0;
+    stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
+                                       observed.quantile(0.5, cost.warp())});
+  }
   return proposal;
 }
 
@@ -251,6 +297,7 @@ void Ego::proposal() {
   kriging.nugget = options.noise;
   observed.find_plateau();
   models.update(observed, kriging, options.gradient);
+  compare_pairs();
   const auto& evaluations = observed.evaluations;
   if (observed.count_usable() == 0 && static_cast<int>(evaluations.size()) >= max_failures()) {
     plan_ = Proposal();
@@ -294,9 +341,18 @@ std::vector<VectorXd> Ego::ask(int at_most) {
   return designs;
 }
 
+double Ego::undecided_fraction() const {
+  if (!plan_ || observed.objectives.size() > 1 || options.trust_region || models.objectives()[0].empty())
+    return not_a_number;
+  if (compares_pairs()) return open.fraction;
+  if (observed.noisy() || !observed.best()) return not_a_number;
+  EgoState copy = *this;
+  check(copy, least_gain());
+  return copy.stop_rule.undecided_fraction();
+}
+
 Iteration Ego::describe(int grid_points) const {
   Iteration out;
-  const DesignSpace& space = observed.space;
   const auto& evaluations = observed.evaluations;
   out.next = last_asked_;
   if (const Evaluation* const least = observed.best()) {
@@ -312,15 +368,8 @@ Iteration Ego::describe(int grid_points) const {
   }
   const Proposal& p = *plan_;
   const IncrementalKriging& cost = models.objectives()[0];
-  if (observed.noisy() && observed.objectives.size() == 1 && !cost.empty()) {
-    double least = infinity;
-    for (const Evaluation& e : evaluations) {
-      if (!observed.feasible(e)) continue;
-      const double predicted = observed.is_informative(e) ? cost.model().predict(space.embed(observed.unit(e))).mean
-                                                          : observed.plateau->cost;
-      if (predicted < least) least = predicted, out.recommended = e.design;
-    }
-  }
+  if (observed.noisy() && observed.objectives.size() == 1)
+    if (const Evaluation* const best = models.recommended(observed)) out.recommended = best->design;
   out.note = p.stopped.empty() ? p.note : p.stopped;
   if (!options.reason.empty() && evaluations.size() <= initial_total) out.note = options.reason + "; " + out.note;
   if (p.design.size() > 0 && p.stopped.empty()) out.next = p.design;

@@ -51,6 +51,9 @@ struct EgoOptions {
   Trend trend = Trend::constant;
   bool gradient = false;    // use gradients of the cost if available (not with integers or categories)
   bool noise = false;       // costs have noise in addition to their standard errors, if any
+  bool paired = false;      // costs are paired, see Evaluation::paired_costs; with `repeat` a further evaluation of a
+                            // design has other initial states, the same for all designs
+  double indifference = 0;  // paired costs: a smaller difference does not matter; 0: half the standard error of a cost
   bool repeat = true;       // with noise: a design may be evaluated again. False if a design always has the same cost,
                             // as with common random numbers; then designs are at least 1/200 of the ranges apart
   int batch = 1;            // designs per ask() after the initial ones

@@ -155,7 +155,7 @@ Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition
   for (const Maximum& f : found) proposal.considered.push_back({ego.observed.space.design(f.at), f.value});
   for (const Maximum& f : found) {
     if (!ego.fresh(f.at) || !ego.possible(f.at)) continue;
-    proposal.design = ego.observed.space.design(f.at);
+    proposal.design = ego.instead_of(ego.observed.space.design(f.at));
     proposal.score = f.value;
     break;
   }

@@ -19,6 +19,13 @@ const KeyTable<EgoOptions>& ego_keys() {
           .add("replicate", &Options::repeat,
                {.description =
                     "noisy costs: the same design may be asked for again; false where it costs the same again"})
+          .add("indifference", &Options::indifference,
+               {.description = "paired costs: a smaller difference does not matter to the stop rule and to the "
+                               "probability that a design is the best; automatic: half the standard error of a cost",
+                .minimum = 0,
+                .open_minimum = true,
+                .word = "automatic",
+                .zero_means_named = true})
           .add("batch", &Options::batch,
                {.description = "designs asked for at a time after the initial ones; at most study.batch", .minimum = 1})
           .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},

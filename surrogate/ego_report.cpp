@@ -91,6 +91,9 @@ std::vector<std::string> names_of_numbers(const EgoState& ego) {
   names.insert(names.end(), {"incumbent", "longest_length", "margin", "viability_length", "viability_variance",
                              "viability_power", "caution", "edge_side", "checks", "checks_needed", "not_ruled_out"});
   if (ego.options.trust_region) names.push_back("trust_region_side");
+  if (ego.reports_selection())
+    names.insert(names.end(), {"recommended_cost", "recommended_deviation", "indifference", "probability_best",
+                               "probability_better_elsewhere"});
   if (ego.observed.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});
   return names;
 }
@@ -107,6 +110,9 @@ std::vector<double> numbers_of(const EgoState& ego, const Proposal& proposal) {
                  proposal.trusted.success_power, ego.required_log_odds, ego.edge_side, ego.stop_rule.confirmed(),
                  static_cast<double>(ego.stop_rule.needed()), ego.stop_rule.undecided_fraction()});
   if (ego.options.trust_region) values.push_back(ego.region.side);
+  if (ego.reports_selection())
+    values.insert(values.end(), {ego.selection.cost, ego.selection.deviation, ego.selection.indifference,
+                                 ego.selection.probability, ego.open.probability});
   if (ego.observed.objectives.size() > 1) {
     const Front front = front_of(ego.observed);
     values.push_back(static_cast<double>(front.points.cols()));

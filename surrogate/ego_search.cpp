@@ -24,8 +24,28 @@ MatrixXd EgoState::possible_ones(const MatrixXd& units) const {
 }
 
 double EgoState::least_gain() const {
+  if (compares_pairs()) return selection.indifference;
   const double best = std::abs(observed.objective(*observed.best(), 0));
   return options.tolerance * std::max({best, 1e-3 * observed.quantile(0.5, Warp()), 1e-300});
+}
+
+VectorXd EgoState::recommended_or(const VectorXd& design) const {
+  const VectorXd& best = selection.recommended->design;
+  return observed.count_of(best) <= observed.count_of(design) ? best : design;
+}
+
+// More initial states tell more of two designs that the model takes for alike than a third one beside them.
+VectorXd EgoState::instead_of(const VectorXd& design) const {
+  if (!compares_pairs() || !options.repeat) return design;
+  const VectorXd u = observed.space.unit(design);
+  const Evaluation* nearest = nullptr;
+  double least = alike;
+  for (const Evaluation& e : observed.evaluations) {
+    const double distance = (observed.unit(e) - u).cwiseAbs().maxCoeff();
+    if (observed.is_informative(e) && distance < least) nearest = &e, least = distance;
+  }
+  if (!nearest) return design;
+  return recommended_or(nearest->design);
 }
 
 }  // namespace dodyn::surrogate

@@ -11,6 +11,7 @@
 #include "surrogate/acquisition_model.hpp"
 #include "surrogate/basin_search.hpp"
 #include "surrogate/ego.hpp"
+#include "surrogate/selection.hpp"
 #include "surrogate/stop_rule.hpp"
 #include "surrogate/trust_region.hpp"
 
@@ -22,6 +23,8 @@ struct EgoState {
   static constexpr double finest = 3e-6;      // smallest distance for steps along constraints, where the feasible
                                               // region may be small
   static constexpr double apart = 5e-3;       // smallest distance if costs are irregular but reproducible
+  static constexpr double alike = 0.02;       // paired costs: an evaluated design within this distance gets further
+                                              // initial states instead
   static constexpr double longest_edge_step = 0.25;
   static constexpr double longest_in_doubt = 0.5;  // largest length scale for checks away from the best, relative to
                                                    // the range
@@ -30,6 +33,8 @@ struct EgoState {
   ObservedData observed;
   Models models;
   StopRule stop_rule;
+  Selection selection = {};  // paired costs of one objective: the choice by the latest models,
+  OpenPart open = {};        // and where a better design may be
   TrustRegion region = {};
   BasinSearch basin_search = {};
   std::size_t initial_total = 0;         // number of initial designs and known evaluations
@@ -53,6 +58,15 @@ struct EgoState {
   // Returns the smallest significant gain: the tolerance times the magnitude of the best cost, or a small fraction of
   // the variation of costs if the best cost is near 0.
   double least_gain() const;
+  // Whether costs are paired, and the search has one objective; and whether it has a choice by now.
+  bool reports_selection() const { return observed.costs_paired && observed.objectives.size() == 1; }
+  bool compares_pairs() const { return reports_selection() && selection.recommended.has_value(); }
+  // Returns the design to evaluate if the acquisition proposes this one: the design itself, or an evaluated design in
+  // its place, which then gets further initial states.
+  Eigen::VectorXd instead_of(const Eigen::VectorXd& design) const;
+  // Returns the recommended design if it has no more initial states than an evaluated design, otherwise that design. So
+  // each comparison with the recommended design is paired.
+  Eigen::VectorXd recommended_or(const Eigen::VectorXd& design) const;
 };
 
 // The rule by which a design was chosen.

@@ -184,8 +184,13 @@ Proposal check(EgoState& ego, double gain) {
   MatrixXd z(space.embedded(), points.cols());
   for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
   VectorXd mean, variance;
-  tracked.with_max_length(EgoState::longest_in_doubt).predict(z, mean, variance);
-  const double least = tracked.warp().forward(ego.observed.objective(*ego.observed.best(), 0));
+  double least = 0;
+  if (ego.compares_pairs()) {
+    tracked.model().predict_difference(z, space.embed(ego.observed.unit(*ego.selection.recommended)), mean, variance);
+  } else {
+    tracked.with_max_length(EgoState::longest_in_doubt).predict(z, mean, variance);
+    least = tracked.warp().forward(ego.observed.objective(*ego.observed.best(), 0));
+  }
   const NearestDistance crowd(ego.observed);
   Proposal proposal;
   proposal.rule = Rule::check;
@@ -201,7 +206,8 @@ Proposal check(EgoState& ego, double gain) {
   }
   proposal.design = space.design(points.col(at));
   proposal.considered = foremost(ego, points, values, Rule::check);
-  ego.stop_rule.undecided_fraction(static_cast<double>(doubtful) / static_cast<double>(points.cols()));
+  ego.stop_rule.undecided_fraction(
+      ego.compares_pairs() ? ego.open.fraction : static_cast<double>(doubtful) / static_cast<double>(points.cols()));
   proposal.note = "nothing to gain by the model; check " +
                   std::to_string(static_cast<int>(ego.stop_rule.confirmed()) + 1) + " of " +
                   std::to_string(ego.stop_rule.needed());

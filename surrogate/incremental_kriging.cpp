@@ -26,6 +26,7 @@ Samples IncrementalKriging::warped(const Samples& samples, const Warp& warp) con
   Samples s = samples;
   for (Index i = 0; i < s.size(); ++i) {
     const double slope = warp.slope(samples.y(i));
+    if (s.covariance.size() > 0) s.covariance.row(i) *= slope, s.covariance.col(i) *= slope;
     s.y(i) = warp.forward(samples.y(i));
     if (s.gradient.size() > 0) s.gradient.col(i) *= slope;
     if (s.variance.size() > 0) s.variance(i) *= slope * slope;
@@ -48,6 +49,7 @@ Samples IncrementalKriging::part(const Samples& s) {
   out.y = s.y(chosen);
   if (s.gradient.size() > 0) out.gradient = s.gradient(Eigen::all, chosen);
   if (s.variance.size() > 0) out.variance = s.variance(chosen);
+  if (s.covariance.size() > 0) out.covariance = s.covariance(chosen, chosen);
   return out;
 }
 
@@ -59,6 +61,11 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
   seen_ = samples;
   options_ = options;
   const bool refit = !model_ || n < 25 || n >= fitted_ + std::max<Index>(fitted_ / 10, 3);
+  if (!refit && samples.covariance.size() > 0) {  // the covariances of earlier samples may have changed
+    in_model_ = n;
+    model_ = Kriging::with(warped(samples, warp_), options, model_->hyperparameters());
+    return;
+  }
   if (!refit) {
     for (; in_model_ < n; ++in_model_) {
       const double slope = warp_.slope(samples.y(in_model_));

@@ -48,6 +48,7 @@ struct KrigingFactor {
   MatrixXd x;                          // [variables, samples], scaled
   std::vector<Index> first;            // index of the row of each sample's value; at the end the number of rows
   VectorXd noise;                      // [samples] variances of the values, relative to the process variance
+  MatrixXd shared;                     // [samples, samples] their covariances, diagonal unused; empty: none
   MatrixXd lower;                      // L with L L^T = R, R the correlation matrix of the rows
   MatrixXd trend, whitened, weighted;  // F, L^-1 F, R^-1 F
   Eigen::LLT<MatrixXd> information;    // of F^T R^-1 F
@@ -89,6 +90,7 @@ struct KrigingFactor {
       for (Index j = 0; j < i; ++j) {
         const Index rj = first[j], nj = first[j + 1] - rj;
         block(i, j, r.block(ri, rj, ni, nj));
+        if (shared.size() > 0) r(ri, rj) += shared(i, j);
         r.block(rj, ri, nj, ni) = r.block(ri, rj, ni, nj).transpose();
       }
     }
@@ -161,6 +163,7 @@ struct Prepared {
   std::vector<Index> first;
   VectorXd observed;  // standardised values and gradients, by row
   VectorXd noise;     // [samples] standardised variances
+  MatrixXd shared;    // [samples, samples] standardised covariances; empty: none
   double centre = 0, spread = 1;
   bool noisy = false;  // some samples have variances of their own
 };
@@ -170,9 +173,10 @@ void check_samples(const Samples& s, const VectorXd& scale) {
   const Index d = s.x.rows(), n = s.x.cols();
   if (n < 1 || d < 1) throw std::invalid_argument("kriging: no sample");
   if (s.y.size() != n || (s.gradient.size() > 0 && (s.gradient.rows() != d || s.gradient.cols() != n)) ||
-      (s.variance.size() > 0 && s.variance.size() != n) || (scale.size() > 0 && scale.size() != d))
+      (s.variance.size() > 0 && s.variance.size() != n) || (scale.size() > 0 && scale.size() != d) ||
+      (s.covariance.size() > 0 && (s.covariance.rows() != n || s.covariance.cols() != n || s.variance.size() != n)))
     throw std::invalid_argument("kriging: the samples' shapes differ");
-  if (!s.x.allFinite() || !s.y.allFinite() || !s.variance.allFinite() ||
+  if (!s.x.allFinite() || !s.y.allFinite() || !s.variance.allFinite() || !s.covariance.allFinite() ||
       (s.variance.size() > 0 && s.variance.minCoeff() < 0))
     throw std::invalid_argument("kriging: a sample is not finite");
   if (s.y.cwiseAbs().maxCoeff() > Kriging::most_magnitude)
@@ -246,6 +250,11 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
   if (!(p.spread > 1e-150)) p.spread = 1e-6 * std::max(1.0, std::abs(p.centre));  // (almost) constant values
   p.noise /= p.spread;
   p.noise /= p.spread;
+  if (s.covariance.size() > 0) {  // samples with noise of their own are groups of one
+    std::vector<Index> firsts;
+    for (const auto& group : groups) firsts.push_back(group[0]);
+    p.shared = s.covariance(firsts, firsts) / p.spread / p.spread;
+  }
 
   p.first.push_back(0);
   for (Index k = 0; k < merged; ++k) p.first.push_back(p.first.back() + (g.col(k).allFinite() ? 1 + d : 1));
@@ -277,6 +286,7 @@ KrigingFactor places(const Prepared& p, const KrigingOptions& options, const Vec
   f.x = p.x;
   f.first = p.first;
   f.noise = (p.noise / variance).array() + nugget;
+  f.shared = p.shared / variance;
   return f;
 }
 
@@ -374,6 +384,8 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
   for (Index i = 0; i < f.samples(); ++i) {
     on_diagonal += w(f.first[i], f.first[i]);
     of_noise += w(f.first[i], f.first[i]) * p.noise(i) / out.variance;
+    for (Index j = 0; j < i && p.shared.size() > 0; ++j)
+      of_noise += 2 * w(f.first[i], f.first[j]) * p.shared(i, j) / out.variance;
   }
   if (p.noisy) out.gradient(d) = 0.5 * (squares / out.variance - rows - prior_weight) - 0.5 * of_noise;
   if (options.nugget) out.gradient(which.size() - 1) = 0.5 * nugget * on_diagonal;
@@ -533,6 +545,27 @@ void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) co
   const VectorXd more = trend.cwiseProduct(f.information.solve(trend)).colwise().sum();
   variance =
       (1 - k.colwise().squaredNorm().transpose().array() + more.array()).max(0.0) * (variance_ * spread_ * spread_);
+}
+
+void Kriging::predict_difference(const MatrixXd& at, const VectorXd& from, VectorXd& mean, VectorXd& variance) const {
+  assert(factor_ && at.rows() == factor_->dimensions() && from.size() == at.rows());
+  const KrigingFactor& f = *factor_;
+  const VectorXd origin = from.cwiseQuotient(f.scale), trend_of_origin = f.trend_at(origin);
+  VectorXd k_of_origin(f.rows()), prior(at.cols());
+  f.cross(origin, k_of_origin, nullptr);
+  MatrixXd k(f.rows(), at.cols()), trend(f.coefficients(), at.cols());
+  for (Index i = 0; i < at.cols(); ++i) {
+    const VectorXd x = at.col(i).cwiseQuotient(f.scale);
+    f.cross(x, k.col(i), nullptr);
+    k.col(i) -= k_of_origin;
+    trend.col(i) = f.trend_at(x) - trend_of_origin;
+    prior(i) = 2 - 2 * matern52(f.squared_distance(x - origin)).k;
+  }
+  mean = spread_ * (trend.transpose() * beta_ + k.transpose() * alpha_);
+  f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
+  trend.noalias() -= f.whitened.transpose() * k;
+  const VectorXd more = trend.cwiseProduct(f.information.solve(trend)).colwise().sum();
+  variance = (prior - k.colwise().squaredNorm().transpose() + more).cwiseMax(0) * (variance_ * spread_ * spread_);
 }
 
 MatrixXd Kriging::covariance(const MatrixXd& at) const {

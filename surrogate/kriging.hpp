@@ -25,10 +25,12 @@ enum class Trend { constant, linear };
 
 // n samples of a function of d variables.
 struct Samples {
-  Eigen::MatrixXd x;         // [variables, samples]
-  Eigen::VectorXd y;         // [samples]
-  Eigen::MatrixXd gradient;  // [variables, samples], a column of NaN if unknown; or empty
-  Eigen::VectorXd variance;  // [samples] squared standard errors of y; or empty
+  Eigen::MatrixXd x;                // [variables, samples]
+  Eigen::VectorXd y;                // [samples]
+  Eigen::MatrixXd gradient;         // [variables, samples], a column of NaN if unknown; or empty
+  Eigen::VectorXd variance;         // [samples] squared standard errors of y; or empty
+  Eigen::MatrixXd covariance = {};  // [samples, samples] of the errors of y, its diagonal is `variance`; empty: the
+                                    // errors are independent
 
   Eigen::Index size() const { return y.size(); }
 };
@@ -74,6 +76,10 @@ class Kriging {
 
   // Computes means and variances at the columns of x, much faster than one by one.
   void predict(const Eigen::MatrixXd& x, Eigen::VectorXd& mean, Eigen::VectorXd& variance) const;
+
+  // Computes means and variances of f(x) - f(from) at the columns of x.
+  void predict_difference(const Eigen::MatrixXd& x, const Eigen::VectorXd& from, Eigen::VectorXd& mean,
+                          Eigen::VectorXd& variance) const;
 
   // Returns the joint covariance matrix of f at the columns of x.
   Eigen::MatrixXd covariance(const Eigen::MatrixXd& x) const;

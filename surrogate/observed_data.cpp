@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <numbers>
 #include <sstream>
+#include <utility>
 
 #include "record/text.hpp"
 #include "surrogate/kriging.hpp"
@@ -45,6 +48,48 @@ bool ObservedData::feasible(const Evaluation& e) const {
 bool ObservedData::noisy() const {
   return costs_noisy || std::any_of(evaluations.begin(), evaluations.end(),
                                     [&](const auto& e) { return usable(e) && e.cost_stderr > 0; });
+}
+
+// Errors of evaluations with the same initial states, those of one seed, are correlated. The sample covariance of their
+// n costs is divided by n + 4. So the matrix is definite also with the standard errors of rates, which have four added
+// observations (Agresti and Coull 1998). Correlations are moreover shrunk towards 0 by the share that chance may explain:
+// the sum of their variances over the sum of their squares (Schaefer and Strimmer 2005).
+Eigen::MatrixXd ObservedData::error_covariance(const std::vector<const Evaluation*>& of) {
+  const auto n = static_cast<Eigen::Index>(of.size());
+  std::map<std::pair<std::uint64_t, Eigen::Index>, std::vector<Eigen::Index>> blocks;  // by seed and number of states
+  for (Eigen::Index i = 0; i < n; ++i)
+    if (const Evaluation& e = *of[static_cast<std::size_t>(i)]; e.paired_costs.size() > 1)
+      blocks[{e.seed, e.paired_costs.size()}].push_back(i);
+  if (blocks.empty()) return {};
+  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(n, n);
+  for (const auto& [block, members] : blocks) {
+    const auto states = static_cast<double>(block.second);
+    Eigen::MatrixXd deviations(block.second, static_cast<Eigen::Index>(members.size()));
+    for (Eigen::Index k = 0; k < deviations.cols(); ++k) {
+      const VectorXd& costs = of[static_cast<std::size_t>(members[static_cast<std::size_t>(k)])]->paired_costs;
+      deviations.col(k) = costs.array() - costs.mean();
+    }
+    Eigen::MatrixXd own = deviations.transpose() * deviations / (states * (states + 4));
+    const VectorXd deviation = own.diagonal().cwiseSqrt();
+    double of_chance = 0, squares = 0;
+    for (Eigen::Index i = 0; i < own.rows(); ++i)
+      for (Eigen::Index j = 0; j < i; ++j) {
+        if (!(deviation(i) * deviation(j) > 0)) continue;
+        const double square = std::pow(own(i, j) / (deviation(i) * deviation(j)), 2);
+        of_chance += std::pow(1 - square, 2) / states;
+        squares += square;
+      }
+    own *= squares > of_chance ? 1 - of_chance / squares : 0;
+    covariance(members, members) = own;
+  }
+  for (Eigen::Index i = 0; i < n; ++i) covariance(i, i) = std::pow(of[static_cast<std::size_t>(i)]->cost_stderr, 2);
+  return covariance;
+}
+
+int ObservedData::count_of(const VectorXd& design) const {
+  return static_cast<int>(
+      std::count_if(evaluations.begin(), evaluations.end(), [&](const auto& e) { return e.design == design; }) +
+      std::count(pending.begin(), pending.end(), design));
 }
 
 namespace {
@@ -127,7 +172,7 @@ void ObservedData::find_plateau() {
   for (std::size_t i = from; i < evaluations.size(); ++i) {
     if (!usable(evaluations[i])) continue;
     all.push_back({&evaluations[i], objective(evaluations[i], 0)});
-    exact = exact && evaluations[i].cost_stderr == 0;
+    exact = exact && (evaluations[i].cost_stderr == 0 || evaluations[i].paired_costs.size() > 0);
   }
   std::stable_sort(all.begin(), all.end(), [](const Seen& a, const Seen& b) { return a.cost < b.cost; });
   const std::size_t n = all.size();

@@ -30,12 +30,16 @@ struct Constraint {
   }
 };
 
-// A plateau: a cost that designs at many points share, within their standard errors.
+// A plateau: a cost that designs at many points share, within their standard errors. A paired cost is on it if each
+// initial state has that cost.
 struct Plateau {
   double cost = 0;
   double band = 0;  // number of standard errors by which a cost on the plateau may differ from it
 
-  bool holds(const Evaluation& e, double value) const { return std::abs(value - cost) <= band * e.cost_stderr; }
+  bool holds(const Evaluation& e, double value) const {
+    if (e.paired_costs.size() > 0) return value == cost && (e.paired_costs.array() == value).all();
+    return std::abs(value - cost) <= band * e.cost_stderr;
+  }
 };
 
 struct ObservedData {
@@ -43,6 +47,7 @@ struct ObservedData {
   std::vector<Constraint> constraints;
   std::vector<int> objectives;  // index of a metric, -1 for the cost
   bool costs_noisy = false;
+  bool costs_paired = false;  // designs share their initial states, see Evaluation::paired_costs
 
   std::vector<Evaluation> evaluations = {};
   std::vector<Eigen::VectorXd> pending = {};  // designs asked for, not evaluated yet
@@ -65,6 +70,11 @@ struct ObservedData {
     return usable(e) && !(plateau && plateau->holds(e, objective(e, 0)));
   }
   bool noisy() const;  // by option, or because costs have standard errors
+  // Returns the covariance of the errors of the costs [evaluations, evaluations]. The squared standard errors are its
+  // diagonal. Empty: no cost is paired.
+  static Eigen::MatrixXd error_covariance(const std::vector<const Evaluation*>& of);
+  // Returns the number of evaluations of a design, with the pending ones.
+  int count_of(const Eigen::VectorXd& design) const;
   std::size_t count_usable() const;
   const Evaluation* best() const;            // the feasible evaluation with the lowest first objective; null: none
   const Evaluation* best_of_region() const;  // the feasible evaluation with the lowest first objective in the present

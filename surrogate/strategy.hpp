@@ -66,6 +66,13 @@ class Strategy {
   // Returns why the strategy asks for no more designs, as one line; empty: it continues.
   virtual std::string stopped() const = 0;
 
+  // Returns the share of the box where the model cannot rule out a better design; NaN: unknown. For a search that did not
+  // end by its own rule.
+  virtual double undecided_fraction() const { return not_a_number; }
+
+  // Whether tell() needs Evaluation::paired_costs.
+  virtual bool uses_paired_costs() const { return false; }
+
   // Returns why this strategy was chosen automatically: one line to print before the first evaluation.
   virtual std::string reason() const { return {}; }
 

@@ -97,7 +97,18 @@ def headline(study: Archive) -> str:
     found = study.recommended
     assert found is not None  # there is one objective, and `lowest` exists
     which = "Recommended" if study.noisy else "Best"
-    return f"{which} design: {design(study, found)}, {costs(study, found)} (evaluation {found.id})."
+    return f"{which} design: {design(study, found)}, {costs(study, found)} (evaluation {found.id}).{probability_best(study)}"
+
+
+def probability_best(study: Archive) -> str:
+    """Returns a sentence about the recommended design of paired costs; empty if the last iteration states no probability."""
+    numbers = study.iterations[-1].diagnostics if study.iterations else {}
+    if not numbers.get("probability_best", -1) >= 0:
+        return ""
+    return (
+        f" Of the evaluated designs it is the best within {number(numbers['indifference'], 2)} with a probability of "
+        f"{int(100 * numbers['probability_best'])} %."
+    )
 
 
 def costs(study: Archive, evaluation: Evaluation) -> str:

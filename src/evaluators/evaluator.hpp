@@ -28,6 +28,13 @@ struct InputFile {
   bool operator==(const InputFile&) const = default;
 };
 
+// Whether the costs of designs are paired: means over initial states that all designs share.
+enum class Pairing {
+  none,        // errors of costs are independent
+  fixed,       // another evaluation of a design has the same initial states
+  extensible,  // evaluations of seed 0, 1, 2, ... have initial states of their own, the same for all designs
+};
+
 // An evaluator of one study; equal on every rank. evaluate() is called from one thread at a time, or from `concurrency`
 // threads.
 class Evaluator {
@@ -52,6 +59,10 @@ class Evaluator {
   virtual int concurrency() const { return 1; }
   // Whether evaluations have the gradient of their cost; `surrogate.strategy = auto` depends on it.
   virtual bool has_gradients() const { return false; }
+  // Whether costs are paired. If so, a study numbers the evaluations of each design: their seeds are 0, 1, 2, ...
+  virtual Pairing pairing() const { return Pairing::none; }
+  // Returns the cost of each initial state (Evaluation::paired_costs) from the trajectory of an evaluation that is ok.
+  virtual Eigen::VectorXd paired_costs(const Trajectory&) const { return {}; }
   // Whether a neighbour's motion as initial guess may give a better result than an evaluation's own guesses. If so, a
   // study solves a design again when its neighbours predict a lower cost.
   virtual bool uses_warm_start() const { return false; }

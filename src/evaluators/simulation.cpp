@@ -52,7 +52,7 @@ class SimulationEvaluator final : public Evaluator {
         own_(simulation::read_simulation(settings)),
         named_(named_model(settings, "simulation.model")),
         model_(read_model(named_, set(settings))),
-        starts_(settings, model_) {
+        starts_(settings_, model_) {
     for (const Variable& free : settings.variables)
       if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[static_cast<std::size_t>(at)].counts)
         throw settings.error("design." + free.name + ".min",
@@ -113,6 +113,16 @@ class SimulationEvaluator final : public Evaluator {
                          tally_.outcomes[static_cast<std::size_t>(tally_.failure_of)]});
     for (const auto& [entry, formula] : properties_) all.push_back({entry.key, "SI", "of the design: " + entry.value});
     return all;
+  }
+
+  Pairing pairing() const override {
+    if (tally_.failure_of < 0 || starts_.count() < 2) return Pairing::none;
+    return starts_.are_drawn() ? Pairing::extensible : Pairing::fixed;
+  }
+
+  Eigen::VectorXd paired_costs(const Trajectory& trajectory) const override {
+    const auto& outcomes = trajectory.values.at(starts_.variables().empty() ? 0 : 1);
+    return (outcomes.col(simulation::outcome_column).array() != tally_.failure_of).cast<double>();
   }
 
   std::function<std::string(const Eigen::VectorXd&)> infeasibility_test() const override {
@@ -185,7 +195,7 @@ class SimulationEvaluator final : public Evaluator {
     }
     add_properties(*tries, outcome.evaluation);
     auto& values = outcome.trajectory.values;
-    if (!starts_.variables().empty()) values.push_back(where(designed(asked.design)));
+    if (!starts_.variables().empty()) values.push_back(where(asked));
     values.push_back(tries->leftCols<2>());
     auto& first = parts.front().trajectory.values;
     values.insert(values.end(), std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
@@ -389,6 +399,7 @@ class SimulationEvaluator final : public Evaluator {
   template <int n>
   void simulate_batch(const Task& task, const Given& design, Outcome& outcome) const {
     const int first = task.part * own_.batch, last = std::min(first + own_.batch, starts_.count());
+    const int set = set_of(task.evaluation);
     Eigen::MatrixXd tries(last - first, simulation::columns);
     Eigen::MatrixXd films(filmed() ? (last - first) * own_.frames : 0, channels_[1].coordinates.size() + 1);
     Trajectory motion = first == 0 && !filmed() ? blank() : Trajectory{};
@@ -396,7 +407,7 @@ class SimulationEvaluator final : public Evaluator {
     std::optional<KeyframeRecorder<n>> film;
     const auto late = [&] { return task.seconds_left() == 0.0; };
     for (int i = first; i < last; ++i) {
-      const Start start = starts_.start(i, design);
+      const Start start = starts_.start(set * starts_.count() + i, design);
       if (!runner || starts_.varies_model()) {
         runner.emplace(model_, start.values, own_.course, plan(task.evaluation.design, start));
         if (filmed()) film.emplace(runner->world());
@@ -428,16 +439,24 @@ class SimulationEvaluator final : public Evaluator {
     outcome.trajectory.values = {std::move(tries)};
     if (first == 0) {
       for (auto& values : motion.values) outcome.trajectory.values.push_back(std::move(values));
-      const auto start = starts_.start(0, design);
+      const auto start = starts_.start(set * starts_.count(), design);
       outcome.trajectory.values.push_back(shapes(systems::bodies<n>(model_, start.values).world));
     }
     if (filmed()) outcome.trajectory.values.push_back(std::move(films));
   }
 
-  Eigen::MatrixXd where(const Given& design) const {
+  // Returns which set of initial states an evaluation has; see Pairing::extensible. Other seeds stand for the first set.
+  int set_of(const Evaluation& asked) const {
+    constexpr std::uint64_t max_sets = 1000;
+    return pairing() == Pairing::extensible && asked.seed < max_sets ? static_cast<int>(asked.seed) : 0;
+  }
+
+  Eigen::MatrixXd where(const Evaluation& asked) const {
+    const Given design = designed(asked.design);
+    const int set = set_of(asked);
     Eigen::MatrixXd rows(starts_.count(), static_cast<Eigen::Index>(starts_.variables().size()));
     for (int i = 0; i < starts_.count(); ++i) {
-      const auto start = starts_.start(i, design);
+      const auto start = starts_.start(set * starts_.count() + i, design);
       for (Eigen::Index k = 0; k < rows.cols(); ++k) rows(i, k) = start.variables[static_cast<std::size_t>(k)];
     }
     return rows;

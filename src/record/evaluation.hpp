@@ -91,6 +91,10 @@ struct Evaluation {
   std::string host;
   std::string started;  // UTC, ISO 8601: 2026-01-31T12:34:56.789Z
 
+  // Cost of each initial state of a paired evaluation; their mean is `cost`. Evaluations of one seed have the same
+  // initial states. Empty: the errors of costs are independent. Not a field: the trajectory holds these costs.
+  Eigen::VectorXd paired_costs = {};
+
   bool ok() const { return status == Status::ok; }
 };
 

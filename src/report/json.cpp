@@ -88,6 +88,10 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
     all["events"].push_back({{"time", time}, {"kind", kind}, {"text", said}});
   const Evaluation* const recommended = study::recommended_of(contents, observed);
   all["recommended"] = recommended ? Json(recommended->id) : Json();
+  if (const auto stated = study::stated_choice(contents)) {
+    all["probability_best"] = stated->probability;
+    all["indifference"] = stated->indifference;
+  }
   if (observed.objectives.size() > 1) {
     all["front"] = Json::array();
     for (const Evaluation* e : front_of(observed)) all["front"].push_back(e->id);

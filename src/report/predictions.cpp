@@ -203,10 +203,18 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
   if (!noisy) return seen;
   std::string text = "recommended: " + design_text(variables, recommended->design.cwiseProduct(factors)) +
                      formatted(" (evaluation %lld)", static_cast<long long>(recommended->id));
-  if (const auto there = forecast_at(contents, observed, recommended->design))
+  const auto stated = study::stated_choice(contents);
+  auto there = stated
+                   ? std::optional(surrogate::PredictionInterval{stated->cost, stated->cost - 1.96 * stated->deviation,
+                                                                 stated->cost + 1.96 * stated->deviation})
+                   : forecast_at(contents, observed, recommended->design);
+  if (there)
     text += ", where the model's " + objective.name +
             formatted(" is %.6g (95 %%: %.6g to %.6g)", factor * there->middle, factor * there->lower,
                       factor * there->upper);
+  if (stated)
+    text += formatted("\nof the evaluated designs it is the best within %.2g with a probability of %.0f %%",
+                      factor * stated->indifference, std::floor(100 * stated->probability));
   return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
          "lowest cost seen, noise included: " + seen.substr(std::string("best: ").size());
 }

@@ -56,4 +56,17 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
   return least;
 }
 
+std::optional<StatedChoice> stated_choice(const archive::Contents& contents) {
+  if (contents.iterations.empty()) return {};
+  const auto number = [&](const char* name) {
+    for (const auto& [key, value] : contents.iterations.back().numbers)
+      if (key == name) return value;
+    return not_a_number;
+  };
+  const StatedChoice stated{number("recommended_cost"), number("recommended_deviation"), number("indifference"),
+                            number("probability_best")};
+  if (!(stated.probability >= 0)) return {};
+  return stated;
+}
+
 }  // namespace dodyn::study

@@ -3,6 +3,7 @@
 // evaluation counts with its last attempt that has an answer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,5 +23,14 @@ surrogate::ObservedData observed_data(const archive::Contents& contents);
 // objective. Costs with noise: the evaluation of the design that the search recommended last, since the lowest observed
 // cost is partly luck. Null: none is feasible, or there are several objectives, and the front is the result.
 const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::ObservedData& observed);
+
+// The model's statement about the recommended design of a study with paired costs (docs/surrogates.md, Paired costs).
+struct StatedChoice {
+  double cost, deviation;  // mean and standard deviation of the model there
+  double indifference;     // a smaller difference of costs does not matter
+  double probability;      // that no evaluated design is better by more
+};
+// Returns the statement of the last iteration. Empty: it has none.
+std::optional<StatedChoice> stated_choice(const archive::Contents& contents);
 
 }  // namespace dodyn::study

@@ -128,6 +128,7 @@ Summary Study::summary(bool was_finished) const {
   all.was_finished = was_finished;
   all.is_undecided = end_ == End::finished && is_undecided(reason_);
   all.reached_limit = reason_.starts_with(at_limit);
+  if (all.reached_limit) all.undecided_fraction = strategy_.undecided_fraction();
   all.evaluated = evaluated_;
   all.restored = restored_;
   all.second = second_;
@@ -223,13 +224,23 @@ bool Study::ask() {
   return !pending_.empty() || stop(End::finished, "the strategy asked for no design");
 }
 
+// Returns the seed of an evaluation that is about to run. Paired costs: the number of earlier evaluations of the design.
+std::uint64_t Study::seed_of(std::int64_t id, const Eigen::VectorXd& design) const {
+  if (!strategy_.uses_paired_costs()) return evaluation_seed(seed_, id);
+  std::uint64_t earlier = 0;
+  for (const auto* asked : {&evaluations_, &pending_})
+    for (auto at = asked->begin(); at != asked->end() && at->first < id; ++at)
+      earlier += same(at->second.design, design) && (asked == &evaluations_ || !evaluations_.contains(at->first));
+  return earlier;
+}
+
 // Assigns the next id to a design, and adds it to new_ if the archive does not hold its evaluation.
 void Study::add_design(const Eigen::VectorXd& design) {
   const std::int64_t id = asked_++;
   Evaluation& asked = pending_[id];
   asked.id = id;
   asked.design = design;
-  asked.seed = evaluation_seed(seed_, id);
+  asked.seed = seed_of(id, design);
   auto row = evaluations_.find(id);
   if (row == evaluations_.end()) {
     read_trajectories();
@@ -326,7 +337,7 @@ bool Study::tell() {
     if (pending_.erase(id) == 0)
       throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
                         " came before this program and configuration ask for it; choose another study.archive");
-    strategy_.tell(row->second);
+    tell(row->second);
     if (observed_.size() <= static_cast<std::size_t>(id)) observed_.resize(static_cast<std::size_t>(id) + 1);
     observed_[static_cast<std::size_t>(id)] = true;
     ++observed_count_;
@@ -339,7 +350,7 @@ bool Study::tell() {
        reevaluations_.pop_front()) {
     const Evaluation& row = reevaluations_.front().row;
     failures_ += failure(row.status) - failure(evaluations_.at(row.id).status);
-    strategy_.tell(evaluations_[row.id] = row);
+    tell(evaluations_[row.id] = row);
   }
   strategy_.decide();
   if (next.empty()) return reached_limit();
@@ -348,6 +359,15 @@ bool Study::tell() {
   decided.numbers.emplace_back(width_name, width_);
   commit([&] { archive_.append(decided); });
   return true;
+}
+
+// Passes a result to the strategy, with the cost of each initial state if it needs them.
+void Study::tell(Evaluation evaluation) {
+  if (strategy_.uses_paired_costs() && evaluation.ok()) {
+    read_trajectories();
+    evaluation.paired_costs = evaluator_.paired_costs(trajectory_of(evaluation.id));
+  }
+  strategy_.tell(evaluation);
 }
 
 void Study::submit(const Evaluation& asked) {
@@ -799,7 +819,8 @@ bool is_undecided(const std::string& reason) {
   return reason.starts_with(at_limit) || reason.starts_with(surrogate::same_cost);
 }
 
-std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator) {
+std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator,
+                                                   bool compares_pairs) {
   if (settings.variables.empty())
     throw ConfigError(
         "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate it: dodyn solve CONFIG");
@@ -824,6 +845,9 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
     if (choice.name == "auto" && !settings.given("surrogate.gradient"))
       choice.ego.gradient = evaluator.has_gradients() &&
                             surrogate::DesignSpace(settings.variables, choice.ego.domains, "auto").all_real();
+    const evaluators::Pairing pairing = compares_pairs ? evaluator.pairing() : evaluators::Pairing::none;
+    choice.ego.paired = pairing != evaluators::Pairing::none;
+    if (pairing == evaluators::Pairing::fixed) choice.ego.repeat = false;
     return surrogate::make_strategy(choice, settings.variables);
   } catch (const std::invalid_argument& error) {  // errors that only the combination of keys reveals
     throw ConfigError(error.what());

@@ -71,12 +71,13 @@ enum class End {
 
 struct Summary {
   End end = End::finished;
-  std::string reason;               // why the study ended
-  bool was_finished = false;        // the archive was already complete, with this reason
-  bool is_undecided = false;        // result of dodyn::study::is_undecided()
-  bool reached_limit = false;       // study.max-evaluations ended it
-  int evaluated = 0, restored = 0;  // evaluations of this run, and of earlier runs
-  int second = 0;                   // evaluations of this run that solved a design again from a neighbour's motion
+  std::string reason;                        // why the study ended
+  bool was_finished = false;                 // the archive was already complete, with this reason
+  bool is_undecided = false;                 // result of dodyn::study::is_undecided()
+  bool reached_limit = false;                // study.max-evaluations ended it
+  double undecided_fraction = not_a_number;  // then: share of the box where the search cannot rule out a better design
+  int evaluated = 0, restored = 0;           // evaluations of this run, and of earlier runs
+  int second = 0;  // evaluations of this run that solved a design again from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // by status: ids for which another attempt may give an
                                                            // answer
   std::string commonest;                                   // the most frequent reason of these; empty: none
@@ -141,6 +142,8 @@ class Study {
   void submit(const Evaluation& asked);
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
+  std::uint64_t seed_of(std::int64_t id, const Eigen::VectorXd& design) const;
+  void tell(Evaluation evaluation);
   void add_start(std::int64_t id);
   void look_while_reading() const;  // throws Interrupted if the run must end
   void read_trajectories();
@@ -229,7 +232,9 @@ bool is_undecided(const std::string& reason);
 
 // Makes the strategy that the settings name. The strategy `auto` is chosen by the properties of `evaluator`. Throws
 // ConfigError if the strategy does not suit the free variables.
-std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator);
+// `compares_pairs`: tell() will receive the costs of paired evaluations.
+std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator,
+                                                   bool compares_pairs = true);
 
 // Returns the evaluator as work for a farm, in a separate process if the settings request it. An outcome that does not
 // have the declared shape becomes `failed`.

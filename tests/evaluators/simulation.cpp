@@ -288,6 +288,30 @@ TEST_F(Simulations, ShareOfAnOutcomeIsCounted) {
   EXPECT_LT(metric(*drop, outcome, "failure_rate_low"), 0.75);
 }
 
+// Evaluations with seeds 0, 1, 2, ... have initial states of their own, the same for all designs.
+TEST_F(Simulations, SharesOfAnOutcomeArePaired) {
+  const std::string rule = std::string(dropped).substr(0, std::string(dropped).find("[outcome")) +
+                           "[outcome high]\nwhen = has_touched and height > 0.2\n[outcome low]\nwhen = has_touched\n"
+                           "[cost]\nsuccess = low\n";
+  const auto drop = evaluator(rule), divided = evaluator(rule, {"--simulation.initial-states-per-task=5"});
+  EXPECT_EQ(drop->pairing(), Pairing::extensible);
+  EXPECT_EQ(evaluator(rule, {"--initial-states.sampling=grid"})->pairing(), Pairing::fixed);
+  EXPECT_EQ(evaluator(dropped)->pairing(), Pairing::none);
+  const auto of_set = [&](const Evaluator& one, std::uint64_t set) {
+    Task asked = task();
+    asked.evaluation.seed = set;
+    return whole(one, asked);
+  };
+  const Outcome first = of_set(*drop, 0), second = of_set(*drop, 1);
+  EXPECT_DOUBLE_EQ(drop->paired_costs(first.trajectory).mean(), first.evaluation.cost);
+  EXPECT_DOUBLE_EQ(drop->paired_costs(second.trajectory).mean(), second.evaluation.cost);
+  EXPECT_NE(first.trajectory.values[0], second.trajectory.values[0]);
+  EXPECT_EQ(second.trajectory.values[0], of_set(*divided, 1).trajectory.values[0]);
+  EXPECT_EQ(drop->paired_costs(second.trajectory), divided->paired_costs(of_set(*divided, 1).trajectory));
+  // any other seed, such as that of a single evaluation, stands for the first set
+  EXPECT_EQ(first.trajectory.values[0], of_set(*drop, 0x123456789abcdef).trajectory.values[0]);
+}
+
 TEST_F(Simulations, PartsAreTheWhole) {
   const auto whole_at_once = evaluator(dropped),
              divided = evaluator(dropped, {"--simulation.initial-states-per-task=5"});

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <random>
 
+#include "record/random.hpp"
 #include "record/text.hpp"
 #include "settings/numbered.hpp"
 #include "surrogate/sampling.hpp"
@@ -46,9 +47,10 @@ bool is_name(const std::string& text) {
 
 bool draws_starts(const std::string& key) { return key == "count" || key == "sampling" || key == "seed"; }
 
-Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide) {
+Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide, int set) {
   const int n = section.integer(count_key), d = static_cast<int>(wide.size());
-  const auto seed = static_cast<std::uint64_t>(section.integer(seed_key));
+  const auto first_seed = static_cast<std::uint64_t>(section.integer(seed_key));
+  const std::uint64_t seed = set == 0 ? first_seed : evaluation_seed(first_seed, set);
   const std::string sampling = section.text(sampling_key);
   if (d == 0 && n > 1) throw section.error("all starts are the same; allowed: a range, as in angle = 0 .. 90 deg");
   if (d == 0) return Eigen::MatrixXd::Zero(0, 1);
@@ -104,6 +106,8 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
       std::vector<bool> wide;
       for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
       points_ = shares_of_ranges(section, wide);
+      section_ = &section;
+      are_drawn_ = section.text(sampling_key) != "grid";
     }
   }
   for (std::size_t i = 0; i < names_.size(); ++i) {
@@ -248,6 +252,17 @@ void InitialStates::put(const Target& to, double value, Start& start) const {
   if (to.kind == Target::parameter) start.parameters[model_.parameters[index].name] = value;
 }
 
+double InitialStates::position(std::size_t variable, int number) const {
+  const int set = number / count();
+  if (set > 0 && set != next_set_) {
+    std::vector<bool> wide;
+    for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
+    next_points_ = shares_of_ranges(*section_, wide, set);
+    next_set_ = set;
+  }
+  return (set > 0 ? next_points_ : points_)(static_cast<Eigen::Index>(variable), number % count());
+}
+
 Start InitialStates::start(int number, const std::map<std::string, double>& design) const {
   Start start;
   start.number = number;
@@ -264,7 +279,7 @@ Start InitialStates::start(int number, const std::map<std::string, double>& desi
     return formula.expression.evaluate<double>(x);
   };
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    double x = points_(static_cast<Eigen::Index>(i), number);
+    double x = position(i, number);
     if (!ends_.empty()) {
       const double low = value(ends_[i].first);
       x = low + x * (value(ends_[i].second) - low);

@@ -31,7 +31,8 @@ struct Start {
 // Returns the initial states within their ranges, by the keys count, sampling and seed of [initial-states]: [variables,
 // states] in [0, 1]. `wide`: whether each range is more than a single value. A grid may have fewer than `count` states.
 // Throws ConfigError.
-Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide);
+// `set`: 0, or the number of a later set of as many states.
+Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide, int set = 0);
 // Whether a key of [initial-states] controls the sampling.
 bool draws_starts(const std::string& key);
 
@@ -42,6 +43,8 @@ class InitialStates {
 
   int count() const { return static_cast<int>(points_.cols()); }
   const std::vector<std::string>& variables() const { return names_; }
+  // Whether there are more sets of as many initial states: they are drawn at random, or by a random shift.
+  bool are_drawn() const { return are_drawn_; }
   // Content of initial-states.file; empty: no file.
   const std::string& file_text() const { return file_text_; }
   const std::string& file_name() const { return file_name_; }
@@ -53,7 +56,7 @@ class InitialStates {
   // Reads the formulas of [initial-state] and of ranges.
   void read(FormulaReader& reader);
 
-  // Returns an initial state. `design`: the parameters that the design sets. Throws ConfigError if the model refuses
+  // Returns an initial state. Numbers from count() on are those of the next sets. `design`: the parameters that the design sets. Throws ConfigError if the model refuses
   // the values.
   Start start(int number, const std::map<std::string, double>& design) const;
 
@@ -73,7 +76,12 @@ class InitialStates {
   std::vector<Target> targets_;
   std::vector<std::pair<Expression, Expression>> ranges_;  // empty if a file gives the values
   std::vector<std::pair<Formula, Formula>> ends_;
-  Eigen::MatrixXd points_;  // [variables, states]: values of a file, or positions in the ranges
+  Eigen::MatrixXd points_;                  // [variables, states]: values of a file, or positions in the ranges
+  const CustomSection* section_ = nullptr;  // [initial-states]; null: none
+  bool are_drawn_ = false;
+  mutable int next_set_ = 0;             // set whose positions are in next_points_; 0: none
+  mutable Eigen::MatrixXd next_points_;  // only one thread evaluates
+  double position(std::size_t variable, int number) const;
   struct Assignment {
     CustomEntry entry;
     Target target;

@@ -1,0 +1,42 @@
+// How certain a search with paired costs is of its choice: the probability that the recommended design is the best of
+// the evaluated ones, and the part of the box where a better design may be.
+//
+// Both use the model's joint distribution. So an error that all designs share, such as that of common initial states,
+// cancels.
+#pragma once
+
+#include <Eigen/Core>
+#include <optional>
+
+#include "surrogate/acquisition_model.hpp"
+
+namespace dodyn::surrogate {
+
+struct Selection {
+  std::optional<Evaluation> recommended = {};  // the evaluation of the lowest predicted cost; empty: none
+  double cost = not_a_number;                  // the model's mean there
+  double deviation = not_a_number;             // its standard deviation
+  double indifference = not_a_number;          // a smaller difference of costs does not matter
+  double probability = not_a_number;           // that no evaluated design is better by more than the indifference
+};
+
+// `indifference`: 0 stands for half the standard error of the recommended evaluation. Needs a model of one objective.
+Selection select(const ObservedData& observed, const Models& models, double indifference);
+
+// Returns the design whose own costs are better than those of the recommended one by more than the indifference, on the
+// initial states of both; of several the one with the largest difference. The model then takes the difference for noise,
+// and more initial states decide. Empty: there is none.
+Eigen::VectorXd rival_of(const ObservedData& observed, const Selection& selection);
+
+// Where a design may be better than the recommended one by more than the indifference.
+struct OpenPart {
+  double probability = 1;  // that there is such a design among the points
+  double fraction = 1;     // share of the points that are such a design with a probability above `open_chance`
+};
+inline constexpr double open_chance = 0.05;
+
+// `points`: designs in the unit cube, one per column.
+OpenPart open_part(const ObservedData& observed, const Models& models, const Selection& selection,
+                   const Eigen::MatrixXd& points);
+
+}  // namespace dodyn::surrogate

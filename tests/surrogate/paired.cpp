@@ -1,0 +1,299 @@
+// Paired costs: means over initial states that all designs share. Differences are known better than the costs.
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <map>
+
+#include "paired_problem.hpp"
+#include "search.hpp"
+#include "surrogate/ego.hpp"
+#include "surrogate/sampling.hpp"
+#include "surrogate/selection.hpp"
+
+namespace dodyn::surrogate::test_paired {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+std::vector<const Evaluation*> pointers(const std::vector<Evaluation>& all) {
+  std::vector<const Evaluation*> out;
+  for (const Evaluation& e : all) out.push_back(&e);
+  return out;
+}
+
+Evaluation paired(double at, std::uint64_t set, const VectorXd& costs) {
+  Evaluation e;
+  e.design = VectorXd::Constant(1, at);
+  e.seed = set;
+  e.status = Status::ok;
+  e.paired_costs = costs;
+  e.cost = costs.mean();
+  const double n = static_cast<double>(costs.size()), p = (costs.sum() + 2) / (n + 4);
+  e.cost_stderr = std::sqrt(p * (1 - p) / (n + 4));
+  return e;
+}
+
+ObservedData observed_of(int variables, bool pairs = true) {
+  const std::vector<Variable> x(static_cast<std::size_t>(variables), {"x", "", 0, 1});
+  return {.space = DesignSpace(x, {}, "test"), .constraints = {}, .objectives = {-1}, .costs_paired = pairs};
+}
+
+// Alternating costs, in blocks of `period`: two periods that differ by a factor of 2 have no sample correlation.
+VectorXd square_wave(int period, Index count = 64) {
+  VectorXd costs(count);
+  for (Index i = 0; i < count; ++i) costs(i) = i / (period / 2) % 2 == 0;
+  return costs;
+}
+
+TEST(Paired, WithoutCorrelationAreAsIndependent) {
+  std::vector<Evaluation> all;
+  for (const int period : {2, 4, 8, 16, 32}) {
+    VectorXd costs = square_wave(period);
+    all.push_back(paired(std::log2(period) / 5 - 0.2, 0, costs));
+  }
+  const MatrixXd covariance = ObservedData::error_covariance(pointers(all));
+  ASSERT_EQ(covariance.rows(), 5);
+  for (Index i = 0; i < 5; ++i)
+    for (Index j = 0; j < 5; ++j)
+      EXPECT_DOUBLE_EQ(covariance(i, j), i == j ? std::pow(all[static_cast<std::size_t>(i)].cost_stderr, 2) : 0);
+
+  Samples s;
+  s.x = MatrixXd(1, 5);
+  s.y = VectorXd(5);
+  s.y << 0.3, 0.35, 0.2, 0.5, 0.6;
+  for (Index i = 0; i < 5; ++i) s.x(0, i) = all[static_cast<std::size_t>(i)].design(0);
+  s.variance = covariance.diagonal();
+  KrigingOptions options;
+  options.scale = VectorXd::Ones(1);
+  const Kriging independent = Kriging::fit(s, options);
+  s.covariance = covariance;
+  const Kriging model = Kriging::fit(s, options);
+  for (double x = 0; x <= 1; x += 0.05) {
+    const Prediction a = independent.predict(VectorXd::Constant(1, x)), b = model.predict(VectorXd::Constant(1, x));
+    EXPECT_EQ(a.mean, b.mean);
+    EXPECT_EQ(a.variance, b.variance);
+  }
+}
+
+TEST(Paired, ErrorsAreThoseOfTheSampleAndDefinite) {
+  const PairedProblem problem(3, 1, 1.5);
+  std::vector<Evaluation> all;
+  for (int i = 0; i < 30; ++i) all.push_back(problem.evaluate(VectorXd::Constant(1, i / 30.0), i % 2, 40));
+  const MatrixXd c = ObservedData::error_covariance(pointers(all));
+  EXPECT_TRUE(c.isApprox(c.transpose()));
+  EXPECT_GT(Eigen::SelfAdjointEigenSolver<MatrixXd>(c).eigenvalues().minCoeff(), 0);
+  EXPECT_EQ(c(0, 1), 0);  // other initial states
+  EXPECT_GT(c(0, 2), 0.3 * std::sqrt(c(0, 0) * c(2, 2)));
+  EXPECT_EQ(ObservedData::error_covariance({}).size(), 0);
+  for (Evaluation& e : all) e.paired_costs.resize(0);
+  EXPECT_EQ(ObservedData::error_covariance(pointers(all)).size(), 0);
+}
+
+TEST(Paired, FewInitialStatesWithoutCorrelationShowNone) {
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    std::vector<Evaluation> all;
+    for (int i = 0; i < 12; ++i) {
+      VectorXd costs(20);
+      for (double& value : costs) value = random.uniform() < 0.4;
+      all.push_back(paired(i / 12.0, 0, costs));
+    }
+    const MatrixXd c = ObservedData::error_covariance(pointers(all));
+    const VectorXd deviation = c.diagonal().cwiseSqrt();
+    for (Index i = 0; i < 12; ++i)
+      for (Index j = 0; j < i; ++j) sum += std::abs(c(i, j)) / (deviation(i) * deviation(j)) / 66 / 20;
+  }
+  EXPECT_LT(sum, 0.06);  // unshrunk: 0.15
+}
+
+TEST(Paired, TheSlopeOfThePosteriorIsThatOfItsDifferences) {
+  const PairedProblem problem(5, 2, 1);
+  const MatrixXd x = sobol(2, 12, 4);
+  std::vector<Evaluation> all;
+  for (Index i = 0; i < 12; ++i) all.push_back(problem.evaluate(x.col(i), 0, 50));
+  Samples s;
+  s.x = x;
+  s.y.resize(12);
+  for (Index i = 0; i < 12; ++i) s.y(i) = all[static_cast<std::size_t>(i)].cost;
+  s.covariance = ObservedData::error_covariance(pointers(all));
+  s.variance = s.covariance.diagonal();
+  KrigingOptions options;
+  options.scale = VectorXd::Ones(2);
+  VectorXd at(3), slope;
+  at << -0.7, -0.2, 0.3;
+  Kriging::log_posterior(s, options, at, &slope);
+  for (Index k = 0; k < 3; ++k) {
+    VectorXd up = at, down = at;
+    up(k) += 1e-5, down(k) -= 1e-5;
+    const double difference =
+        (Kriging::log_posterior(s, options, up, nullptr) - Kriging::log_posterior(s, options, down, nullptr)) / 2e-5;
+    EXPECT_NEAR(slope(k), difference, 1e-5 * (1 + std::abs(difference)));
+  }
+}
+
+TEST(Paired, ASharedErrorDoesNotBlurDifferences) {
+  Samples s;
+  s.x = VectorXd::LinSpaced(9, 0, 1).transpose();
+  s.y = s.x.transpose().array().square();
+  s.covariance = MatrixXd::Constant(9, 9, 0.09) + 1e-6 * MatrixXd::Identity(9, 9);
+  s.variance = s.covariance.diagonal();
+  KrigingOptions options;
+  options.scale = VectorXd::Ones(1);
+  const Kriging model = Kriging::fit(s, options);
+  VectorXd mean, variance;
+  const VectorXd from = VectorXd::Constant(1, 0.25);
+  model.predict_difference(s.x, from, mean, variance);
+  for (Index i = 0; i < 9; ++i) {
+    EXPECT_NEAR(mean(i), s.y(i) - 0.0625, 5e-3);
+    EXPECT_LT(variance(i), 1e-5);
+  }
+  EXPECT_GT(model.predict(from).variance, 0.01);
+  // the joint distribution gives the same
+  MatrixXd two(1, 2);
+  two << 0.25, 0.6;
+  const MatrixXd c = model.covariance(two);
+  model.predict_difference(two.rightCols(1), from, mean, variance);
+  EXPECT_NEAR(variance(0), c(0, 0) + c(1, 1) - 2 * c(0, 1), 1e-9);
+}
+
+// The probability of the right choice is right as often as it states.
+TEST(Paired, TheProbabilityOfTheBestIsCalibrated) {
+  for (const double shared : {0.3, 2.0}) {
+    double stated = 0, right = 0;
+    int sure = 0, sure_and_right = 0;
+    constexpr int problems = 100;
+    for (std::uint64_t seed = 1; seed <= problems; ++seed) {
+      const PairedProblem problem(seed, 1, shared);
+      const MatrixXd x = latin_hypercube(1, 16, seed);
+      ObservedData observed = observed_of(1);
+      for (Index i = 0; i < x.cols(); ++i)
+        for (std::uint64_t set = 0; set < 1 + seed % 3; ++set)
+          observed.evaluations.push_back(problem.evaluate(x.col(i), set, 100));
+      Models models(1, 0);
+      models.update(observed, {}, false);
+      const Selection chosen = select(observed, models, 0.02);
+      ASSERT_TRUE(chosen.recommended);
+      double least = 1;
+      for (Index i = 0; i < x.cols(); ++i) least = std::min(least, problem.truth(x.col(i), 5000));
+      const bool is_right = problem.truth(chosen.recommended->design, 5000) <= least + 0.02;
+      stated += chosen.probability / problems;
+      right += static_cast<double>(is_right) / problems;
+      sure += chosen.probability >= 0.95;
+      sure_and_right += chosen.probability >= 0.95 && is_right;
+    }
+    std::printf("shared %.1f: stated %.3f, right %.3f; at least 95 %%: %d, right %d\n", shared, stated, right, sure,
+                sure_and_right);
+    EXPECT_NEAR(stated, right, 0.08);
+    EXPECT_GE(sure_and_right, 0.93 * sure);
+    EXPECT_GE(sure, problems / 5);
+  }
+}
+
+// Runs ego on a paired problem; the seed of an evaluation is the number of earlier ones of its design.
+Search run(Strategy& ego, const PairedProblem& problem, std::size_t limit, int states, VectorXd& recommended,
+           bool tells_pairs = true) {
+  std::map<double, std::uint64_t> count;
+  Search found = search(
+      ego,
+      [&](const VectorXd& x) {
+        Evaluation e = problem.evaluate(x, count[x(0)]++, states);
+        if (!tells_pairs) e.paired_costs.resize(0);
+        return e;
+      },
+      1, limit);
+  recommended = ego.describe(0).recommended;
+  return found;
+}
+
+EgoOptions options_of(std::uint64_t seed, bool pairs = true) {
+  EgoOptions options;
+  options.seed = seed;
+  options.paired = pairs;
+  options.repeat = pairs;
+  return options;
+}
+
+TEST(Paired, SearchesFindBetterDesigns) {
+  double with = 0, without = 0, excess = 0;
+  int stopped = 0, wrong = 0;
+  constexpr int problems = 10;
+  for (std::uint64_t seed = 1; seed <= problems; ++seed) {
+    const PairedProblem problem(seed + 500, 1, 1.5);
+    VectorXd here, there;
+    const auto paired_ego = make_ego({{"x", "", 0, 1}}, options_of(seed));
+    const Search found = run(*paired_ego, problem, 40, 100, here);
+    const auto plain = make_ego({{"x", "", 0, 1}}, options_of(seed, false));
+    run(*plain, problem, 40, 100, there, false);
+    double least = 1;
+    for (double x = 0; x <= 1; x += 0.01) least = std::min(least, problem.truth(VectorXd::Constant(1, x), 3000));
+    const double own = problem.truth(here, 3000) - least;
+    with += own / problems;
+    without += (problem.truth(there, 3000) - least) / problems;
+    excess = std::max(excess, own);
+    stopped += !found.stopped.empty();
+    wrong += !found.stopped.empty() && own > 0.03;
+  }
+  std::printf("above the minimum: paired %.4f (at most %.4f), independent %.4f; stopped %d, wrongly %d\n", with, excess,
+              without, stopped, wrong);
+  EXPECT_LT(with, without);
+}
+
+TEST(Paired, TheRecommendedDesignHasTheMostInitialStates) {
+  const PairedProblem problem(7, 1, 1.5);
+  VectorXd recommended;
+  const auto ego = make_ego({{"x", "", 0, 1}}, options_of(3));
+  const Search found = run(*ego, problem, 60, 50, recommended);
+  std::map<double, int> count;
+  for (const Evaluation& e : found.evaluations) ++count[e.design(0)];
+  int most = 0;
+  for (const auto& [x, n] : count) most = std::max(most, n);
+  EXPECT_GT(most, 1);
+  EXPECT_GE(count.at(recommended(0)), most - 1);
+  const Iteration last = ego->describe(0);
+  std::map<std::string, double> numbers(last.numbers.begin(), last.numbers.end());
+  EXPECT_GT(numbers.at("probability_best"), 0);
+  EXPECT_NEAR(numbers.at("recommended_cost"), problem.truth(recommended), 0.1);
+}
+
+TEST(Paired, WithoutFurtherInitialStatesNoDesignIsRepeated) {
+  const PairedProblem problem(7, 1, 1.5);
+  EgoOptions options = options_of(3);
+  options.repeat = false;
+  VectorXd recommended;
+  const auto ego = make_ego({{"x", "", 0, 1}}, options);
+  const Search found = run(*ego, problem, 40, 50, recommended);
+  std::map<double, int> count;
+  for (const Evaluation& e : found.evaluations) EXPECT_EQ(++count[e.design(0)], 1);
+}
+
+TEST(Paired, TheSameTellsGiveTheSameAsks) {
+  const PairedProblem problem(11, 2, 1.5);
+  const std::vector<Variable> x = {{"x", "", 0, 1}, {"y", "", 0, 1}};
+  const auto one = make_ego(x, options_of(5)), other = make_ego(x, options_of(5));
+  VectorXd first, second;
+  const Search found = run(*one, problem, 30, 50, first), again = run(*other, problem, 30, 50, second);
+  ASSERT_EQ(found.evaluations.size(), again.evaluations.size());
+  for (std::size_t i = 0; i < found.evaluations.size(); ++i)
+    EXPECT_EQ(found.evaluations[i].design, again.evaluations[i].design);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(one->describe(0).note, other->describe(0).note);
+}
+
+// A rate of 1 that all designs share on all initial states is a plateau. Equal rates elsewhere are not.
+TEST(Paired, APlateauIsWhereEveryInitialStateHasTheCost) {
+  ObservedData observed = observed_of(1);
+  for (int i = 0; i < 6; ++i) observed.evaluations.push_back(paired(0.1 * i, 0, VectorXd::Ones(64)));
+  for (const int period : {2, 4, 8, 16, 32})
+    observed.evaluations.push_back(paired(0.6 + 0.01 * period, 0, square_wave(period)));
+  observed.find_plateau();
+  ASSERT_TRUE(observed.plateau);
+  EXPECT_EQ(observed.plateau->cost, 1);
+  EXPECT_FALSE(observed.is_informative(observed.evaluations[0]));
+  EXPECT_TRUE(observed.is_informative(observed.evaluations[7]));
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate::test_paired
