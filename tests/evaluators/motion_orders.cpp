@@ -98,7 +98,7 @@ std::string lift(int intervals) {
 // With a damper: forces by the same quadrature.
 TEST(MotionOrders, AnArmOfTwoLinks) {
   const double exact = found(arm, 6, lift(48)).cost;
-  for (const int order : {2, 4}) expect_order(arm, lift, order, order == 2 ? 32 : 16, exact);
+  for (const int order : {2, 4}) expect_order(arm, lift, order, order == 2 ? 64 : 16, exact);
 }
 
 const std::string satellite =
@@ -125,28 +125,40 @@ TEST(MotionOrders, AFreeBodyKeepsItsMomenta) {
   }
 }
 
-// Two cranks and a coupler that joins their ends move as one coordinate of the inertia J: with torque on it alone the least squared
-// torque is 12 J^2 angle^2/T^3.
-const std::string parallelogram =
-    "[model]\ndimension = 2\ngravity = 0\n[link one]\nparent = ground\njoint = revolute\ncoordinates = q1\nend = 0.3, 0\n"
-    "mass = 1\ninertia = 0.0075\n[link coupler]\nparent = one\njoint = revolute\ncoordinates = q2\nend = 0.4, 0\n"
-    "mass = 2\ninertia = 0.03\n[link two]\nparent = ground\nat = 0.4, 0\njoint = revolute\ncoordinates = q3\n"
-    "end = 0.3, 0\nmass = 1\ninertia = 0.0075\n[actuator motor]\ncoordinate = q1\n[point coupler_end]\nlink = coupler\n"
-    "at = 0.4, 0\n[point two_end]\nlink = two\nat = 0.3, 0\n";
+// Two cranks and a coupler that joins their ends move as one coordinate, of the inertia J = 0.24 kg m2 with 0.9 kg m on the axis of
+// the cranks, since the coupler does not turn: as one rod does.
+std::string parallelogram(const std::string& gravity) {
+  return "[model]\ndimension = 2\ngravity = " + gravity +
+         "\n[link one]\nparent = ground\njoint = revolute\ncoordinates = q1\nend = 0.3, 0\nmass = 1\n"
+         "inertia = 0.0075\ncentre = 0.15, 0\n[link coupler]\nparent = one\njoint = revolute\ncoordinates = q2\n"
+         "end = 0.4, 0\nmass = 2\ninertia = 0.03\ncentre = 0.2, 0\n[link two]\nparent = ground\nat = 0.4, 0\n"
+         "joint = revolute\ncoordinates = q3\nend = 0.3, 0\nmass = 1\ninertia = 0.0075\ncentre = 0.15, 0\n"
+         "[actuator motor]\ncoordinate = q1\n[point coupler_end]\nlink = coupler\nat = 0.4, 0\n[point two_end]\n"
+         "link = two\nat = 0.3, 0\n";
+}
+std::string turn(int intervals, bool held) {
+  return std::string("[phase only]\n") + (held ? "hold = coupler_end - two_end\n" : "") +
+         "duration = 0.9\nintervals = " + std::to_string(intervals) + "\n[initial-state]\nq1 = 60 deg\n" +
+         (held ? "q2 = -60 deg\nq3 = 60 deg\n" : "") +
+         "momentum = 0\n[goal]\nq1 = 150 deg\nrate(q1) = 0\n[cost]\nsquared-control = 1\n" +
+         (held ? "[guess]\nq3 = 60 deg\n" : "");
+}
+// Without weight the optimum is a polynomial of degree 3, with the cost 12 J^2 angle^2/T^3: exact at orders 4 and 6.
 TEST(MotionOrders, ALoopThatIsHeld) {
-  const auto turn = [](int intervals) {
-    return "[phase only]\nhold = coupler_end - two_end\nduration = 0.9\nintervals = " + std::to_string(intervals) +
-           "\n[initial-state]\nq1 = 60 deg\nq2 = -60 deg\nq3 = 60 deg\nmomentum = 0\n[goal]\nq1 = 150 deg\n"
-           "rate(q1) = 0\n[guess]\nq3 = 60 deg\n[cost]\nsquared-control = 1\n";
-  };
-  // each crank about its pivot: I + m (L/2)^2 with centres halfway; the coupler does not turn
-  const double J = 2.0 * (0.0075 + 0.0225) + 2.0 * 0.09, angle = std::numbers::pi / 2;
-  const double exact = 12.0 * J * J * angle * angle / std::pow(0.9, 3);
-  const Found coarse = found(parallelogram, 4, turn(8)), fine = found(parallelogram, 4, turn(16));
-  EXPECT_NEAR(fine.cost, exact, 2e-4 * exact);
-  EXPECT_GT(std::log2(std::abs(coarse.cost - exact) / std::abs(fine.cost - exact)), 3.3)
-      << coarse.cost - exact << ", " << fine.cost - exact;
-  EXPECT_GT(std::log2(coarse.deviation / fine.deviation), 3.3) << coarse.deviation << ", " << fine.deviation;
+  const double J = 0.24, angle = std::numbers::pi / 2, exact = 12.0 * J * J * angle * angle / std::pow(0.9, 3);
+  for (const int order : {4, 6}) {
+    const Found it = found(parallelogram("0"), order, turn(6, true));
+    EXPECT_NEAR(it.cost, exact, 1e-9 * exact) << order;
+    EXPECT_LE(it.deviation, 1e-8) << order;
+  }
+  const std::string rod =
+      "[model]\ndimension = 2\ngravity = 9.81\n[link rod]\nparent = ground\njoint = revolute\ncoordinates = q1\n"
+      "mass = 6\ninertia = 0.105\ncentre = 0.15, 0\n[actuator motor]\ncoordinate = q1\n";
+  const double with_weight = found(rod, 6, turn(32, false)).cost;
+  for (const int order : {2, 4, 6})
+    expect_order(
+        parallelogram("9.81"), [](int intervals) { return turn(intervals, true); }, order, order == 6 ? 12 : 8,
+        with_weight, 0.7);
 }
 
 // A body that falls, and stands after an impact that takes the momentum of its foot.
@@ -157,7 +169,7 @@ const std::string jumper =
 std::string land(int intervals) {
   const std::string count = "intervals = " + std::to_string(intervals) + "\n";
   return "[phase flight]\nduration = 0.3\n" + count + "[phase stance]\nfixed = x, y\nduration = 0.4\n" + count +
-         "require = normal(leg_foot) >= -1e4\n[initial-state]\nx = -0.1\na = 0.1\nb = -0.1\nrate(a) = 0\nrate(b) = 0\n"
+         "require = normal(leg_foot) >= 0\n[initial-state]\nx = -0.1\na = 0.1\nb = -0.1\nrate(a) = 0\nrate(b) = 0\n"
          "[goal]\na = 0\nb = 0\nrate(b) = 0\n[cost]\nsquared-control = 1\n";
 }
 TEST(MotionOrders, AnImpactBetweenPhases) {
