@@ -183,8 +183,12 @@ void MotionProblem::lay_out() {
     const auto& moving = laid.functions->moving;
     const int degree = system_->scheme().degree;
     assert(degree == 1 || !phase.work);
-    index = {size_, static_cast<int>(moving.size()), system_->inputs(), phase.intervals,
-             phase.work ? (phase.work_at_ends ? 2 : 1) : 0, degree};
+    index = {size_,
+             static_cast<int>(moving.size()),
+             system_->inputs(),
+             phase.intervals,
+             phase.work ? (phase.work_at_ends ? 2 : 1) : 0,
+             degree};
     for (int k = 0; k <= phase.intervals; ++k) {
       for (int knot = 0; knot < (k == phase.intervals ? 1 : degree); ++knot)
         for (const int coordinate : moving) {
@@ -535,7 +539,8 @@ void MotionProblem::fill(VectorXd& x) const {
       if (index.degree == 1) return (theta(k + 1) - theta(k)) / h;
       const VectorXd slopes = system_->scheme().slopes_at(s);
       VectorXd sum = VectorXd::Zero(index.moving);
-      for (int j = 0; j <= index.degree; ++j) sum += slopes(j) * x.segment(index.knot(k * index.degree + j), index.moving);
+      for (int j = 0; j <= index.degree; ++j)
+        sum += slopes(j) * x.segment(index.knot(k * index.degree + j), index.moving);
       return sum / h;
     };
     if (index.velocity_before >= 0) x.segment(index.velocity_before, index.moving) = rate(K - 1, 1.0);
@@ -585,8 +590,7 @@ VectorXd MotionProblem::slots(const PhaseLayout& laid, int k, double h, const Ve
     for (Eigen::Index i = 0; i < controls; ++i) {
       const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate;
       for (int slot = 0; slot <= degree; ++slot)
-        s(slot * n + coordinate) +=
-            scheme.weights(point) * scheme.values(point, slot) * h * u(point * controls + i);
+        s(slot * n + coordinate) += scheme.weights(point) * scheme.values(point, slot) * h * u(point * controls + i);
     }
   return s;
 }
@@ -665,11 +669,11 @@ Motion MotionProblem::motion(const VectorXd& x) const {
           middle = (scheme.values.row(point) * of_interval).transpose();
           rate = (scheme.slopes.row(point) * of_interval).transpose() / h;
         }
-        energy += scheme.weights(point) *
-                  (system_->directors() ? value(*element(laid.functions->energy, numbers_, {h},
-                                                         {reference(phase, k), reference(phase, k + 1)}),
-                                                joined(theta(k), theta(k + 1)))(0)
-                                        : value(*energy_, joined(middle, rate))(0));
+        energy += scheme.weights(point) * (system_->directors()
+                                               ? value(*element(laid.functions->energy, numbers_, {h},
+                                                                {reference(phase, k), reference(phase, k + 1)}),
+                                                       joined(theta(k), theta(k + 1)))(0)
+                                               : value(*energy_, joined(middle, rate))(0));
       }
       p.energy.segment(k * degree, degree).setConstant(energy);
     }
@@ -749,8 +753,9 @@ double MotionProblem::reintegrate(const Motion& motion) const {
   double worst = 0.0;
   VectorXd theta, p;  // of what moves; p arrives, or leaves at the first node
   const auto compare = [&](const PhaseLayout& laid, const PhaseMotion& m, int k) {
-    worst = std::max(worst, (theta - picked(m.q.row(k * laid.index.degree).transpose(), laid.functions->moving))
-                                .lpNorm<Eigen::Infinity>());
+    worst = std::max(
+        worst,
+        (theta - picked(m.q.row(k * laid.index.degree).transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
   };
   const auto mass = [&](const PhaseLayout& laid, const Element& momentum) {
     const int m = laid.index.moving;
@@ -812,8 +817,7 @@ double MotionProblem::reintegrate(const Motion& motion) const {
         if (knot == 0) balance += p;
         if (holds == 0) continue;
         balance += held_at(knot, at).transpose() * at.segment(all + knot * holds, holds);
-        residual.segment(all + knot * holds, holds) =
-            values_at(laid, k + 1, at.segment(knot * size, size)) - kept;
+        residual.segment(all + knot * holds, holds) = values_at(laid, k + 1, at.segment(knot * size, size)) - kept;
       }
       return residual;
     };

@@ -246,8 +246,8 @@ class MotionProblem {
                         double share) const;
   // Returns the slot derivatives of interval k with all forces, [(d + 1) n]. `theta`: of its knots, [(d + 1) moving];
   // `u`: of its points, [d controls]. The Jacobian is with respect to all knots but the first.
-  Eigen::VectorXd slots(const PhaseLayout& laid, int k, double h, const Eigen::VectorXd& theta, const Eigen::VectorXd& u,
-                        Eigen::MatrixXd* jacobian_of_next = nullptr) const;
+  Eigen::VectorXd slots(const PhaseLayout& laid, int k, double h, const Eigen::VectorXd& theta,
+                        const Eigen::VectorXd& u, Eigen::MatrixXd* jacobian_of_next = nullptr) const;
   // Returns the momenta at the inner knots of an interval, [d - 1, n]: of a polynomial of degree d through those at the
   // quadrature points and at one of the nodes, the mean of both. `knots`: coordinates, [d + 1, n].
   Eigen::MatrixXd inner_momenta(const PhaseLayout& laid, double h, const Eigen::MatrixXd& knots,

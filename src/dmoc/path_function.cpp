@@ -148,27 +148,27 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
   const int inputs = unknowns + (uses_duration ? 1 : 0) + (f.of_time ? clock.timed_earlier : 0);
   for (int point = 0; point < (place == Place::points ? degree : 1); ++point)
     f.functions.push_back(system.record_at_node(
-      inputs, first_parameter + static_cast<int>(f.parameters.size()),
-      [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
-        const Var h = uses_duration ? z[static_cast<std::size_t>(unknowns)] * extra[0] : extra[0];
-        const auto time = [&] {
-          Var t = extra[2] + extra[3] * h;
-          for (std::size_t i = z.size() - static_cast<std::size_t>(clock.timed_earlier); i < z.size(); ++i)
-            t = t + z[i];
-          return t;
-        };
-        const StateAt at = state_at(place, system, point, moving, z.data(), h);
-        const auto frames = tree.frames(at.q.data(), at.v.data());
-        std::vector<Var> values;
-        for (const Argument& a : arguments)
-          values.push_back(a.kind == Argument::parameter ? extra[first_parameter + a.index]
-                           : a.kind == Argument::time    ? time()
-                           : a.kind == Argument::control_rate
-                               ? at.control_rates[a.index]
-                               : tree.value(a.variable, frames, at.q.data(), at.v.data(), at.u.data()));
-        const Var value = expression.template evaluate<Var>(values);
-        return std::vector<Var>{value, place == Place::knots ? Var(0.0) : extra[1] * h * value};
-      }));
+        inputs, first_parameter + static_cast<int>(f.parameters.size()),
+        [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
+          const Var h = uses_duration ? z[static_cast<std::size_t>(unknowns)] * extra[0] : extra[0];
+          const auto time = [&] {
+            Var t = extra[2] + extra[3] * h;
+            for (std::size_t i = z.size() - static_cast<std::size_t>(clock.timed_earlier); i < z.size(); ++i)
+              t = t + z[i];
+            return t;
+          };
+          const StateAt at = state_at(place, system, point, moving, z.data(), h);
+          const auto frames = tree.frames(at.q.data(), at.v.data());
+          std::vector<Var> values;
+          for (const Argument& a : arguments)
+            values.push_back(a.kind == Argument::parameter ? extra[first_parameter + a.index]
+                             : a.kind == Argument::time    ? time()
+                             : a.kind == Argument::control_rate
+                                 ? at.control_rates[a.index]
+                                 : tree.value(a.variable, frames, at.q.data(), at.v.data(), at.u.data()));
+          const Var value = expression.template evaluate<Var>(values);
+          return std::vector<Var>{value, place == Place::knots ? Var(0.0) : extra[1] * h * value};
+        }));
   return f;
 }
 
@@ -265,7 +265,10 @@ Element element_of(const MotionProblem& problem, int phase, const PathFunction& 
     steps = f.place == Place::points ? k + scheme.points(point) : f.place == Place::knots ? scheme.position(k) : k;
   }
   // a single jump represents the whole phase
-  const double stands_for = f.place == Place::points ? scheme.weights(point) : !at_end ? 1.0 : intervals == 2 ? 2.0 : 1.5;
+  const double stands_for = f.place == Place::points ? scheme.weights(point)
+                            : !at_end                ? 1.0
+                            : intervals == 2         ? 2.0
+                                                     : 1.5;
   std::vector<Coefficient> extra = {timed ? Coefficient(1.0 / intervals) : problem.step(phase), stands_for, earlier,
                                     steps};
   for (const std::string& name : f.parameters) extra.push_back(values(name));
@@ -286,10 +289,10 @@ std::vector<Element> elements_of(const MotionProblem& problem, int phase, const 
 
 std::vector<int> inputs_of(const MotionProblem& problem, int phase, const PathFunction& f, int k, int point) {
   const PhaseIndex& index = problem.index(phase);
-  std::vector<int> inputs = f.place == Place::knots    ? problem.knot(phase, k)
-                            : f.place == Place::points ? problem.interval(phase, k)
-                                                       : dmoc::joined(problem.interval(phase, k - 1),
-                                                                      problem.node(phase, k + 1));
+  std::vector<int> inputs = f.place == Place::knots ? problem.knot(phase, k)
+                            : f.place == Place::points
+                                ? problem.interval(phase, k)
+                                : dmoc::joined(problem.interval(phase, k - 1), problem.node(phase, k + 1));
   for (int interval = f.place == Place::jumps ? k - 1 : k; f.place != Place::knots && interval <= k; ++interval)
     for (int i = 0; i < index.controls; ++i) inputs.push_back(index.control(interval, point) + i);
   if (index.duration >= 0 && (f.place != Place::knots || f.of_time)) inputs.push_back(index.duration);

@@ -72,9 +72,7 @@ VectorXd Scheme::values_at(double s) const { return lagrange(knots(degree), s); 
 VectorXd Scheme::slopes_at(double s) const { return lagrange_slopes(knots(degree), s); }
 VectorXd Scheme::controls_at(double s) const { return lagrange(points, s); }
 
-double Scheme::position(int knot) const {
-  return degree == 1 ? knot : knot / degree + knots(degree)(knot % degree);
-}
+double Scheme::position(int knot) const { return degree == 1 ? knot : knot / degree + knots(degree)(knot % degree); }
 
 const Scheme& scheme_of_order(int order) {
   assert(order == 2 || order == 4 || order == 6);

@@ -16,7 +16,7 @@
 namespace dodyn::dmoc {
 
 struct Scheme {
-  int degree = 1;  // d
+  int degree = 1;                   // d
   Eigen::VectorXd points, weights;  // [d] c_i and b_i, as shares of the interval
   Eigen::MatrixXd values, slopes;   // [d, d + 1] phi_j(c_i), and its derivative
   Eigen::VectorXd knot_weights;     // [d + 1] integrals of phi_j

@@ -178,10 +178,7 @@ Var System::beside(const Tree<Var>& tree, const std::vector<Var>& numbers,
 }
 
 System::System(Model model, bool directors, std::vector<Energy> energies, int order)
-    : model_(std::move(model)),
-      scheme_(scheme_of_order(order)),
-      directors_(directors),
-      energies_(std::move(energies)) {
+    : model_(std::move(model)), scheme_(scheme_of_order(order)), directors_(directors), energies_(std::move(energies)) {
   assert(!directors || order == 2);
   const auto& tree = structure();
   if (directors) {
@@ -269,9 +266,10 @@ void System::record_pushes(PinnedSystem& known) const {
     return forces;
   };
   const int inputs = (degree + 1) * m + degree * controls;
-  known.forces = record_on_interval(inputs, 1, [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
-    return pushed(first, last, z, extra[0]);
-  });
+  known.forces =
+      record_on_interval(inputs, 1, [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
+        return pushed(first, last, z, extra[0]);
+      });
   known.timed_forces =
       record_on_interval(inputs + 1, 1, [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
         return pushed(first, last, z, z.back() * extra[0]);

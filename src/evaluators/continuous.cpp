@@ -365,7 +365,7 @@ class ContinuousDriver {
   const dmoc::Scheme* scheme_ = nullptr;
   MatrixXd controls_;      // of the interval, at its quadrature points
   double interval_ = 0.0;  // s
-  double step_ = 0.0;   // next step, suggested by the last one, s
+  double step_ = 0.0;      // next step, suggested by the last one, s
   Departure departure_;
   VectorXd z_, bias_;
   MatrixXd mass_;

@@ -27,7 +27,7 @@ struct PlannedPhase {
   bool restarts = true;   // the integration restarts at the first node of this phase, not at the end of the previous
                           // phase
   std::vector<dmoc::Hold> holds = {};
-  int order = 2;          // of the plan (dmoc/scheme.hpp): its controls are polynomials of degree order/2 - 1
+  int order = 2;  // of the plan (dmoc/scheme.hpp): its controls are polynomials of degree order/2 - 1
 };
 
 struct Departure {

@@ -154,8 +154,8 @@ TEST(Orders, StepsAreSymplectic) {
   const double l = 0.7, m = 1.3;
   for (const int order : {2, 4, 6}) {
     const auto step = [&](double a, double p) {
-      const PhaseMotion moves = moved(pendulum, order, 3, 0.9, VectorXd::Constant(1, a),
-                                      VectorXd::Constant(1, p / (m * l * l)), {0, 1});
+      const PhaseMotion moves =
+          moved(pendulum, order, 3, 0.9, VectorXd::Constant(1, a), VectorXd::Constant(1, p / (m * l * l)), {0, 1});
       const auto last = moves.q.rows() - 1;
       return Eigen::Vector2d(moves.q(last, 2), moves.p(last, 2));
     };
@@ -176,8 +176,7 @@ TEST(Orders, ForcesOnWhatIsFixed) {
       const PhaseMotion m = moved(pendulum, order, K, 0.8, a, w, {0, 1});
       double largest = 0.0;
       for (Eigen::Index r = 0; r < m.q.rows(); ++r) {
-        const double angle = m.q(r, 2),
-                     rate_squared = w(0) * w(0) + 2.0 * g / l * (std::cos(angle) - std::cos(a(0))),
+        const double angle = m.q(r, 2), rate_squared = w(0) * w(0) + 2.0 * g / l * (std::cos(angle) - std::cos(a(0))),
                      turn = -g / l * std::sin(angle);
         // m (acceleration of the bob) - weight
         const double across = mass * l * (turn * std::cos(angle) - rate_squared * std::sin(angle)),
@@ -222,7 +221,8 @@ TEST(Orders, DerivativesAreExact) {
                           false);
       add_path_constraint(problem, 0, path_function(system, {0, 1}, clock, Expression::parse("u.motor*rate(a)"), {}),
                           none, false);
-      add_path_cost(problem, 0, path_function(system, {0, 1}, clock, Expression::parse("bob.x*t"), {}, true), none, 1.0);
+      add_path_cost(problem, 0, path_function(system, {0, 1}, clock, Expression::parse("bob.x*t"), {}, true), none,
+                    1.0);
       add_speed_limit(problem, 0, 2, 3.0);
       problem.add_effort(0, {0.0, 0.0, 1.0}, 1.0);
       problem.problem().finish();
@@ -275,12 +275,10 @@ TEST(Orders, CostsAndConditionsByTheSameQuadrature) {
                  squared = std::pow(T, 2 * d - 1) / (2 * d - 1);
     EXPECT_NEAR(problem.problem().objective(x), 2.0 * (a + u) + 3.0 * squared, 1e-13) << order;
     const VectorXd c = rows_at(problem.problem(), x);
-    for (int r = 0; r < at.knots(); ++r)
-      EXPECT_NEAR(c(at_knots + r), std::pow(h * scheme.position(r), d), 1e-14);
+    for (int r = 0; r < at.knots(); ++r) EXPECT_NEAR(c(at_knots + r), std::pow(h * scheme.position(r), d), 1e-14);
     for (int i = 0; i < d; ++i)
       for (int k = 0; k < K; ++k)
-        EXPECT_NEAR(c(at_points + i * K + k),
-                    (d + 2) * std::pow(time(k, i), d - 1) - 1.0, 1e-12);
+        EXPECT_NEAR(c(at_points + i * K + k), (d + 2) * std::pow(time(k, i), d - 1) - 1.0, 1e-12);
   }
 }
 

@@ -54,7 +54,8 @@ void expect_order(const std::string& model, const Text& text, int order, int int
 }
 
 const std::string spring_mass =
-    "[model]\ndimension = 2\ngravity = 0\n[link body]\nparent = ground\njoint = prismatic x\ncoordinates = s\nmass = 1\n"
+    "[model]\ndimension = 2\ngravity = 0\n[link body]\nparent = ground\njoint = prismatic x\ncoordinates = s\nmass = "
+    "1\n"
     "[spring it]\ncoordinate = s\nstiffness = 4\n[actuator push]\ncoordinate = s\n";
 std::string rest_to_rest(int intervals) {
   return "[phase only]\nduration = 2\nintervals = " + std::to_string(intervals) +
@@ -85,7 +86,8 @@ TEST(MotionOrders, APendulum) {
 }
 
 const std::string arm =
-    "[model]\ndimension = 2\ngravity = 9.81\n[parameters]\nreach = 0.5\n[link upper]\nparent = ground\njoint = revolute\n"
+    "[model]\ndimension = 2\ngravity = 9.81\n[parameters]\nreach = 0.5\n[link upper]\nparent = ground\njoint = "
+    "revolute\n"
     "coordinates = q1\nend = reach, 0\nmass = 2\ninertia = 0.05\ncentre = 0.5*reach, 0\n[link lower]\nparent = upper\n"
     "joint = revolute\ncoordinates = q2\nmass = 1\ninertia = 0.02\ncentre = 0.2, 0\n"
     "[spring elbow]\ncoordinate = q2\nstiffness = 2\ndamping = 0.1\n"
@@ -291,16 +293,18 @@ TEST(MotionOrders, WhatAnOrderDoesNotHaveIsRefused) {
           "motion.order = 4: absolute-work and positive-work are integrated with order 2; allowed: 2");
   refused(pendulum, swing_up(8) + "smooth = rate(u.motor)^2\n", "rates of controls have order 2 alone");
   const std::string shapes =
-      "[shape rod]\nlink = rod\nbox = 0.1, 0.1\n[link wall]\nparent = ground\njoint = fixed\n[shape wall]\nlink = wall\n"
+      "[shape rod]\nlink = rod\nbox = 0.1, 0.1\n[link wall]\nparent = ground\njoint = fixed\n[shape wall]\nlink = "
+      "wall\n"
       "box = 1, 0.1\nat = 0, -3\n";
   refused(pendulum + shapes, swing_up(8) + "[avoid]\nrod, wall = 0\n",
           "motion.order = 4: [avoid] keeps shapes apart on straight ways between nodes");
   const std::string top =
       "[model]\ndimension = 3\ngravity = 0\n[link top]\nparent = ground\njoint = spatial ZXY\nmass = 2\n"
       "inertia = 0.3, 0.2, 0.1\n";
-  refused(top,
-          "[phase only]\nduration = 1\n[initial-state]\ntop = pose 0 0 0\n[goal]\ntop = place 1 0 0\n[cost]\ntime = 1\n",
-          "motion.order = 4: [link top] has a joint of three turns");
+  refused(
+      top,
+      "[phase only]\nduration = 1\n[initial-state]\ntop = pose 0 0 0\n[goal]\ntop = place 1 0 0\n[cost]\ntime = 1\n",
+      "motion.order = 4: [link top] has a joint of three turns");
   EXPECT_NE(complaint(pendulum, 3, swing_up(8)).find("motion.order = 3"), std::string::npos);
 }
 

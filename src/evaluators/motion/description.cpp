@@ -68,8 +68,7 @@ Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const
     const auto& index = problem.index(i);
     const auto& moving = problem.functions(i).moving;
     for (int k = 0; k < index.knots(); ++k)
-      for (std::size_t j = 0; j < moving.size(); ++j)
-        x(index.knot(k) + static_cast<int>(j)) = path.q[at](k, moving[j]);
+      for (std::size_t j = 0; j < moving.size(); ++j) x(index.knot(k) + static_cast<int>(j)) = path.q[at](k, moving[j]);
     for (int k = 0; k + 1 < index.knots() && !path.controls.empty(); ++k)
       x.segment(index.control(k / index.degree, k % index.degree), index.controls) =
           path.controls[at].row(k).transpose();

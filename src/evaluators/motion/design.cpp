@@ -144,8 +144,8 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings), ke
   systems::HybridModel read = model_of(named);
   check_dimensions(settings, read.model);
   const bool directors = read.model.dimension == 3 && keys_.order == 2;
-  system_ = std::make_shared<const dmoc::System>(std::move(read.model), directors, std::vector<dmoc::Energy>(),
-                                                 keys_.order);
+  system_ =
+      std::make_shared<const dmoc::System>(std::move(read.model), directors, std::vector<dmoc::Energy>(), keys_.order);
   constraints_ = std::move(read.pieces.constraints);
   if (keys_.penalty) stiffness_ = keys_.stiffness;
   read_parameters();
@@ -166,13 +166,12 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings), ke
 }
 
 void MotionDesigns::check_order() const {
-  const auto refuse = [&](const std::string& what) {
-    throw settings_.error("motion.order", what + "; allowed: 2");
-  };
+  const auto refuse = [&](const std::string& what) { throw settings_.error("motion.order", what + "; allowed: 2"); };
   const auto& tree = system_->structure();
   for (const auto& link : tree.links) {
-    const auto turns = std::count_if(link.moves.begin(), link.moves.end(),
-                                     [](const auto& move) { return move.kind == systems::Move::turn && !move.is_oblique(); });
+    const auto turns = std::count_if(link.moves.begin(), link.moves.end(), [](const auto& move) {
+      return move.kind == systems::Move::turn && !move.is_oblique();
+    });
     if (turns == 3) refuse("[link " + link.name + "] has a joint of three turns, whose integrator has order 2");
   }
   if (!clear_.empty()) refuse("[avoid] keeps shapes apart on straight ways between nodes, which have order 2");

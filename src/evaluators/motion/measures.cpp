@@ -107,8 +107,7 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
   for (std::size_t a = 0; a < tree.actuators.size(); ++a)
     for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
       const int c = tree.actuators[a].coordinate, point = static_cast<int>((k - nodes.first) % system.scheme().degree);
-      const double work =
-          u(k, static_cast<Eigen::Index>(a)) * change_at(system.scheme(), point, q, k - point, c);
+      const double work = u(k, static_cast<Eigen::Index>(a)) * change_at(system.scheme(), point, q, k - point, c);
       m.balance += work;
       m.work += std::abs(work);
     }
@@ -279,10 +278,11 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
 }
 
 std::string MotionDesigns::report(const MetricOf& metric) const {
+  const std::string order = degree() > 1 ? " of order " + std::to_string(2 * degree()) : "";
   std::string s = "motion\n";
   for (const Phase& phase : phases_)
-    s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
-                   phase.intervals);
+    s += formatted("  [phase %s] lasts %.5g s, on %d intervals%s\n", phase.name.c_str(),
+                   metric("duration_" + phase.name), phase.intervals, order.c_str());
   for (const Contact& contact : contacts_) {
     s += stiffness_ > 0.0
              ? formatted("  [contact %s] overlaps by %.4g mm at %.4g s", contact.name.c_str(),

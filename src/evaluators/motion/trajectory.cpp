@@ -32,13 +32,14 @@ Channels motion_channels(const MotionDescription& description) {
       ends.push_back((p == 0 ? root : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
   const int N = description.knots();
   const MotionDescription::Forces forces = description.forces();
+  const char* const between = description.degree() == 1 ? "controls of the interval that begins at the node"
+                                                        : "controls at the quadrature point that follows the knot";
   Channels list = {
       {"t", "s", "time since the start; the last node of a phase and the first of the next share it", N, {"t"}},
       {"q", "", "coordinates", N, tree.coordinate_names, of_q},
       {"p", "", "discrete momenta: leaving at the first node of a phase, arriving at the others", N,
        tree.coordinate_names, of_p},
-      {"u", "", "controls of the interval that begins at the node; the last node of a phase has the last ones", N,
-       controls, control_units},
+      {"u", "", std::string(between) + "; the last node of a phase has the last ones", N, controls, control_units},
       {forces.name, forces.unit, forces.description, N, forces.names},
       {"energy", "J", "discrete energy of the interval that begins at the node", N, {"energy"}},
       {"points", "m", "the " + root + " and the ends of the links", N, ends, {}, systems::joined_points(tree, root)},
@@ -89,8 +90,8 @@ Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design
 namespace {
 
 // Returns the value at knot `k` of the coarse mesh: that of the polynomial of the fine interval in which it lies.
-Eigen::RowVectorXd at_coarse_knot(const dmoc::Scheme& scheme, const Eigen::MatrixXd& rows, Eigen::Index from, int stride,
-                                  int k) {
+Eigen::RowVectorXd at_coarse_knot(const dmoc::Scheme& scheme, const Eigen::MatrixXd& rows, Eigen::Index from,
+                                  int stride, int k) {
   const double at = stride * scheme.position(k);
   const auto interval = static_cast<int>(at);
   return scheme.values_at(at - interval).transpose() *
