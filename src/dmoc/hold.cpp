@@ -34,11 +34,11 @@ void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition
   }
 }
 
-// Adds the rows of g: it is zero at the nodes, or equal at both ends of each interval. So the problem stays banded.
+// Adds the rows of g: it is zero at the knots, or equal at neighbouring knots. So the problem stays banded.
 void add_positions(MotionProblem& problem, const Hold& hold, const std::vector<Element>& values) {
   nlp::AssembledProblem& nlp = problem.problem();
-  const int K = problem.index(hold.phase).intervals, size = hold.function.size;
-  std::vector<int> first;  // row of each component's node or interval 0
+  const int K = problem.index(hold.phase).knots() - 1, size = hold.function.size;
+  std::vector<int> first;  // row of each component's knot 0, or of its first pair of knots
   for (int i = 0; i < size; ++i) {
     const bool zero = hold.at_zero[static_cast<std::size_t>(i)];
     const int left_out = zero && hold.inherited ? 1 : 0;
@@ -56,15 +56,15 @@ void add_positions(MotionProblem& problem, const Hold& hold, const std::vector<E
       if (k < K) terms.push_back({i, row + k, -1.0});
     }
     if (!terms.empty())
-      nlp.add_element(values[static_cast<std::size_t>(k)], problem.node(hold.phase, k), std::move(terms));
+      nlp.add_element(values[static_cast<std::size_t>(k)], problem.knot(hold.phase, k), std::move(terms));
   }
 }
 
-// Returns an element for every node of the phase; neighbours with the same reference share one.
-std::vector<Element> at_nodes(const MotionProblem& problem, int phase, const Function& function,
+// Returns an element for every knot of the phase; neighbours with the same reference share one.
+std::vector<Element> at_knots(const MotionProblem& problem, int phase, const Function& function,
                               const std::vector<Coefficient>& parameters) {
   std::vector<Element> all;
-  for (int k = 0; k <= problem.index(phase).intervals; ++k)
+  for (int k = 0; k < problem.index(phase).knots(); ++k)
     all.push_back(k > 0 && problem.reference(phase, k) == problem.reference(phase, k - 1)
                       ? all.back()
                       : element(function, problem.numbers(), parameters, {problem.reference(phase, k)}));
@@ -82,11 +82,11 @@ std::vector<Coefficient> push_parameters(const MotionProblem& problem, const Hol
 void add_hold(MotionProblem& problem, Hold hold) {
   nlp::AssembledProblem& nlp = problem.problem();
   const PhaseIndex& index = problem.index(hold.phase);
-  const int K = index.intervals, size = hold.function.size;
+  const int K = index.knots() - 1, size = hold.function.size;
   const std::vector<int>& moving = problem.functions(hold.phase).moving;
-  const std::vector<Element> push = at_nodes(problem, hold.phase, hold.function.push, push_parameters(problem, hold)),
-                             rates = at_nodes(problem, hold.phase, hold.function.rates, hold.parameters);
-  add_positions(problem, hold, at_nodes(problem, hold.phase, hold.function.values, hold.parameters));
+  const std::vector<Element> push = at_knots(problem, hold.phase, hold.function.push, push_parameters(problem, hold)),
+                             rates = at_knots(problem, hold.phase, hold.function.rates, hold.parameters);
+  add_positions(problem, hold, at_knots(problem, hold.phase, hold.function.values, hold.parameters));
   // of the push on moving coordinates in the rows from `row` on, beside those on fixed ones
   const auto pushed = [&](int row, double factor, std::vector<Term> terms) {
     for (std::size_t i = 0; i < moving.size(); ++i) terms.push_back({moving[i], row + static_cast<int>(i), factor});
@@ -97,16 +97,16 @@ void add_hold(MotionProblem& problem, Hold hold) {
     hold.multipliers.push_back(momenta < 0 ? -1 : nlp.add_variables(size, -nlp::infinity, nlp::infinity));
     if (momenta < 0) continue;
     const int multiplier = hold.multipliers.back();
-    const std::vector<int> node = problem.node(hold.phase, k);
-    // at the first node the row has the opposite sign: -dL/dv+ - D2 L_d - ...
-    nlp.add_element(push[static_cast<std::size_t>(k)], followed_by(node, multiplier, size),
+    const std::vector<int> knot = problem.knot(hold.phase, k);
+    // at the first knot the row has the opposite sign: -dL/dv+ - D2 L_d - ...
+    nlp.add_element(push[static_cast<std::size_t>(k)], followed_by(knot, multiplier, size),
                     pushed(momenta, k == 0 ? -1.0 : 1.0, problem.reactions(hold.phase, k)));
     add_conditions(nlp, hold.conditions, multiplier);
     if (k > 0 && k < K) continue;
     if (problem.rests(hold.phase, k == K) || (k == 0 && hold.stopped))
       continue;  // rows that follow from others slow the solver down
     const int velocity = k == 0 ? index.velocity_after : index.velocity_before;
-    nlp.add_element(rates[static_cast<std::size_t>(k)], followed_by(node, velocity, index.moving),
+    nlp.add_element(rates[static_cast<std::size_t>(k)], followed_by(knot, velocity, index.moving),
                     in_rows(nlp.add_rows(size, 0.0, 0.0), size));
   }
   if (hold.event) {
@@ -118,23 +118,24 @@ void add_hold(MotionProblem& problem, Hold hold) {
   problem.keep(std::move(hold));
 }
 
-VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int node, int first, const VectorXd& x) {
+VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int knot, int first, const VectorXd& x) {
   const Element push = element(hold.function.push, problem.numbers(), push_parameters(problem, hold),
-                               {problem.reference(hold.phase, node)});
-  return value(*push, x(followed_by(problem.node(hold.phase, node), first, hold.function.size)));
+                               {problem.reference(hold.phase, knot)});
+  return value(*push, x(followed_by(problem.knot(hold.phase, knot), first, hold.function.size)));
 }
 
-// Inner rows are in N if h is known, otherwise in N s. Rows at the ends are in N s, over half an interval.
-double force_per_multiplier(const MotionProblem& problem, int phase, int node, const VectorXd& x) {
-  const int K = problem.index(phase).intervals, duration = problem.index(phase).duration;
-  const double h = duration >= 0 ? x(duration) / K : problem.step(phase).value;
-  return node == 0 || node == K ? 2.0 / h : duration >= 0 ? 1.0 / h : 1.0;
+// Inner rows are in N if h is known, otherwise in N s. Rows at the ends are in N s.
+double force_per_multiplier(const MotionProblem& problem, int phase, int knot, const VectorXd& x) {
+  const PhaseIndex& index = problem.index(phase);
+  const double h = index.duration >= 0 ? x(index.duration) / index.intervals : problem.step(phase).value,
+               per_weight = 1.0 / problem.knot_weight(phase, knot);
+  return knot == 0 || knot == index.knots() - 1 || index.duration >= 0 ? per_weight / h : per_weight;
 }
 
 MatrixXd hold_forces(const MotionProblem& problem, const Hold& hold, const VectorXd& x) {
-  const int K = problem.index(hold.phase).intervals, size = hold.function.size;
-  MatrixXd forces = MatrixXd::Constant(K + 1, size, std::numeric_limits<double>::quiet_NaN());
-  for (int k = 0; k <= K; ++k)
+  const int knots = problem.index(hold.phase).knots(), size = hold.function.size;
+  MatrixXd forces = MatrixXd::Constant(knots, size, std::numeric_limits<double>::quiet_NaN());
+  for (int k = 0; k < knots; ++k)
     if (const int first = hold.multipliers[static_cast<std::size_t>(k)]; first >= 0)
       forces.row(k) = force_per_multiplier(problem, hold.phase, k, x) * x.segment(first, size).transpose();
   return forces;

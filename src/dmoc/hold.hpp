@@ -1,8 +1,8 @@
 // Constraints of a phase besides its fixed coordinates: functions g of the posture that keep their values, for example the
 // place of a second foot. Their forces lambda act along the slopes of g.
 //
-//   g(theta_k) = g(theta_0), or = 0          at the nodes k; G = dg/dtheta
-//   DEL_k + G(theta_k)^T lambda_k = 0        at every node with rows of momenta
+//   g(theta_k) = g(theta_0), or = 0          at the knots k; G = dg/dtheta
+//   DEL_k + G(theta_k)^T lambda_k = 0        at every knot with rows of momenta
 //   G v = 0                                  at the phase's ends, if the velocities there are unknowns and not given as zero
 //   dL/dv+ = dL/dv- + G^T mu                 if an event begins the phase: a plastic impact
 //
@@ -68,15 +68,15 @@ PositionFunction record_position_function(const System& system, const std::vecto
 // Adds the unknowns and rows of a hold to a transcribed problem, which keeps it.
 void add_hold(MotionProblem& problem, Hold hold);
 
-// Returns G^T lambda on all coordinates, [n], at a node of the phase; lambda: unknowns from index `first` on. x: the unknowns.
-Eigen::VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int node, int first,
+// Returns G^T lambda on all coordinates, [n], at a knot of the phase; lambda: unknowns from index `first` on. x: the unknowns.
+Eigen::VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int knot, int first,
                           const Eigen::VectorXd& x);
 
-// Returns the forces at the nodes of the phase, [K + 1, size], in J per unit of g: N if g is a length. At a node without
+// Returns the forces at the knots of the phase, [Kd + 1, size], in J per unit of g: N if g is a length. At a knot without
 // rows of momenta they are not a number.
 Eigen::MatrixXd hold_forces(const MotionProblem& problem, const Hold& hold, const Eigen::VectorXd& x);
-// Factor from an unknown of a hold at a node to a force, N.
-double force_per_multiplier(const MotionProblem& problem, int phase, int node, const Eigen::VectorXd& x);
+// Factor from an unknown of a hold at a knot to a force, N.
+double force_per_multiplier(const MotionProblem& problem, int phase, int knot, const Eigen::VectorXd& x);
 
 // Evaluates the holds of a phase, their components one below the other.
 class HeldPostures {

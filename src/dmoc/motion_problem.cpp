@@ -5,6 +5,7 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <map>
 #include <stdexcept>
@@ -95,10 +96,17 @@ void MotionProblem::set_impulse(int event, Impulse impulse) {
   events_[static_cast<std::size_t>(event)].impulse = std::move(impulse);
 }
 
-int MotionProblem::momentum_row(int phase, int node) const {
+int MotionProblem::momentum_row(int phase, int knot) const {
   const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
-  if (node == 0) return laid.departure;
-  return node == laid.index.intervals ? laid.arrival : laid.dynamics + laid.index.moving * (node - 1);
+  if (knot == 0) return laid.departure;
+  return knot == laid.index.knots() - 1 ? laid.arrival : laid.dynamics + laid.index.moving * (knot - 1);
+}
+
+double MotionProblem::knot_weight(int phase, int knot) const {
+  const Scheme& scheme = system_->scheme();
+  const int in_interval = knot % scheme.degree;
+  const bool end = knot == 0 || knot == scheme.degree * this->phase(phase).intervals;
+  return (in_interval == 0 && !end ? 2.0 : 1.0) * scheme.knot_weights(in_interval);
 }
 
 void MotionProblem::add_boundary(Boundary boundary) { boundaries_.push_back(std::move(boundary)); }
@@ -114,15 +122,15 @@ bool MotionProblem::rests(int phase, bool end) const {
   return std::all_of(moving.begin(), moving.end(), [&](int coordinate) { return place_of(still, coordinate) >= 0; });
 }
 
-std::vector<Term> MotionProblem::reactions(int phase, int node) const {
+std::vector<Term> MotionProblem::reactions(int phase, int knot) const {
   const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
-  const int K = laid.phase.intervals;
   std::vector<Term> terms;
-  // f = -(D4 + D2)/h - forces inside; at the ends, of half an interval, twice that
-  const bool end = node == 0 || node == K;
+  // f = -(D4 + D2)/(weight h) - forces; unknowns of holds at inner knots contain 1/h
+  const bool end = knot == 0 || knot == laid.index.knots() - 1;
   const Coefficient per = laid.index.duration >= 0 ? Coefficient(1.0) : 1.0 / step(phase);
-  add_force(terms, laid, laid.force_rows + static_cast<int>(laid.phase.forces.size()) * node, 0,
-            end ? -2.0 * per : Coefficient(-1.0));
+  const double per_weight = -1.0 / knot_weight(phase, knot);
+  add_force(terms, laid, laid.force_rows + static_cast<int>(laid.phase.forces.size()) * knot, 0,
+            end ? per_weight * per : Coefficient(per_weight));
   return terms;
 }
 
@@ -141,7 +149,13 @@ Coefficient MotionProblem::step(int phase) const {
 std::vector<int> MotionProblem::node(int phase, int k) const {
   return range(index(phase).theta(k), index(phase).moving);
 }
-std::vector<int> MotionProblem::interval(int phase, int k) const { return joined(node(phase, k), node(phase, k + 1)); }
+std::vector<int> MotionProblem::knot(int phase, int r) const {
+  return range(index(phase).knot(r), index(phase).moving);
+}
+std::vector<int> MotionProblem::interval(int phase, int k) const {
+  const PhaseIndex& at = index(phase);
+  return joined(range(at.theta(k), at.degree * at.moving), node(phase, k + 1));
+}
 
 const Reference& MotionProblem::reference(int phase, int k) const {
   const auto& all = phases_[static_cast<std::size_t>(phase)].phase.references;
@@ -167,19 +181,26 @@ void MotionProblem::lay_out() {
     const Phase& phase = laid.phase;
     PhaseIndex& index = laid.index;
     const auto& moving = laid.functions->moving;
-    index = {size_, static_cast<int>(moving.size()), system_->inputs(), phase.intervals,
-             phase.work ? (phase.work_at_ends ? 2 : 1) : 0};
+    const int degree = system_->scheme().degree;
+    assert(degree == 1 || !phase.work);
+    index = {size_,
+             static_cast<int>(moving.size()),
+             system_->inputs(),
+             phase.intervals,
+             phase.work ? (phase.work_at_ends ? 2 : 1) : 0,
+             degree};
     for (int k = 0; k <= phase.intervals; ++k) {
-      for (const int coordinate : moving) {
-        std::pair<Coefficient, Coefficient> bounds{-inf, inf};
-        if (system_->is_chart(coordinate)) bounds = {-chart_limit, chart_limit};
-        for (const auto& [ranged, given] : phase.ranges)
-          if (ranged == coordinate) bounds = given;
-        problem_.add_variables(1, bounds.first, bounds.second);
-      }
+      for (int knot = 0; knot < (k == phase.intervals ? 1 : degree); ++knot)
+        for (const int coordinate : moving) {
+          std::pair<Coefficient, Coefficient> bounds{-inf, inf};
+          if (system_->is_chart(coordinate)) bounds = {-chart_limit, chart_limit};
+          for (const auto& [ranged, given] : phase.ranges)
+            if (ranged == coordinate) bounds = given;
+          problem_.add_variables(1, bounds.first, bounds.second);
+        }
       if (k == phase.intervals) break;
-      for (int i = 0; i < index.controls; ++i) {
-        const auto at = static_cast<std::size_t>(i);
+      for (int i = 0; i < degree * index.controls; ++i) {
+        const auto at = static_cast<std::size_t>(i % index.controls);
         if (at < phase.controls.size())
           problem_.add_variables(1, phase.controls[at].first, phase.controls[at].second);
         else
@@ -223,6 +244,8 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
   const int n = system_->n(), m = laid.index.moving, K = laid.phase.intervals,
             conditions = static_cast<int>(laid.phase.forces.size());
   const PhaseIndex& index = laid.index;
+  const Scheme& scheme = system_->scheme();
+  const int degree = scheme.degree;
   const auto& moving = laid.functions->moving;
   const bool timed = index.duration >= 0;
   const Coefficient per_K = 1.0 / static_cast<double>(K);
@@ -235,78 +258,79 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
   laid.actions = elements(laid.functions->action, laid.functions->timed_action);
   const bool pushed = !system_->simply_actuated();
   if (pushed) laid.pushes = elements(laid.functions->forces, laid.functions->timed_forces);
-  const int at_end = system_->directors() ? n : 0;  // where pushes at the end of the interval stand
+  // where pushes at the knots of the interval stand: of degree 1 they are equal at both ends
+  const int pushes_by = degree > 1 || system_->directors() ? n : 0;
   const Element half = timed && !pushed ? element(timed_control(), {}, {per_K}) : nullptr;
-  const auto force_row = [&](int node) { return laid.force_rows + conditions * node; };
+  const auto force_row = [&](int knot) { return laid.force_rows + conditions * knot; };
   const auto with_time = [&](std::vector<int> inputs) {
     if (timed) inputs.push_back(index.duration);
     return inputs;
   };
-  // Rows that an output of an interval's start and end belongs to, and with which sign and scale; -1: none.
-  const auto start_row = [&](int k) { return k == 0 ? laid.departure : laid.dynamics + m * (k - 1); };
-  const auto end_row = [&](int k) { return k == K - 1 ? laid.arrival : laid.dynamics + m * k; };
-  const auto start_scale = [&](int k) { return k == 0 ? Coefficient(-1.0) : scale; };
-  const auto end_scale = [&](int k) { return k == K - 1 ? Coefficient(1.0) : scale; };
+  // The first row that the slots of a knot belong to, and with which sign and scale; -1: none.
+  const auto row_of = [&](int knot) { return momentum_row(phase, knot); };
+  const auto is_first = [&](int knot) { return knot == 0; };
+  const auto is_last = [&](int knot) { return knot == K * degree; };
+  const auto scale_of = [&](int knot) {
+    return is_first(knot) ? Coefficient(-1.0) : is_last(knot) ? Coefficient(1.0) : scale;
+  };
+  // weight h f = -(sum of slots); at the ends with the momentum of the velocity
+  const auto force_scale = [&](int knot) { return (-1.0 / knot_weight(phase, knot)) * scale; };
 
   for (int k = 0; k < K; ++k) {
     std::vector<Term> terms, pushes;
-    for (int i = 0; i < m; ++i) {
-      const int d2 = moving[static_cast<std::size_t>(i)], d4 = n + d2;
-      if (start_row(k) >= 0) {
-        terms.push_back({d2, start_row(k) + i, start_scale(k)});
-        pushes.push_back({d2, start_row(k) + i, start_scale(k)});
+    for (int i = 0; i < m; ++i)
+      for (int slot = 0; slot <= degree; ++slot) {
+        const int knot = k * degree + slot, of_slot = moving[static_cast<std::size_t>(i)];
+        if (row_of(knot) < 0) continue;
+        terms.push_back({slot * n + of_slot, row_of(knot) + i, scale_of(knot)});
+        pushes.push_back({slot * pushes_by + of_slot, row_of(knot) + i, scale_of(knot)});
       }
-      if (end_row(k) >= 0) {
-        terms.push_back({d4, end_row(k) + i, end_scale(k)});
-        pushes.push_back({at_end + d2, end_row(k) + i, end_scale(k)});
-      }
-    }
-    // h f_k = -(D4 + D2) at inner nodes; at the ends half an interval and the velocity's momentum: +-(h/2) f
-    if (conditions > 0) {
-      for (const auto& [list, output] : {std::pair{&terms, n}, std::pair{&pushes, at_end}}) {
-        add_force(*list, laid, force_row(k), 0, k == 0 ? -2.0 * scale : -scale);
-        add_force(*list, laid, force_row(k + 1), output, k == K - 1 ? -2.0 * scale : -scale);
-      }
-    }
+    if (conditions > 0)
+      for (const auto& [list, by] : {std::pair{&terms, n}, std::pair{&pushes, pushes_by}})
+        for (int slot = 0; slot <= degree; ++slot)
+          add_force(*list, laid, force_row(k * degree + slot), slot * by, force_scale(k * degree + slot));
     const auto at = static_cast<std::size_t>(k);
-    problem_.add_element(laid.actions[at], with_time(joined(range(index.theta(k), m), range(index.theta(k + 1), m))),
-                         std::move(terms));
+    problem_.add_element(laid.actions[at], with_time(interval(phase, k)), std::move(terms));
     if (pushed) {
       problem_.add_element(laid.pushes[at],
-                           with_time(joined(joined(range(index.theta(k), m), range(index.theta(k + 1), m)),
-                                            range(index.control(k), index.controls))),
+                           with_time(joined(interval(phase, k), range(index.control(k), degree * index.controls))),
                            std::move(pushes));
       continue;
     }
-    for (int i = 0; i < index.controls; ++i) {
-      const int row = place_of(moving, system_->structure().actuators[static_cast<std::size_t>(i)].coordinate),
-                u = index.control(k) + i;
-      if (row < 0) {  // it pushes what is held, and what holds takes that
-        std::vector<Term> both;
-        for (int f = 0; f < conditions; ++f)
-          for (const auto& [coordinate, weight] : laid.phase.forces[static_cast<std::size_t>(f)]) {
-            if (coordinate != system_->structure().actuators[static_cast<std::size_t>(i)].coordinate) continue;
-            for (const bool end : {false, true}) {
-              const Coefficient share = (end ? k == K - 1 : k == 0) ? -2.0 * weight * scale : -1.0 * weight * scale;
-              if (timed)
-                both.push_back({0, force_row(k + end) + f, share});
-              else
-                problem_.add_linear(force_row(k + end) + f, u, 0.5 * h * share);
+    for (int point = 0; point < degree; ++point)
+      for (int i = 0; i < index.controls; ++i) {
+        const int row = place_of(moving, system_->structure().actuators[static_cast<std::size_t>(i)].coordinate),
+                  u = index.control(k, point) + i;
+        const auto share = [&](int slot) { return scheme.weights(point) * scheme.values(point, slot); };
+        std::vector<Term> all;  // of h u / 2
+        if (row < 0) {          // it pushes what is held, and what holds takes that
+          for (int f = 0; f < conditions; ++f)
+            for (const auto& [coordinate, weight] : laid.phase.forces[static_cast<std::size_t>(f)]) {
+              if (coordinate != system_->structure().actuators[static_cast<std::size_t>(i)].coordinate) continue;
+              for (int slot = 0; slot <= degree; ++slot) {
+                const int knot = k * degree + slot;
+                const Coefficient factor = (-1.0 / knot_weight(phase, knot)) * weight * scale;
+                if (timed)
+                  all.push_back({0, force_row(knot) + f, 2.0 * share(slot) * factor});
+                else
+                  problem_.add_linear(force_row(knot) + f, u, share(slot) * h * factor);
+              }
             }
+        } else {
+          for (int slot = 0; slot <= degree; ++slot) {
+            const int knot = k * degree + slot;
+            if (row_of(knot) < 0) continue;
+            if (timed)
+              all.push_back({0, row_of(knot) + row, 2.0 * share(slot) * scale_of(knot)});
+            else
+              problem_.add_linear(row_of(knot) + row, u,
+                                  is_first(knot)  ? -share(slot) * h
+                                  : is_last(knot) ? share(slot) * h
+                                                  : Coefficient(share(slot)));
           }
-        if (!both.empty()) problem_.add_element(half, {u, index.duration}, std::move(both));
-        continue;
+        }
+        if (!all.empty()) problem_.add_element(half, {u, index.duration}, std::move(all));
       }
-      if (timed) {
-        std::vector<Term> both;
-        if (start_row(k) >= 0) both.push_back({0, start_row(k) + row, start_scale(k)});
-        if (end_row(k) >= 0) both.push_back({0, end_row(k) + row, end_scale(k)});
-        problem_.add_element(half, {u, index.duration}, std::move(both));
-        continue;
-      }
-      if (start_row(k) >= 0) problem_.add_linear(start_row(k) + row, u, k == 0 ? -0.5 * h : Coefficient(0.5));
-      if (end_row(k) >= 0) problem_.add_linear(end_row(k) + row, u, k == K - 1 ? 0.5 * h : Coefficient(0.5));
-    }
   }
 }
 
@@ -355,7 +379,7 @@ void MotionProblem::transcribe() {
   lay_out();
   for (PhaseLayout& laid : phases_) {
     const int m = laid.index.moving;
-    laid.dynamics = problem_.add_rows(m * (laid.phase.intervals - 1), 0.0, 0.0);
+    laid.dynamics = problem_.add_rows(m * (laid.index.knots() - 2), 0.0, 0.0);
     if (laid.index.velocity_before >= 0) laid.arrival = problem_.add_rows(m, 0.0, 0.0);
     if (laid.index.velocity_after >= 0) laid.departure = problem_.add_rows(m, 0.0, 0.0);
   }
@@ -370,7 +394,7 @@ void MotionProblem::transcribe() {
   }
   for (PhaseLayout& laid : phases_)
     laid.force_rows =
-        problem_.add_rows(static_cast<int>(laid.phase.forces.size()) * (laid.phase.intervals + 1), 0.0, nlp::infinity);
+        problem_.add_rows(static_cast<int>(laid.phase.forces.size()) * laid.index.knots(), 0.0, nlp::infinity);
   for (EventLayout& joint : events_)
     joint.impulse_rows = problem_.add_rows(
         static_cast<int>(phases_[static_cast<std::size_t>(joint.event.to)].phase.forces.size()), 0.0, nlp::infinity);
@@ -398,7 +422,8 @@ void MotionProblem::transcribe() {
     };
     if (index.velocity_before >= 0) {
       std::vector<Term> terms = own(laid.arrival);
-      add_force(terms, laid, laid.force_rows + conditions * K, 0, 2.0 * scale);
+      add_force(terms, laid, laid.force_rows + conditions * (index.knots() - 1), 0,
+                (1.0 / knot_weight(p, index.knots() - 1)) * scale);
       for (const EventLayout& joint : events_) {
         if (joint.event.from != p || joint.event.momentum) continue;
         const auto& after = after_rows(joint);
@@ -415,7 +440,7 @@ void MotionProblem::transcribe() {
         if (joint.event.to == p)
           for (int i = 0; i < index.moving; ++i)
             terms.push_back({moving[static_cast<std::size_t>(i)], joint.jump + i, -1.0});
-      add_force(terms, laid, laid.force_rows, 0, -2.0 * scale);
+      add_force(terms, laid, laid.force_rows, 0, (-1.0 / knot_weight(p, 0)) * scale);
       for (const EventLayout& joint : events_)
         if (joint.event.to == p) add_force(terms, laid, joint.impulse_rows, 0, 1.0);
       problem_.add_element(laid.momentum_first, joined(node(p, 0), range(index.velocity_after, index.moving)),
@@ -447,17 +472,22 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
   const Element work = element(interval_work(), {}), half_work_of_rate = timed ? element(timed_half_work(), {}, {per_K})
                                                                                : element(half_work(), {}, {step(p)});
   const Element square = timed ? element(timed_control(), {}, {per_K}) : nullptr;
+  const Scheme& scheme = system_->scheme();
   for (int k = 0; k < index.intervals; ++k)
     for (int i = 0; i < index.controls; ++i) {
-      const int u = index.control(k) + i;
       Coefficient weight = effort.squared_control;
       if (!effort.loss.empty()) weight += effort.loss[static_cast<std::size_t>(i)];
-      if (weight.value != 0.0 || weight.gradient.size() > 0) {
-        if (timed)
-          problem_.add_element(square, {u, index.duration}, {{1, AssembledProblem::objective_row, weight * per}});
-        else
-          problem_.add_square(u, weight * step(p) * per);
-      }
+      if (weight.value != 0.0 || weight.gradient.size() > 0)
+        for (int point = 0; point < scheme.degree; ++point) {
+          const int u = index.control(k, point) + i;
+          const double share = scheme.weights(point);
+          if (timed)
+            problem_.add_element(square, {u, index.duration},
+                                 {{1, AssembledProblem::objective_row, share * weight * per}});
+          else
+            problem_.add_square(u, share * weight * step(p) * per);
+        }
+      const int u = index.control(k) + i;
       // w+ - w- = work
       const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate,
                 joint = place_of(laid.functions->moving, coordinate);
@@ -505,8 +535,16 @@ void MotionProblem::fill(VectorXd& x) const {
     const int K = index.intervals;
     const double h = step_of(laid.phase, index, x);
     const auto theta = [&](int k) { return x.segment(index.theta(k), index.moving); };
-    if (index.velocity_before >= 0) x.segment(index.velocity_before, index.moving) = (theta(K) - theta(K - 1)) / h;
-    if (index.velocity_after >= 0) x.segment(index.velocity_after, index.moving) = (theta(1) - theta(0)) / h;
+    const auto rate = [&](int k, double s) -> VectorXd {
+      if (index.degree == 1) return (theta(k + 1) - theta(k)) / h;
+      const VectorXd slopes = system_->scheme().slopes_at(s);
+      VectorXd sum = VectorXd::Zero(index.moving);
+      for (int j = 0; j <= index.degree; ++j)
+        sum += slopes(j) * x.segment(index.knot(k * index.degree + j), index.moving);
+      return sum / h;
+    };
+    if (index.velocity_before >= 0) x.segment(index.velocity_before, index.moving) = rate(K - 1, 1.0);
+    if (index.velocity_after >= 0) x.segment(index.velocity_after, index.moving) = rate(0, 0.0);
     for (int k = 0; k < K; ++k)
       for (int i = 0; i < index.controls; ++i) {
         const int joint =
@@ -524,85 +562,138 @@ void MotionProblem::fill(VectorXd& x) const {
   }
 }
 
-VectorXd MotionProblem::slots(const PhaseLayout& laid, int k, double h, const VectorXd& theta, const VectorXd& next,
-                              const VectorXd& u, MatrixXd* jacobian_of_next) const {
-  const int n = system_->n(), m = laid.index.moving;
+VectorXd MotionProblem::slots(const PhaseLayout& laid, int k, double h, const VectorXd& theta, const VectorXd& u,
+                              MatrixXd* jacobian_of_next) const {
+  const int n = system_->n(), m = laid.index.moving, degree = laid.index.degree;
   const bool timed = laid.index.duration >= 0;
   const VectorXd time = VectorXd::Constant(timed ? 1 : 0, h * laid.index.intervals);
-  const VectorXd z = joined(joined(theta, next), time);
+  const VectorXd z = joined(theta, time);
   const Element& action = laid.actions[static_cast<std::size_t>(k)];
   VectorXd s = value(*action, z);
-  if (jacobian_of_next) *jacobian_of_next = jacobian(*action, z).middleCols(m, m);
+  if (jacobian_of_next) *jacobian_of_next = jacobian(*action, z).middleCols(m, degree * m);
   if (!laid.pushes.empty()) {
     const Element& pushes = laid.pushes[static_cast<std::size_t>(k)];
-    const VectorXd y = joined(joined(joined(theta, next), u), time);
+    const VectorXd y = joined(joined(theta, u), time);
     const VectorXd push = value(*pushes, y);
-    s.head(n) += push.head(n);
-    s.tail(n) += push.tail(n);
-    if (jacobian_of_next) {
-      const MatrixXd J = jacobian(*pushes, y).middleCols(m, m);
-      jacobian_of_next->topRows(n) += J.topRows(n);
-      jacobian_of_next->bottomRows(n) += J.bottomRows(n);
+    MatrixXd J;
+    if (jacobian_of_next) J = jacobian(*pushes, y).middleCols(m, degree * m);
+    const Eigen::Index by = push.size() > n ? n : 0;  // equal at both ends otherwise
+    for (int slot = 0; slot <= degree; ++slot) {
+      s.segment(slot * n, n) += push.segment(slot * by, n);
+      if (jacobian_of_next) jacobian_of_next->middleRows(slot * n, n) += J.middleRows(slot * by, n);
     }
-  } else {
-    for (Eigen::Index i = 0; i < u.size(); ++i) {
-      const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate;
-      s(coordinate) += 0.5 * h * u(i);
-      s(n + coordinate) += 0.5 * h * u(i);
-    }
+    return s;
   }
+  const Scheme& scheme = system_->scheme();
+  const Eigen::Index controls = laid.index.controls;
+  for (int point = 0; point < degree; ++point)
+    for (Eigen::Index i = 0; i < controls; ++i) {
+      const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate;
+      for (int slot = 0; slot <= degree; ++slot)
+        s(slot * n + coordinate) += scheme.weights(point) * scheme.values(point, slot) * h * u(point * controls + i);
+    }
   return s;
+}
+
+MatrixXd MotionProblem::inner_momenta(const PhaseLayout& laid, double h, const MatrixXd& knots, const VectorXd& first,
+                                      const VectorXd& last) const {
+  const Scheme& scheme = system_->scheme();
+  const int degree = scheme.degree;
+  const auto& moving = laid.functions->moving;
+  MatrixXd known(degree + 1, knots.cols()), all(degree - 1, knots.cols());
+  for (int point = 0; point < degree; ++point) {
+    const VectorXd q = (scheme.values.row(point) * knots).transpose(),
+                   v = (scheme.slopes.row(point) * knots).transpose() / h;
+    known.row(point + 1) = value(*laid.momentum_first, joined(picked(q, moving), picked(v, moving))).transpose();
+  }
+  for (int inner = 1; inner < degree; ++inner) {
+    VectorXd mean = VectorXd::Zero(knots.cols());
+    for (const bool end : {false, true}) {
+      known.row(0) = (end ? last : first).transpose();
+      const auto at = [&](int i) { return i == 0 ? (end ? 1.0 : 0.0) : scheme.points(i - 1); };
+      const double s = scheme.position(inner);
+      for (int i = 0; i <= degree; ++i) {
+        double weight = 0.5;
+        for (int j = 0; j <= degree; ++j)
+          if (j != i) weight *= (s - at(j)) / (at(i) - at(j));
+        mean += weight * known.row(i).transpose();
+      }
+    }
+    all.row(inner - 1) = mean.transpose();
+  }
+  return all;
 }
 
 Motion MotionProblem::motion(const VectorXd& x) const {
   const int n = system_->n();
+  const Scheme& scheme = system_->scheme();
   Motion motion;
   for (int phase = 0; phase < phases(); ++phase) {
     const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
     const PhaseIndex& index = laid.index;
     const auto &moving = laid.functions->moving, &held = laid.functions->held;
-    const int K = index.intervals, m = index.moving;
+    const int K = index.intervals, m = index.moving, degree = index.degree, knots = index.knots();
     const double h = step_of(laid.phase, index, x);
     PhaseMotion p;
     p.h = h;
-    p.q = MatrixXd::Zero(K + 1, n);
-    p.p = MatrixXd::Zero(K + 1, n);
-    p.u.resize(K, index.controls);
-    p.held_force = MatrixXd::Zero(K + 1, static_cast<Eigen::Index>(held.size()));
-    p.energy.resize(K);
+    p.q = MatrixXd::Zero(knots, n);
+    p.p = MatrixXd::Zero(knots, n);
+    p.u.resize(knots - 1, index.controls);
+    p.held_force = MatrixXd::Zero(knots, static_cast<Eigen::Index>(held.size()));
+    p.energy.resize(knots - 1);
     const auto theta = [&](int k) -> VectorXd { return x.segment(index.theta(k), m); };
-    for (int k = 0; k <= K; ++k) p.q.row(k) = spread(theta(k), moving, n).transpose();
+    for (int r = 0; r < knots; ++r) p.q.row(r) = spread(x.segment(index.knot(r), m), moving, n).transpose();
     for (int k = 0; k < K; ++k) {
-      p.u.row(k) = x.segment(index.control(k), index.controls).transpose();
-      const VectorXd s = slots(laid, k, h, theta(k), theta(k + 1), p.u.row(k).transpose());
-      p.p.row(k + 1) = s.tail(n).transpose();
+      const VectorXd u = x.segment(index.control(k), degree * index.controls);
+      for (int point = 0; point < degree; ++point)
+        p.u.row(k * degree + point) = u.segment(point * index.controls, index.controls).transpose();
+      const MatrixXd of_interval = p.q.middleRows(k * degree, degree + 1);
+      const VectorXd s = slots(laid, k, h, x(interval(phase, k)), u);
+      p.p.row((k + 1) * degree) = s.tail(n).transpose();
       if (k == 0) p.p.row(0) = -s.head(n).transpose();
-      // as in add_dynamics(): h f = -(D4 + D2) inside, (h/2) f = -(D2 + dL/dv+) and dL/dv- - D4 at the ends
-      const double left = (k == 0 ? 2.0 : 1.0) / h, right = (k == K - 1 ? 2.0 : 1.0) / h;
-      p.held_force.row(k) -= left * picked(s.head(n), held).transpose();
-      p.held_force.row(k + 1) -= right * picked(s.tail(n), held).transpose();
-      const VectorXd middle = 0.5 * (p.q.row(k) + p.q.row(k + 1)), rate = (p.q.row(k + 1) - p.q.row(k)) / h;
-      p.energy(k) =
-          system_->directors()
-              ? value(*element(laid.functions->energy, numbers_, {h}, {reference(phase, k), reference(phase, k + 1)}),
-                      joined(theta(k), theta(k + 1)))(0)
-              : value(*energy_, joined(middle, rate))(0);
+      if (degree > 1)
+        p.p.middleRows(k * degree + 1, degree - 1) = inner_momenta(laid, h, of_interval, -s.head(n), s.tail(n));
+      // as in add_dynamics(): weight h f = -(sum of slots) inside, and dL/dv- or -dL/dv+ besides at the ends
+      for (int slot = 0; slot <= degree; ++slot) {
+        const int knot = k * degree + slot;
+        p.held_force.row(knot) -=
+            (1.0 / knot_weight(phase, knot)) / h * picked(s.segment(slot * n, n), held).transpose();
+      }
+      double energy = 0.0;
+      for (int point = 0; point < degree; ++point) {
+        VectorXd middle, rate;
+        if (degree == 1) {
+          middle = 0.5 * (p.q.row(k) + p.q.row(k + 1));
+          rate = (p.q.row(k + 1) - p.q.row(k)) / h;
+        } else {
+          middle = (scheme.values.row(point) * of_interval).transpose();
+          rate = (scheme.slopes.row(point) * of_interval).transpose() / h;
+        }
+        energy += scheme.weights(point) * (system_->directors()
+                                               ? value(*element(laid.functions->energy, numbers_, {h},
+                                                                {reference(phase, k), reference(phase, k + 1)}),
+                                                       joined(theta(k), theta(k + 1)))(0)
+                                               : value(*energy_, joined(middle, rate))(0));
+      }
+      p.energy.segment(k * degree, degree).setConstant(energy);
     }
     if (index.velocity_after >= 0) {
       const VectorXd v = x.segment(index.velocity_after, m);
       p.rate_after = spread(v, moving, n);
-      p.held_force.row(0) -= 2.0 / h * picked(value(*laid.momentum_first, joined(theta(0), v)), held).transpose();
+      p.held_force.row(0) -= (1.0 / knot_weight(phase, 0)) / h *
+                             picked(value(*laid.momentum_first, joined(theta(0), v)), held).transpose();
     }
     if (index.velocity_before >= 0) {
       const VectorXd v = x.segment(index.velocity_before, m);
       p.rate_before = spread(v, moving, n);
-      p.held_force.row(K) += 2.0 / h * picked(value(*laid.momentum_last, joined(theta(K), v)), held).transpose();
+      p.held_force.row(knots - 1) += (1.0 / knot_weight(phase, knots - 1)) / h *
+                                     picked(value(*laid.momentum_last, joined(theta(K), v)), held).transpose();
     }
     for (const Hold& hold : laid.holds)
-      for (int k = 0; k <= K; ++k)
-        if (const int first = hold.multipliers[static_cast<std::size_t>(k)]; first >= 0)
-          p.held_force.row(k) -=
-              force_per_multiplier(*this, phase, k, x) * picked(hold_push(*this, hold, k, first, x), held).transpose();
+      for (int r = 0; r < knots; ++r)
+        if (const int first = hold.multipliers[static_cast<std::size_t>(r)]; first >= 0)
+          p.held_force.row(r) -=
+              force_per_multiplier(*this, phase, r, x) * picked(hold_push(*this, hold, r, first, x), held).transpose();
     motion.phases.push_back(std::move(p));
   }
   for (const EventLayout& joint : events_) {
@@ -662,7 +753,9 @@ double MotionProblem::reintegrate(const Motion& motion) const {
   double worst = 0.0;
   VectorXd theta, p;  // of what moves; p arrives, or leaves at the first node
   const auto compare = [&](const PhaseLayout& laid, const PhaseMotion& m, int k) {
-    worst = std::max(worst, (theta - picked(m.q.row(k).transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
+    worst = std::max(
+        worst,
+        (theta - picked(m.q.row(k * laid.index.degree).transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
   };
   const auto mass = [&](const PhaseLayout& laid, const Element& momentum) {
     const int m = laid.index.moving;
@@ -695,42 +788,59 @@ double MotionProblem::reintegrate(const Motion& motion) const {
   const auto let_hold = [&](const PhaseLayout& laid, const Element& momentum, int k) {
     if (!laid.holds.empty()) p = with_holding_force(mass(laid, momentum), slopes_at(laid, k, theta), p);
   };
-  // Takes one step by damped Newton iterations for the next node and the forces of holds: theta and p become those of the
-  // next node. Returns false if it fails.
+  // Takes one step by damped Newton iterations for the interval's other knots and the forces of holds: theta and p become
+  // those of the next node. Returns false if it fails.
+  const int degree = system_->scheme().degree;
   const auto advance = [&](const PhaseLayout& laid, const PhaseMotion& m, int k, const VectorXd& guess) {
     const int n = system_->n();
-    const Eigen::Index size = laid.index.moving, holds = kept.size();
+    const Eigen::Index size = laid.index.moving, holds = kept.size(), all = degree * size, forces = degree * holds;
     const auto& moving = laid.functions->moving;
-    const MatrixXd G = slopes_at(laid, k, theta);
-    VectorXd next(size + holds), s;
-    next << guess, VectorXd::Zero(holds);
+    VectorXd u(degree * m.u.cols());
+    for (int point = 0; point < degree; ++point)
+      u.segment(point * m.u.cols(), m.u.cols()) = m.u.row(k * degree + point).transpose();
+    VectorXd next(all + forces), s;
+    for (int knot = 1; knot <= degree; ++knot)
+      next.segment((knot - 1) * size, size) =
+          knot == degree ? guess : VectorXd(theta + system_->scheme().position(knot) * (guess - theta));
+    next.tail(forces).setZero();
     MatrixXd J;
+    // slopes of the holds at a knot of the interval
+    const auto held_at = [&](int knot, const VectorXd& at) {
+      return knot == 0 ? slopes_at(laid, k, theta) : slopes_at(laid, k + 1, at.segment((knot - 1) * size, size));
+    };
     const auto residual_at = [&](const VectorXd& at, MatrixXd* slope) -> VectorXd {
-      const VectorXd there = at.head(size);
-      s = slots(laid, k, m.h, theta, there, m.u.row(k).transpose(), slope);
-      VectorXd residual(size + holds);
-      residual.head(size) = p + picked(s.head(n), moving);
-      if (holds == 0) return residual;
-      residual.head(size) += G.transpose() * at.tail(holds);
-      residual.tail(holds) = values_at(laid, k + 1, there) - kept;
+      s = slots(laid, k, m.h, joined(theta, at.head(all)), u, slope);
+      VectorXd residual(all + forces);
+      for (int knot = 0; knot < degree; ++knot) {
+        auto balance = residual.segment(knot * size, size);
+        balance = picked(s.segment(knot * n, n), moving);
+        if (knot == 0) balance += p;
+        if (holds == 0) continue;
+        balance += held_at(knot, at).transpose() * at.segment(all + knot * holds, holds);
+        residual.segment(all + knot * holds, holds) = values_at(laid, k + 1, at.segment(knot * size, size)) - kept;
+      }
       return residual;
     };
     const auto corrected = [&](const VectorXd& residual) -> VectorXd {
-      MatrixXd D = MatrixXd::Zero(size + holds, size + holds);
-      for (int i = 0; i < laid.index.moving; ++i) D.row(i).head(size) = J.row(moving[static_cast<std::size_t>(i)]);
+      MatrixXd D = MatrixXd::Zero(all + forces, all + forces);
+      for (int knot = 0; knot < degree; ++knot)
+        for (int i = 0; i < laid.index.moving; ++i)
+          D.row(knot * size + i).head(all) = J.row(knot * n + moving[static_cast<std::size_t>(i)]);
       if (holds == 0) return D.partialPivLu().solve(residual);
-      D.topRightCorner(size, holds) = G.transpose();
-      D.bottomLeftCorner(holds, size) = slopes_at(laid, k + 1, next.head(size));
+      for (int knot = 0; knot < degree; ++knot) {  // without the change of the slopes at inner knots
+        D.block(knot * size, all + knot * holds, size, holds) = held_at(knot, next).transpose();
+        D.block(all + knot * holds, knot * size, holds, size) = held_at(knot + 1, next);
+      }
       return D.completeOrthogonalDecomposition().solve(residual);  // holds may depend on each other
     };
     VectorXd residual = residual_at(next, &J);
     for (int iteration = 0; iteration < 40; ++iteration) {
       const VectorXd correction = corrected(residual);
-      const double turned = correction.head(size).lpNorm<Eigen::Infinity>();
+      const double turned = correction.head(all).lpNorm<Eigen::Infinity>();
       if (!(correction.lpNorm<Eigen::Infinity>() < 1e100)) return false;
       if (residual.lpNorm<Eigen::Infinity>() <= 1e-12 || turned <= 1e-15 * (1.0 + next.lpNorm<Eigen::Infinity>())) {
         p = picked(s.tail(n), moving);
-        theta = next.head(size);
+        theta = next.segment(all - size, size);
         return true;
       }
       // no more than a radian at a time, and less where the residual would grow

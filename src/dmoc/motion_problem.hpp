@@ -2,9 +2,10 @@
 //
 // A motion consists of phases joined by events. In a phase some coordinates of the system are held at zero (a foot that
 // stands at the origin); theta are the others. There are K intervals of equal length h = T/K; a node has theta_k, and
-// controls u_k are constant over an interval.
+// controls u_k are constant over an interval. That is order 2. Integrators of degree d (scheme.hpp) have d - 1 more knots
+// and d controls in an interval; knot r of a phase is node r/d if d divides r.
 //
-//   the forced discrete Euler-Lagrange equations (3.1.10) at nodes 1 ... K-1 of a phase,
+//   the forced discrete Euler-Lagrange equations (3.1.10) at the inner knots of a phase, for d = 1 nodes 1 ... K-1,
 //   at an event, in momenta, with the velocities v-, v+ before and after as unknowns:
 //     dL/dv(theta_K, v-) = D4 L_d(K-1, K) + F+       the momentum that arrives, on the constraint (Q_N)
 //     dL/dv(theta_0, v+) = -D2 L_d(0, 1) - F-        the momentum that leaves
@@ -49,14 +50,14 @@ struct Phase {
   std::optional<std::pair<Coefficient, Coefficient>> free_duration = {};  // bounds, if T is an unknown
   std::vector<std::pair<Coefficient, Coefficient>> controls = {};         // bounds, one pair per actuator
   std::vector<std::pair<int, std::pair<Coefficient, Coefficient>>> ranges =
-      {};  // bounds of moving coordinates, at all nodes
+      {};  // bounds of moving coordinates, at all knots
   // Adds the work of each interval and actuator as unknowns w+ and w-, w+ - w- = work. `work`: u . (theta' - theta).
   // `work_at_ends`: for each half of the interval (h/2) u . v, with the rates v of the node at its end: central
   // differences inside, velocities of events and boundaries at the ends of the phase. With `work` alone, a torque on a
   // joint that does not move over an interval costs nothing, however fast the joint is before and after. The cost then
-  // has no minimum.
+  // has no minimum. Work has order 2 alone.
   bool work = false, work_at_ends = false;
-  std::vector<ForceCondition> forces = {};  // on held coordinates: at every node, and on the impulse that begins the
+  std::vector<ForceCondition> forces = {};  // on held coordinates: at every knot, and on the impulse that begins the
                                             // phase
   // In directors: references of the nodes, [K + 1], equal at nodes that two phases share; or empty. Equal references of
   // neighbouring nodes keep the evaluation fast.
@@ -86,12 +87,12 @@ struct Hold {
   int phase = 0;
   PositionFunction function;
   std::vector<Coefficient> parameters = {};  // numbers that `function` takes besides the model's
-  std::vector<bool> at_zero;      // [size] g is zero at all nodes; otherwise as it is at the phase's first node
+  std::vector<bool> at_zero;      // [size] g is zero at all knots; otherwise as it is at the phase's first node
   bool inherited = false;         // the phase before ends where these are zero
   std::optional<int> event = {};  // that begins the phase, and whose impulse the hold gives
   bool stopped = false;           // what begins the phase leaves G v = 0 there
-  std::vector<ForceCondition> conditions = {};  // of components of g: at every node, and of the impulse of the event
-  // Set by add_hold(): [K + 1] first unknown of the forces at each node, -1: the node has no rows of momenta; and first
+  std::vector<ForceCondition> conditions = {};  // of components of g: at every knot, and of the impulse of the event
+  // Set by add_hold(): [Kd + 1] first unknown of the forces at each knot, -1: the knot has no rows of momenta; and first
   // unknown of the impulse, -1: none.
   std::vector<int> multipliers = {};
   int impulse = -1;
@@ -110,23 +111,26 @@ struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
   int halves = 0;                                 // number of works of an interval that are unknowns: 0, 1 (whole
                                                   // interval) or 2 (halves)
+  int degree = 1;                                 // of the integrator
   int duration = -1;                              // index of the unknown T, or -1
   int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not unknowns
-  int stride() const { return moving + controls + 2 * halves * controls; }
+  int stride() const { return degree * (moving + controls) + 2 * halves * controls; }
   int theta(int node) const { return first + node * stride(); }
-  int control(int interval) const { return theta(interval) + moving; }
-  int positive(int interval, int half = 0) const { return control(interval) + (1 + 2 * half) * controls; }
+  int knots() const { return intervals * degree + 1; }
+  int knot(int r) const { return theta(r / degree) + r % degree * moving; }
+  int control(int interval, int point = 0) const { return theta(interval) + degree * moving + point * controls; }
+  int positive(int interval, int half = 0) const { return control(interval, degree) + 2 * half * controls; }
   int negative(int interval, int half = 0) const { return positive(interval, half) + controls; }
 };
 
-// A phase of a solution. Rows: nodes 0 ... K (for u and energy: intervals).
+// A phase of a solution. Rows: knots 0 ... Kd (for u and energy: quadrature points).
 struct PhaseMotion {
-  double h = 0.0;                           // s
-  Eigen::MatrixXd q;                        // [K + 1, n]
-  Eigen::MatrixXd p;                        // [K + 1, n] discrete momenta: after node 0, before the others
-  Eigen::MatrixXd u;                        // [K, controls]
-  Eigen::MatrixXd held_force;               // [K + 1, held]: N (N m for turns)
-  Eigen::VectorXd energy;                   // [K] discrete energy, J
+  double h = 0.0;                           // of an interval, s
+  Eigen::MatrixXd q;                        // [Kd + 1, n]
+  Eigen::MatrixXd p;                        // [Kd + 1, n] discrete momenta: after node 0, before the others
+  Eigen::MatrixXd u;                        // [Kd, controls]
+  Eigen::MatrixXd held_force;               // [Kd + 1, held]: N (N m for turns)
+  Eigen::VectorXd energy;                   // [Kd] discrete energy of the interval, J
   Eigen::VectorXd rate_before, rate_after;  // [n] at the end and the start, if events or boundaries have them
 };
 struct EventMotion {
@@ -168,14 +172,17 @@ class MotionProblem {
   int jump_row(int event) const { return events_[static_cast<std::size_t>(event)].jump; }
   const Event& event(int i) const { return events_[static_cast<std::size_t>(i)].event; }
   void set_impulse(int event, Impulse impulse);
-  // Returns the first of the rows that balance momenta at a node, one per moving coordinate; -1: none, at an end whose
+  // Returns the first of the rows that balance momenta at a knot, one per moving coordinate; -1: none, at an end whose
   // velocities are not unknowns.
-  int momentum_row(int phase, int node) const;
+  int momentum_row(int phase, int knot) const;
+  // Returns the weight of a knot in integrals over its phase, in intervals: a force at the knot is its impulse over
+  // (weight x h). For degree 1: 1, at both ends 1/2.
+  double knot_weight(int phase, int knot) const;
   // Whether the start of a phase, or its end, is given to be at rest.
   bool rests(int phase, bool end) const;
   // Terms by which forces on fixed coordinates, output i of an element for coordinate i, enter the conditions of the phase's
-  // forces at a node, and those of the impulse of an event.
-  std::vector<nlp::AssembledProblem::Term> reactions(int phase, int node) const;
+  // forces at a knot, and those of the impulse of an event.
+  std::vector<nlp::AssembledProblem::Term> reactions(int phase, int knot) const;
   std::vector<nlp::AssembledProblem::Term> impulse_reactions(int event) const;
   // Records a hold that add_hold() (hold.hpp) has added.
   void keep(Hold hold) { phases_[static_cast<std::size_t>(hold.phase)].holds.push_back(std::move(hold)); }
@@ -192,10 +199,11 @@ class MotionProblem {
   const PhaseIndex& index(int i) const { return phases_[static_cast<std::size_t>(i)].index; }
   const PinnedSystem& functions(int i) const { return *phases_[static_cast<std::size_t>(i)].functions; }
   int size() const { return size_; }
-  // Return the unknowns of a node, and of an interval's two nodes, as inputs of an element.
+  // Return the unknowns of a node, of a knot, and of all knots of an interval, as inputs of an element.
   std::vector<int> node(int phase, int k) const;
+  std::vector<int> knot(int phase, int r) const;
   std::vector<int> interval(int phase, int k) const;
-  const Reference& reference(int phase, int k) const;
+  const Reference& reference(int phase, int k) const;  // of a node; for degrees above 1 of any knot
   // Returns the elements of all intervals of a phase; intervals whose nodes have the same references share one.
   std::vector<Element> on_intervals(int phase, const Function& function, const std::vector<Coefficient>& extra) const;
   // returns h of a phase whose duration is not an unknown
@@ -236,10 +244,14 @@ class MotionProblem {
   // Predicts the next posture by a fraction of the last step: constant coordinate rates and angular velocities.
   Eigen::VectorXd ahead(const PhaseLayout& laid, int k, const Eigen::VectorXd& before, const Eigen::VectorXd& now,
                         double share) const;
-  // Returns D2 and D4 of interval k, [2n], with all forces except controls of single coordinates, and h.
+  // Returns the slot derivatives of interval k with all forces, [(d + 1) n]. `theta`: of its knots, [(d + 1) moving];
+  // `u`: of its points, [d controls]. The Jacobian is with respect to all knots but the first.
   Eigen::VectorXd slots(const PhaseLayout& laid, int k, double h, const Eigen::VectorXd& theta,
-                        const Eigen::VectorXd& next, const Eigen::VectorXd& u,
-                        Eigen::MatrixXd* jacobian_of_next = nullptr) const;
+                        const Eigen::VectorXd& u, Eigen::MatrixXd* jacobian_of_next = nullptr) const;
+  // Returns the momenta at the inner knots of an interval, [d - 1, n]: of a polynomial of degree d through those at the
+  // quadrature points and at one of the nodes, the mean of both. `knots`: coordinates, [d + 1, n].
+  Eigen::MatrixXd inner_momenta(const PhaseLayout& laid, double h, const Eigen::MatrixXd& knots,
+                                const Eigen::VectorXd& first, const Eigen::VectorXd& last) const;
   // The work of a control on a joint over an interval, or half of it: `share` u (theta of node `to` - that of `from`).
   // If `rate` is an unknown: (h/2) u rate.
   struct Work {

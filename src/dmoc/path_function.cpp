@@ -35,7 +35,7 @@ std::optional<Argument> own_argument(const System& system, const Expression::Qua
 std::vector<Argument> arguments_of(const System& system, const Expression& expression,
                                    const std::vector<std::string>& motion_parameters, PathFunction& f) {
   std::vector<Argument> arguments;
-  f.place = Place::nodes;
+  f.place = Place::knots;
   for (const Expression::Quantity& quantity : expression.quantities()) {
     const auto variable = system.model().variable(quantity);
     const bool of_motion = quantity.arguments.empty() && std::find(motion_parameters.begin(), motion_parameters.end(),
@@ -62,7 +62,7 @@ std::vector<Argument> arguments_of(const System& system, const Expression& expre
     }
     const bool moves = variable->kind == Variable::rate || variable->kind == Variable::velocity ||
                        variable->kind == Variable::speed || variable->kind == Variable::control;
-    if (moves && f.place == Place::nodes) f.place = Place::midpoints;
+    if (moves && f.place == Place::knots) f.place = Place::points;
     arguments.push_back({Argument::of_model, 0, *variable});
   }
   return arguments;
@@ -91,19 +91,24 @@ struct StateAt {
   std::vector<Var> q, v, u, control_rates;
 };
 
-StateAt state_at(Place place, int n, const std::vector<int>& moving, int controls, const Var* z, const Var& h) {
+// `point`: of the interval's quadrature points.
+StateAt state_at(Place place, const System& system, int point, const std::vector<int>& moving, const Var* z,
+                 const Var& h) {
+  const int n = system.n(), controls = system.inputs();
   const auto m = moving.size();
   StateAt s{whole(n, moving, z), std::vector<Var>(static_cast<std::size_t>(n), Var(0.0)), {}, {}};
-  if (place == Place::nodes) return s;
-  const std::vector<Var> first = s.q, next = whole(n, moving, z + m);
-  if (place == Place::midpoints) {
-    for (std::size_t i = 0; i < s.q.size(); ++i) {
-      s.v[i] = (next[i] - first[i]) / h;
-      s.q[i] = 0.5 * (first[i] + next[i]);
-    }
-    s.u.assign(z + 2 * m, z + 2 * m + controls);
+  if (place == Place::knots) return s;
+  if (place == Place::points) {
+    const auto count = static_cast<std::size_t>(system.scheme().degree) + 1;
+    std::vector<std::vector<Var>> knots;
+    for (std::size_t knot = 0; knot < count; ++knot) knots.push_back(whole(n, moving, z + knot * m));
+    AtPoint at = at_point(system.scheme(), point, knots);
+    s.q = std::move(at.q);
+    for (std::size_t i = 0; i < s.v.size(); ++i) s.v[i] = at.change[i] / h;
+    s.u.assign(z + count * m, z + count * m + controls);
     return s;
   }
+  const std::vector<Var> first = s.q, next = whole(n, moving, z + m);
   const std::vector<Var> last = whole(n, moving, z + 2 * m);
   for (std::size_t i = 0; i < s.q.size(); ++i) s.v[i] = (last[i] - first[i]) / (2.0 * h);
   s.q = next;
@@ -125,40 +130,45 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
                            bool integrated) {
   const PinnedSystem& functions = system.pinned(held);
   const std::vector<int>& moving = functions.moving;
-  const int n = system.n(), m = static_cast<int>(moving.size()), controls = system.inputs();
+  const int m = static_cast<int>(moving.size()), controls = system.inputs(), degree = system.scheme().degree;
   PathFunction f;
   f.expression = expression;
   const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f);
-  if (integrated && f.place == Place::nodes) f.place = Place::midpoints;
+  if (integrated && f.place == Place::knots) f.place = Place::points;
   if (integrated && f.parameters.size() == arguments.size())
     throw ExpressionError("the integral of '" + expression.text() + "' does not depend on the motion");
-  refuse_charts(system, arguments, f.place != Place::nodes);
+  refuse_charts(system, arguments, f.place != Place::knots);
   const Place place = f.place;
-  const int unknowns = place == Place::nodes ? m : place == Place::midpoints ? 2 * m + controls : 3 * m + 2 * controls;
-  const bool uses_duration = clock.is_timed && (place != Place::nodes || f.of_time);
+  if (place == Place::jumps && degree > 1)
+    throw ExpressionError("rates of controls have order 2 alone; allowed: rate(u.ACTUATOR) with motion.order = 2");
+  const int unknowns = place == Place::knots    ? m
+                       : place == Place::points ? (degree + 1) * m + controls
+                                                : 3 * m + 2 * controls;
+  const bool uses_duration = clock.is_timed && (place != Place::knots || f.of_time);
   const int inputs = unknowns + (uses_duration ? 1 : 0) + (f.of_time ? clock.timed_earlier : 0);
-  f.function = system.record_at_node(
-      inputs, first_parameter + static_cast<int>(f.parameters.size()),
-      [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
-        const Var h = uses_duration ? z[static_cast<std::size_t>(unknowns)] * extra[0] : extra[0];
-        const auto time = [&] {
-          Var t = extra[2] + extra[3] * h;
-          for (std::size_t i = z.size() - static_cast<std::size_t>(clock.timed_earlier); i < z.size(); ++i)
-            t = t + z[i];
-          return t;
-        };
-        const StateAt at = state_at(place, n, moving, controls, z.data(), h);
-        const auto frames = tree.frames(at.q.data(), at.v.data());
-        std::vector<Var> values;
-        for (const Argument& a : arguments)
-          values.push_back(a.kind == Argument::parameter ? extra[first_parameter + a.index]
-                           : a.kind == Argument::time    ? time()
-                           : a.kind == Argument::control_rate
-                               ? at.control_rates[a.index]
-                               : tree.value(a.variable, frames, at.q.data(), at.v.data(), at.u.data()));
-        const Var value = expression.template evaluate<Var>(values);
-        return std::vector<Var>{value, place == Place::nodes ? Var(0.0) : extra[1] * h * value};
-      });
+  for (int point = 0; point < (place == Place::points ? degree : 1); ++point)
+    f.functions.push_back(system.record_at_node(
+        inputs, first_parameter + static_cast<int>(f.parameters.size()),
+        [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
+          const Var h = uses_duration ? z[static_cast<std::size_t>(unknowns)] * extra[0] : extra[0];
+          const auto time = [&] {
+            Var t = extra[2] + extra[3] * h;
+            for (std::size_t i = z.size() - static_cast<std::size_t>(clock.timed_earlier); i < z.size(); ++i)
+              t = t + z[i];
+            return t;
+          };
+          const StateAt at = state_at(place, system, point, moving, z.data(), h);
+          const auto frames = tree.frames(at.q.data(), at.v.data());
+          std::vector<Var> values;
+          for (const Argument& a : arguments)
+            values.push_back(a.kind == Argument::parameter ? extra[first_parameter + a.index]
+                             : a.kind == Argument::time    ? time()
+                             : a.kind == Argument::control_rate
+                                 ? at.control_rates[a.index]
+                                 : tree.value(a.variable, frames, at.q.data(), at.v.data(), at.u.data()));
+          const Var value = expression.template evaluate<Var>(values);
+          return std::vector<Var>{value, place == Place::knots ? Var(0.0) : extra[1] * h * value};
+        }));
   return f;
 }
 
@@ -169,7 +179,7 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
   PathFunction f;
   f.expression = expression;
   const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f);
-  f.place = Place::nodes;
+  f.place = Place::knots;
   for (const Argument& a : arguments) {
     if (a.kind == Argument::control_rate || (a.kind == Argument::of_model && a.variable.kind == Variable::control))
       throw ExpressionError("controls have no value at an end; allowed: coordinates, rates, points");
@@ -177,7 +187,7 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
       throw ExpressionError("an end has no time of its own; allowed: the durations of phases, [cost] time");
   }
   refuse_charts(system, arguments, false);
-  f.function = system.record_at_node(
+  f.functions = {system.record_at_node(
       2 * m, static_cast<int>(first_parameter + f.parameters.size()),
       [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
         const std::vector<Var> q = whole(n, moving, z.data()), v = whole(n, moving, z.data() + m);
@@ -188,7 +198,7 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
           values.push_back(a.kind == Argument::of_model ? tree.value(a.variable, frames, q.data(), v.data(), none)
                                                         : extra[first_parameter + a.index]);
         return std::vector<Var>{expression.template evaluate<Var>(values)};
-      });
+      })};
   return f;
 }
 
@@ -199,7 +209,7 @@ std::vector<Argument> position_arguments(const System& system, const Expression&
                                          const std::vector<std::string>& motion_parameters, PathFunction& all) {
   std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, all);
   const auto of_model = [](const Argument& a) { return a.kind == Argument::of_model; };
-  if (all.place != Place::nodes || all.of_time || std::none_of(arguments.begin(), arguments.end(), of_model))
+  if (all.place != Place::knots || all.of_time || std::none_of(arguments.begin(), arguments.end(), of_model))
     throw ExpressionError("'" + expression.text() + "' is not of positions; allowed: coordinates, POINT.x, distances");
   refuse_charts(system, arguments, false);
   return arguments;
@@ -241,68 +251,76 @@ NamedPositionFunction position_function(const System& system, const std::vector<
 
 namespace {
 
-// Returns the element of node, interval or jump k.
-Element element_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, int k) {
+// Returns the element of knot, interval or jump k; of an interval that of its quadrature point `point`.
+Element element_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, int k,
+                   int point = 0) {
   const int intervals = problem.index(phase).intervals;
+  const Scheme& scheme = problem.system().scheme();
   const bool timed = problem.index(phase).duration >= 0;
   const bool at_end = f.place == Place::jumps && (k == 1 || k == intervals - 1);
   Coefficient earlier = 0.0, steps = 0.0;
   if (f.of_time) {
     for (int i = 0; i < phase; ++i)
       if (problem.index(i).duration < 0) earlier = earlier + problem.step(i) * problem.index(i).intervals;
-    steps = f.place == Place::midpoints ? k + 0.5 : k;
+    steps = f.place == Place::points ? k + scheme.points(point) : f.place == Place::knots ? scheme.position(k) : k;
   }
   // a single jump represents the whole phase
-  const double stands_for = !at_end ? 1.0 : intervals == 2 ? 2.0 : 1.5;
+  const double stands_for = f.place == Place::points ? scheme.weights(point)
+                            : !at_end                ? 1.0
+                            : intervals == 2         ? 2.0
+                                                     : 1.5;
   std::vector<Coefficient> extra = {timed ? Coefficient(1.0 / intervals) : problem.step(phase), stands_for, earlier,
                                     steps};
   for (const std::string& name : f.parameters) extra.push_back(values(name));
-  return element(f.function, problem.numbers(), extra, {problem.reference(phase, k)});
+  return element(f.functions[static_cast<std::size_t>(point)], problem.numbers(), extra, {problem.reference(phase, k)});
 }
 
-// Returns the elements of the nodes, intervals or jumps [first, end); equal neighbours share one.
+// Returns the elements of the knots, intervals or jumps [first, end); equal neighbours share one.
 std::vector<Element> elements_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
-                                 int first, int end) {
+                                 int first, int end, int point) {
   std::vector<Element> all;
   for (int k = first; k < end; ++k)
     all.push_back(k > first && !f.of_time && f.place != Place::jumps &&
                           problem.reference(phase, k) == problem.reference(phase, k - 1)
                       ? all.back()
-                      : element_of(problem, phase, f, values, k));
+                      : element_of(problem, phase, f, values, k, point));
   return all;
 }
 
-std::vector<int> inputs_of(const MotionProblem& problem, int phase, const PathFunction& f, int k) {
+std::vector<int> inputs_of(const MotionProblem& problem, int phase, const PathFunction& f, int k, int point) {
   const PhaseIndex& index = problem.index(phase);
-  std::vector<int> inputs = f.place == Place::nodes ? problem.node(phase, k)
-                            : f.place == Place::midpoints
+  std::vector<int> inputs = f.place == Place::knots ? problem.knot(phase, k)
+                            : f.place == Place::points
                                 ? problem.interval(phase, k)
                                 : dmoc::joined(problem.interval(phase, k - 1), problem.node(phase, k + 1));
-  for (int interval = f.place == Place::jumps ? k - 1 : k; f.place != Place::nodes && interval <= k; ++interval)
-    for (int i = 0; i < index.controls; ++i) inputs.push_back(index.control(interval) + i);
-  if (index.duration >= 0 && (f.place != Place::nodes || f.of_time)) inputs.push_back(index.duration);
+  for (int interval = f.place == Place::jumps ? k - 1 : k; f.place != Place::knots && interval <= k; ++interval)
+    for (int i = 0; i < index.controls; ++i) inputs.push_back(index.control(interval, point) + i);
+  if (index.duration >= 0 && (f.place != Place::knots || f.of_time)) inputs.push_back(index.duration);
   for (int i = 0; f.of_time && i < phase; ++i)
     if (problem.index(i).duration >= 0) inputs.push_back(problem.index(i).duration);
   return inputs;
 }
 
-// Returns the first of the nodes, intervals or jumps of a phase, and one past the last.
-std::pair<int, int> range_of(const MotionProblem& problem, int phase, Place place) {
-  const int intervals = problem.index(phase).intervals;
-  return {place == Place::jumps ? 1 : 0, intervals + (place == Place::nodes ? 1 : 0)};
+// Calls add(element, inputs) at all knots, points or jumps of a phase.
+template <class Add>
+void for_places(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, Add add) {
+  const PhaseIndex& index = problem.index(phase);
+  const int first = f.place == Place::jumps ? 1 : 0, end = f.place == Place::knots ? index.knots() : index.intervals;
+  for (int point = 0; point < (f.place == Place::points ? index.degree : 1); ++point) {
+    const std::vector<Element> e = elements_of(problem, phase, f, values, first, end, point);
+    for (int k = first; k < end; ++k)
+      add(e[static_cast<std::size_t>(k - first)], inputs_of(problem, phase, f, k, point));
+  }
 }
 
 }  // namespace
 
 void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                          bool equality) {
-  const auto [first, end] = range_of(problem, phase, f.place);
-  const std::vector<Element> e = elements_of(problem, phase, f, values, first, end);
-  for (int k = first; k < end; ++k) {
+  for_places(problem, phase, f, values, [&](const Element& e, std::vector<int> inputs) {
     const int row = problem.problem().add_rows(1, 0.0, equality ? 0.0 : nlp::infinity);
-    problem.problem().add_element(e[static_cast<std::size_t>(k - first)], inputs_of(problem, phase, f, k),
-                                  {{0, row, 1.0}});
-  }
+    problem.problem().add_element(e, std::move(inputs), {{0, row, 1.0}});
+  });
 }
 
 void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Coefficient& speed) {
@@ -311,31 +329,31 @@ void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Co
   if (at == moving.end()) return;
   const PhaseIndex& index = problem.index(phase);
   const int i = static_cast<int>(at - moving.begin());
-  const auto row = [&](const Coefficient& lower, const Coefficient& upper, int k) {
-    const int added = problem.problem().add_rows(1, lower, upper);
-    problem.problem().add_linear(added, index.theta(k + 1) + i, 1.0);
-    problem.problem().add_linear(added, index.theta(k) + i, -1.0);
-    return added;
-  };
-  for (int k = 0; k < index.intervals; ++k) {
-    if (index.duration < 0) {
-      const Coefficient most = speed * problem.step(phase);
-      row(-most, most, k);
-      continue;
+  const Scheme& scheme = problem.system().scheme();
+  for (int k = 0; k < index.intervals; ++k)
+    for (int point = 0; point < index.degree; ++point) {
+      const auto row = [&](const Coefficient& lower, const Coefficient& upper) {
+        const int added = problem.problem().add_rows(1, lower, upper);
+        for (int knot = index.degree; knot >= 0; --knot)
+          problem.problem().add_linear(added, index.knot(k * index.degree + knot) + i, scheme.slopes(point, knot));
+        return added;
+      };
+      if (index.duration < 0) {
+        const Coefficient most = speed * problem.step(phase);
+        row(-most, most);
+        continue;
+      }
+      const Coefficient per_duration = speed * (1.0 / index.intervals);
+      problem.problem().add_linear(row(-nlp::infinity, 0.0), index.duration, -per_duration);
+      problem.problem().add_linear(row(0.0, nlp::infinity), index.duration, per_duration);
     }
-    const Coefficient per_duration = speed * (1.0 / index.intervals);
-    problem.problem().add_linear(row(-nlp::infinity, 0.0, k), index.duration, -per_duration);
-    problem.problem().add_linear(row(0.0, nlp::infinity, k), index.duration, per_duration);
-  }
 }
 
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight) {
-  const auto [first, end] = range_of(problem, phase, f.place);
-  const std::vector<Element> e = elements_of(problem, phase, f, values, first, end);
-  for (int k = first; k < end; ++k)
-    problem.problem().add_element(e[static_cast<std::size_t>(k - first)], inputs_of(problem, phase, f, k),
-                                  {{1, nlp::AssembledProblem::objective_row, weight}});
+  for_places(problem, phase, f, values, [&](const Element& e, std::vector<int> inputs) {
+    problem.problem().add_element(e, std::move(inputs), {{1, nlp::AssembledProblem::objective_row, weight}});
+  });
 }
 
 namespace {
@@ -346,7 +364,7 @@ std::pair<Element, std::vector<int>> at_end(const MotionProblem& problem, int ph
   const int node = end ? index.intervals : 0;
   std::vector<int> inputs = problem.node(phase, node);
   for (int i = 0; i < index.moving; ++i) inputs.push_back((end ? index.velocity_before : index.velocity_after) + i);
-  return {element_of(problem, phase, f, values, node), std::move(inputs)};
+  return {element_of(problem, phase, f, values, node * index.degree), std::move(inputs)};
 }
 
 }  // namespace

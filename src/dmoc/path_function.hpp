@@ -14,18 +14,18 @@ namespace dodyn::dmoc {
 
 // An expression along a phase, recorded once for all designs.
 struct PathFunction {
-  // Where an expression is evaluated. nodes: it depends on positions alone. midpoints: it depends on rates or controls;
-  // the rates are differences over an interval. jumps: it depends on rates of controls, at inner nodes; rates and
-  // controls are means of both sides.
-  enum class Place { nodes, midpoints, jumps };
+  // Where an expression is evaluated. knots: it depends on positions alone. points: it depends on rates or controls, at
+  // the quadrature points of the intervals; of order 2 these are the midpoints. jumps: it depends on rates of controls,
+  // at inner nodes; rates and controls are means of both sides. Order 2 alone has jumps.
+  enum class Place { knots, points, jumps };
   Expression expression;
-  Place place = Place::midpoints;
+  Place place = Place::points;
   bool of_time = false;                 // depends on t
   std::vector<std::string> parameters;  // parameters of the model or the motion, whose values an element needs
   // (unknowns[, T][, T of each earlier phase whose duration is unknown]) -> value, value times the time that it
-  // represents. Unknowns at nodes: theta; at midpoints: theta, theta', u; at jumps: theta of three nodes, u before and
-  // after.
-  Function function;
+  // represents. Unknowns at knots: theta; at points: theta of the interval's knots, u of the point; at jumps: theta of
+  // three nodes, u before and after. At points one function for each, elsewhere a single one.
+  std::vector<Function> functions;
 };
 
 // Unknown durations of a phase and of the phases before it.
@@ -60,9 +60,9 @@ NamedPositionFunction position_function(const System& system, const std::vector<
 
 using Lookup = std::function<Coefficient(const std::string& parameter)>;
 
-// Adds value >= 0 (or == 0) at all nodes, midpoints or jumps of a phase.
+// Adds value >= 0 (or == 0) at all knots, points or jumps of a phase.
 void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, bool equality);
-// Limits the change of a coordinate in an interval to `speed` h in both directions; no effect on a held coordinate.
+// Limits the rate of a coordinate at the quadrature points to `speed` in both directions; no effect on a held coordinate.
 void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Coefficient& speed);
 // Adds the integral over a phase, times `weight`, to the objective. At jumps the first and the last value represent one
 // and a half intervals.

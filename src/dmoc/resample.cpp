@@ -32,16 +32,24 @@ Sampled sampled(const System& system, const Sampled& phase, Eigen::Index interva
 }  // namespace
 
 Sampled resampled(const System& system, const Sampled& phase, int intervals) {
-  const Eigen::Index old = phase.u.rows();
-  return sampled(system, phase, intervals,
-                 [&](Eigen::Index k) { return static_cast<double>(k * old) / static_cast<double>(intervals); });
+  const Scheme& scheme = system.scheme();
+  const Eigen::Index old = phase.u.rows(), rows = static_cast<Eigen::Index>(intervals) * scheme.degree;
+  return sampled(system, phase, rows, [&](Eigen::Index k) {
+    if (scheme.degree == 1) return static_cast<double>(k * old) / static_cast<double>(rows);
+    // among the old knots, between which a place goes evenly
+    const double at = scheme.position(static_cast<int>(k)) * static_cast<double>(old) / static_cast<double>(rows);
+    int before = std::min(static_cast<int>(at) * scheme.degree, static_cast<int>(old) - 1);
+    while (before + 1 < old && scheme.position(before + 1) <= at) ++before;
+    const double begin = scheme.position(before);
+    return before + (at - begin) / (scheme.position(before + 1) - begin);
+  });
 }
 
 Sampled time_warped(const System& system, const Sampled& phase, double nodes) {
   const auto last = static_cast<double>(phase.u.rows());
   return sampled(system, phase, phase.u.rows(), [&](Eigen::Index k) {
     const auto at = static_cast<double>(k);
-    return std::clamp(at + nodes * std::sin(std::numbers::pi * at / last), 0.0, last);
+    return std::clamp(at + nodes * system.scheme().degree * std::sin(std::numbers::pi * at / last), 0.0, last);
   });
 }
 

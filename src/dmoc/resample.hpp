@@ -8,11 +8,11 @@
 namespace dodyn::dmoc {
 
 struct Sampled {
-  Eigen::MatrixXd q;  // [K + 1, n], without references
-  Eigen::MatrixXd u;  // [K, controls]
+  Eigen::MatrixXd q;  // [Kd + 1, n], at the knots, without references
+  Eigen::MatrixXd u;  // [Kd, controls]
 };
 
-// Interpolates on another number of intervals; controls keep their durations.
+// Interpolates on another number of intervals, linearly between knots; controls keep their durations.
 Sampled resampled(const System& system, const Sampled& phase, int intervals);
 // Moves the middle of a phase by `nodes` nodes earlier (negative: later). A foot may touch the ground at different
 // nodes, and each is a local minimum of the discrete problem; this leads to the next one.

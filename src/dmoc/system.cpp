@@ -1,6 +1,7 @@
 #include "dmoc/system.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "settings/config_error.hpp"
@@ -16,17 +17,6 @@ using systems::Model;
 using systems::Tree;
 
 namespace {
-
-// Midpoint rule (3.1.1): h L((q0 + q1)/2, (q1 - q0)/h).
-Var discrete_lagrangian(const Tree<Var>& tree, const Var& h, const std::vector<Var>& q0, const std::vector<Var>& q1) {
-  std::vector<Var> middle, velocity;
-  const Var per_h = 1.0 / h;
-  for (std::size_t i = 0; i < q0.size(); ++i) {
-    middle.push_back(0.5 * (q0[i] + q1[i]));
-    velocity.push_back((q1[i] - q0[i]) * per_h);
-  }
-  return h * tree.lagrangian(middle.data(), velocity.data());
-}
 
 // Returns kinetic and potential energy of an interval in directors. Both sets of directors are rotations, so E_IJ/2
 // dd_I.dd_J = tr E - E_IJ d_I.d_J'. E_IJ = int x_I x_J dm, about the centre of mass.
@@ -79,23 +69,43 @@ std::vector<int> nodes_of(const std::vector<Var>& numbers) {
 
 }  // namespace
 
+AtPoint at_point(const Scheme& scheme, int point, const std::vector<std::vector<Var>>& knots) {
+  AtPoint at;
+  for (std::size_t i = 0; i < knots.front().size(); ++i) {
+    if (scheme.degree == 1) {  // with fewer roundings than the sums below
+      at.q.push_back(0.5 * (knots[0][i] + knots[1][i]));
+      at.change.push_back(knots[1][i] - knots[0][i]);
+      continue;
+    }
+    Var q(0.0), change(0.0);
+    for (int j = 0; j <= scheme.degree; ++j) {
+      q += scheme.values(point, j) * knots[static_cast<std::size_t>(j)][i];
+      change += scheme.slopes(point, j) * knots[static_cast<std::size_t>(j)][i];
+    }
+    at.q.push_back(q);
+    at.change.push_back(change);
+  }
+  return at;
+}
+
 Function System::record_action(const std::vector<int>& moving, bool timed) const {
-  const int n = this->n(), m = static_cast<int>(moving.size()), inputs = 2 * m + (timed ? 1 : 0);
+  const int n = this->n(), m = static_cast<int>(moving.size()), knots = scheme_.degree + 1,
+            inputs = knots * m + (timed ? 1 : 0);
   Recording recording;
   Graph& graph = recording.graph;
-  // Inputs: theta and theta', the duration if it is unknown, weights for all slots; then the held coordinates, zero.
-  std::vector<Var> q0(static_cast<std::size_t>(n)), q1 = q0;
-  for (auto* q : {&q0, &q1})
-    for (const int i : moving) (*q)[static_cast<std::size_t>(i)] = Var::input();
+  // Inputs: theta of the knots, the duration if it is unknown, weights for all slots; then the held coordinates, zero.
+  std::vector<std::vector<Var>> at(static_cast<std::size_t>(knots), std::vector<Var>(static_cast<std::size_t>(n)));
+  for (auto& q : at)
+    for (const int i : moving) q[static_cast<std::size_t>(i)] = Var::input();
   Var time;
   if (timed) time = Var::input();
   std::vector<int> slots, weights;
-  for (int i = 0; i < 2 * n; ++i) weights.push_back(graph.input());
-  for (auto* q : {&q0, &q1})
+  for (int i = 0; i < knots * n; ++i) weights.push_back(graph.input());
+  for (auto& q : at)
     for (int i = 0; i < n; ++i)
-      if (!std::binary_search(moving.begin(), moving.end(), i)) (*q)[static_cast<std::size_t>(i)] = Var::input();
-  for (const auto* q : {&q0, &q1})
-    for (const Var& x : *q) slots.push_back(x.node);
+      if (!std::binary_search(moving.begin(), moving.end(), i)) q[static_cast<std::size_t>(i)] = Var::input();
+  for (const auto& q : at)
+    for (const Var& x : q) slots.push_back(x.node);
 
   const int size = 9 * static_cast<int>(charts_.size());
   const std::vector<Var> parameters = recorded_parameters(1 + 2 * size + model_.numbers());
@@ -106,6 +116,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
     Tree<Var> first = tree, last = tree;
     refer(first, parameters.data() + 1);
     refer(last, parameters.data() + 1 + size);
+    const std::vector<Var>&q0 = at.front(), &q1 = at.back();
     const auto [kinetic, potential] = director_energies(first, last, h, q0, q1);
     const Var more =
         energies_.empty()
@@ -113,21 +124,26 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
             : 0.5 * (beside(first, numbers, first.frames(q0.data())) + beside(last, numbers, last.frames(q1.data())));
     return h * (kinetic - potential - more);
   };
-  const auto at_midpoint = [&] {
-    Var action = discrete_lagrangian(tree, h, q0, q1);
-    if (energies_.empty()) return action;
-    std::vector<Var> middle;
-    for (std::size_t i = 0; i < q0.size(); ++i) middle.push_back(0.5 * (q0[i] + q1[i]));
-    return action - h * beside(tree, numbers, tree.frames(middle.data()));
+  const auto by_quadrature = [&] {
+    const Var per_h = 1.0 / h;
+    Var action(0.0);
+    for (int point = 0; point < scheme_.degree; ++point) {
+      auto [q, v] = at_point(scheme_, point, at);
+      for (Var& rate : v) rate = rate * per_h;
+      const Var share = Var(scheme_.weights(point)) * h;
+      action = action + share * tree.lagrangian(q.data(), v.data());
+      if (!energies_.empty()) action = action - share * beside(tree, numbers, tree.frames(q.data()));
+    }
+    return action;
   };
-  const int action = (directors_ ? in_directors() : at_midpoint()).node;
+  const int action = (directors_ ? in_directors() : by_quadrature()).node;
   Program values(graph, graph.gradient(action, slots), inputs);
 
   std::vector<int> all = slots, variables;  // indices in `all`
-  for (const int offset : {0, n})
-    for (const int i : moving) variables.push_back(offset + i);
+  for (int knot = 0; knot < knots; ++knot)
+    for (const int i : moving) variables.push_back(knot * n + i);
   if (timed) {
-    variables.push_back(2 * n);
+    variables.push_back(knots * n);
     all.push_back(time.node);
   }
   const auto differentiate = [graph = std::move(graph), action, slots, weights, all, variables, inputs,
@@ -150,7 +166,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
     Program design(graph, graph.gradient(sum, parameters), inputs + weighted);
     return RecordedFunction::Derivatives{std::move(jacobian), std::move(both), std::move(design)};
   };
-  return std::make_shared<RecordedFunction>(inputs, static_cast<int>(parameters.size()), 2 * n, std::move(values),
+  return std::make_shared<RecordedFunction>(inputs, static_cast<int>(parameters.size()), knots * n, std::move(values),
                                             differentiate);
 }
 
@@ -161,8 +177,9 @@ Var System::beside(const Tree<Var>& tree, const std::vector<Var>& numbers,
   return sum;
 }
 
-System::System(Model model, bool directors, std::vector<Energy> energies)
-    : model_(std::move(model)), directors_(directors), energies_(std::move(energies)) {
+System::System(Model model, bool directors, std::vector<Energy> energies, int order)
+    : model_(std::move(model)), scheme_(scheme_of_order(order)), directors_(directors), energies_(std::move(energies)) {
+  assert(!directors || order == 2);
   const auto& tree = structure();
   if (directors) {
     for (std::size_t l = 0; l < tree.links.size(); ++l) {
@@ -218,36 +235,45 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
   return *known;
 }
 
-// Rates are differences over the interval; in directors only rates of coordinates outside charts exist.
+// In directors only rates of coordinates outside charts exist.
 void System::record_pushes(PinnedSystem& known) const {
   const std::vector<int>& moving = known.moving;
-  const int m = static_cast<int>(moving.size()), size = n(), controls = inputs();
+  const int m = static_cast<int>(moving.size()), size = n(), controls = inputs(), degree = scheme_.degree;
   const auto pushed = [&](const auto& first, const auto& last, const std::vector<Var>& z, const Var& h) {
-    const std::vector<Var> q0 = whole(size, moving, z.data()), q1 = whole(size, moving, z.data() + m);
-    std::vector<Var> middle, velocity;
-    for (int i = 0; i < size; ++i) {
-      middle.push_back(0.5 * (q0[static_cast<std::size_t>(i)] + q1[static_cast<std::size_t>(i)]));
-      velocity.push_back((q1[static_cast<std::size_t>(i)] - q0[static_cast<std::size_t>(i)]) / h);
+    std::vector<std::vector<Var>> at;
+    for (int knot = 0; knot <= degree; ++knot) at.push_back(whole(size, moving, z.data() + knot * m));
+    const Var* const u = z.data() + (degree + 1) * m;
+    std::vector<Var> forces;  // of all knots
+    if (degree > 1) forces.assign(static_cast<std::size_t>((degree + 1) * size), Var(0.0));
+    for (int point = 0; point < degree; ++point) {
+      auto [q, v] = at_point(scheme_, point, at);
+      for (Var& rate : v) rate = rate / h;
+      if (degree == 1) {  // equal at both ends, or in directors one after the other
+        forces = directors_ ? first.forces(at[0].data(), v.data(), u) : first.forces(q.data(), v.data(), u);
+        if (directors_) {
+          const std::vector<Var> at_end = last.forces(at[1].data(), v.data(), u);
+          forces.insert(forces.end(), at_end.begin(), at_end.end());
+        }
+        for (Var& f : forces) f = (0.5 * h) * f;
+        break;
+      }
+      const std::vector<Var> force = first.forces(q.data(), v.data(), u + point * controls);
+      for (int knot = 0; knot <= degree; ++knot)
+        for (int i = 0; i < size; ++i)
+          forces[static_cast<std::size_t>(knot * size + i)] +=
+              (scheme_.weights(point) * scheme_.values(point, knot) * h) * force[static_cast<std::size_t>(i)];
     }
-    std::vector<Var> force;
-    if (directors_) {
-      force = first.forces(q0.data(), velocity.data(), z.data() + 2 * m);
-      const std::vector<Var> at_end = last.forces(q1.data(), velocity.data(), z.data() + 2 * m);
-      force.insert(force.end(), at_end.begin(), at_end.end());
-    } else {
-      force = first.forces(middle.data(), velocity.data(), z.data() + 2 * m);
-    }
-    for (Var& f : force) f = (0.5 * h) * f;
-    return force;
+    return forces;
   };
-  known.forces = record_on_interval(2 * m + controls, 1,
-                                    [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
-                                      return pushed(first, last, z, extra[0]);
-                                    });
-  known.timed_forces = record_on_interval(2 * m + controls + 1, 1,
-                                          [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
-                                            return pushed(first, last, z, z.back() * extra[0]);
-                                          });
+  const int inputs = (degree + 1) * m + degree * controls;
+  known.forces =
+      record_on_interval(inputs, 1, [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
+        return pushed(first, last, z, extra[0]);
+      });
+  known.timed_forces =
+      record_on_interval(inputs + 1, 1, [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
+        return pushed(first, last, z, z.back() * extra[0]);
+      });
 }
 
 const Function& System::known_as(const std::string& name, const std::function<Function()>& record_it) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "autodiff/tape.hpp"
+#include "dmoc/scheme.hpp"
 #include "systems/model.hpp"
 
 namespace dodyn::dmoc {
@@ -32,17 +33,18 @@ using Element = std::shared_ptr<const autodiff::Element>;
 // about an attitude, the node's reference. So no attitude is singular.
 struct PinnedSystem {
   std::vector<int> held, moving;  // indices of coordinates, ascending
-  // (theta, theta'; h, numbers) -> D2 L_d, D4 L_d, [2n]: slot derivatives of the discrete Lagrangian (midpoint rule,
-  // (3.1.1) of Pekarek 2010) with respect to all coordinates at either end. The rows of a transcription are linear
-  // combinations of them. A combination with weights w is the derivative of L_d in the direction w. So its Hessian is
-  // the directional derivative of L_d's Hessian.
+  // (theta of the interval's knots; h, numbers) -> slot derivatives of the discrete Lagrangian (scheme.hpp) with respect to
+  // all coordinates at each knot, [(d + 1) n]. For degree 1 these are D2 L_d and D4 L_d ((3.1.1) of Pekarek 2010). The
+  // rows of a transcription are linear combinations of them. A combination with weights w is the derivative of L_d in
+  // the direction w. So its Hessian is the directional derivative of L_d's Hessian.
   Function action;
-  // (theta, theta', T; 1/K, numbers) -> D2 L_d, D4 L_d with h = T/K an unknown
+  // (theta of the knots, T; 1/K, numbers) -> the same with h = T/K an unknown
   Function timed_action;
-  // (theta, theta', u; h, numbers) -> (h/2) Q at the midpoint, [n]: generalised forces of actuators, dampers, drag and
-  // loads, for either end of the interval. Null if the only forces are actuators on single coordinates.
+  // (theta of the knots, u of the points; h, numbers) -> discrete forces at each knot, [(d + 1) n]: of actuators, dampers,
+  // drag and loads. For degree 1 (h/2) Q at the midpoint, [n], for either end of the interval. Null if the only forces
+  // are actuators on single coordinates.
   Function forces;
-  Function timed_forces;  // (theta, theta', u, T; 1/K, numbers)
+  Function timed_forces;  // (theta of the knots, u of the points, T; 1/K, numbers)
   Function momentum;      // (theta, theta'; numbers) -> dL/dv, [n], at the velocity theta'
   // In directors references are additional parameters: those of both nodes after h or 1/K; that of the node for
   // `momentum`. `forces` are then those at the start and at the end of the interval, [2n].
@@ -59,13 +61,14 @@ using Reference = std::shared_ptr<const std::vector<Coefficient>>;
 
 class System {
  public:
-  // Throws ConfigError for features that directors do not support.
-  explicit System(systems::Model model, bool directors = false, std::vector<Energy> energies = {});
+  // Throws ConfigError for features that directors do not support. `order`: of the integrator; with directors 2.
+  explicit System(systems::Model model, bool directors = false, std::vector<Energy> energies = {}, int order = 2);
 
   const systems::Model& model() const { return model_; }
   const systems::Tree<systems::Number>& structure() const { return model_.structure; }
   int n() const { return structure().n(); }
   int inputs() const { return static_cast<int>(structure().actuators.size()); }
+  const Scheme& scheme() const { return scheme_; }
   // Whether the only forces are actuators on one coordinate each.
   bool simply_actuated() const { return simply_actuated_; }
 
@@ -140,11 +143,11 @@ class System {
   Function record_action(const std::vector<int>& moving, bool timed) const;
   void record_pushes(PinnedSystem& functions) const;
   void check_directors() const;
-
   autodiff::Var beside(const systems::Tree<autodiff::Var>& tree, const std::vector<autodiff::Var>& numbers,
                        const std::vector<systems::Frame<autodiff::Var>>& frames) const;
 
   systems::Model model_;
+  const Scheme& scheme_;
   bool directors_ = false, simply_actuated_ = true;
   std::vector<Energy> energies_;
   std::vector<int> charts_;
@@ -167,6 +170,12 @@ std::vector<T> whole(int n, const std::vector<int>& moving, const T* theta) {
   for (const int i : moving) q[static_cast<std::size_t>(i)] = *theta++;
   return q;
 }
+
+// A motion at a quadrature point of an interval: q, and h times its rate. `knots`: coordinates at each knot.
+struct AtPoint {
+  std::vector<autodiff::Var> q, change;
+};
+AtPoint at_point(const Scheme& scheme, int point, const std::vector<std::vector<autodiff::Var>>& knots);
 
 // Returns dL/dv at (q, v).
 template <class System, class T>

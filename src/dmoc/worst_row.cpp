@@ -29,8 +29,14 @@ std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int 
     const double near = 1e-3 * (high.value - low.value);
     if (!std::isfinite(near)) continue;
     int count = 0;
-    for (int k = 0; k < index.intervals; ++k)
-      count += x(index.control(k) + a) > high.value - near || x(index.control(k) + a) < low.value + near;
+    const auto at_limit = [most = high.value - near, least = low.value + near](double u) {
+      return u > most || u < least;
+    };
+    for (int k = 0; k < index.intervals; ++k) {
+      int points = 0;
+      for (int point = 0; point < index.degree; ++point) points += at_limit(x(index.control(k, point) + a));
+      count += points > 0;
+    }
     if (count == 0) continue;
     words += words.empty() ? " (at the limit: " : ", ";
     words += actuators[static_cast<std::size_t>(a)].name + " in " + std::to_string(count);
@@ -50,12 +56,12 @@ MomentumRow momentum_row_at(const MotionProblem& problem, const Eigen::VectorXd&
     const auto& index = problem.index(i);
     const auto& moving = problem.functions(i).moving;
     const double T = index.duration >= 0 ? x(index.duration) : problem.phase(i).duration.value;
-    for (int k = 0; k <= index.intervals; ++k) {
+    for (int k = 0; k < index.knots(); ++k) {
       const int first = problem.momentum_row(i, k);
       if (first < 0 || row < first || row >= first + static_cast<int>(moving.size())) continue;
       const int coordinate = moving[static_cast<std::size_t>(row - first)];
       return {"momentum of " + tree.coordinate_names[static_cast<std::size_t>(coordinate)] +
-                  " at t = " + short_number(begin + T * k / index.intervals) + " s",
+                  " at t = " + short_number(begin + T * problem.system().scheme().position(k) / index.intervals) + " s",
               limited(problem, x, i)};
     }
     begin += T;

@@ -94,9 +94,9 @@ class ContinuousDriver {
       enter(phase);
       if (phase.restarts) begin(phase);
       if (!std::isfinite(departure_.largest)) departure_ = {0.0, 0.0, 0.0, 0.0};
-      for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
-        u_ = phase.u.row(k).transpose();
-        if (!advance(phase.interval, step_tolerance)) return {infinity, infinity, infinity, infinity};
+      for (Eigen::Index k = 0; k + 1 < phase.q.rows(); ++k) {
+        apply(phase, k);
+        if (!advance(0.0, 1.0, step_tolerance)) return {infinity, infinity, infinity, infinity};
         departure_.largest = std::max(departure_.largest, distance(phase.q.row(k + 1).transpose()));
       }
       if (i + 1 == phases.size() || phases[i + 1].restarts)
@@ -116,15 +116,15 @@ class ContinuousDriver {
       const auto feedback = regulated(phase, nodes);
       if (!phase.restarts) refer_to(now, about, nodes[0].reference);
       VectorXd x = phase.restarts ? nodes[0].state : state_;
-      for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
+      for (Eigen::Index k = 0; k + 1 < phase.q.rows(); ++k) {
         const auto at = static_cast<std::size_t>(k);
-        VectorXd u = phase.u.row(k).transpose();
+        apply(phase, k);
         if (!feedback.empty()) {
           const VectorXd correction = feedback[at].gain * (x - nodes[at].state)(moves()) + feedback[at].ahead;
           departure.correction = std::max(departure.correction, correction.cwiseAbs().maxCoeff());
-          u -= correction;
+          controls_.rowwise() -= correction.transpose();
         }
-        if (!through(phase, nodes, k, x, u)) {
+        if (!through(nodes, k, x)) {
           departure.tracked = departure.correction = infinity;
           return;
         }
@@ -141,6 +141,17 @@ class ContinuousDriver {
   void enter(const PlannedPhase& phase) {
     moving_ = system_.pinned(phase.held).moving;
     held_.emplace(phase.holds, numbers_);
+  }
+  // Selects the controls of an interval.
+  void apply(const PlannedPhase& phase, Eigen::Index k) {
+    scheme_ = &dmoc::scheme_of_order(phase.order);
+    interval_ = phase.interval;
+    controls_ = phase.u.middleRows(k * scheme_->degree, scheme_->degree);
+  }
+  // Returns the controls at the share s of the interval.
+  VectorXd controls_at(double s) const {
+    if (scheme_->degree == 1) return controls_.row(0).transpose();
+    return controls_.transpose() * scheme_->controls_at(s);
   }
   // Computes the mass matrix and the bias of the moving coordinates.
   void equations(const VectorXd& q, const VectorXd& v, MatrixXd& mass, VectorXd& bias) {
@@ -217,13 +228,11 @@ class ContinuousDriver {
   }
   // Integrates from a state at a node to the next node, with the planned attitudes as references. Returns false if the
   // integration fails.
-  bool through(const PlannedPhase& phase, const std::vector<Node>& nodes, Eigen::Index k, const VectorXd& x,
-               const VectorXd& u) {
+  bool through(const std::vector<Node>& nodes, Eigen::Index k, const VectorXd& x) {
     const auto at = static_cast<std::size_t>(k);
     reference_ = nodes[at].reference;
     state_ = x;
-    u_ = u;
-    if (!advance(phase.interval, step_tolerance)) return false;
+    if (!advance(0.0, 1.0, step_tolerance)) return false;
     refer_to(state_, reference_, nodes[at + 1].reference);
     return true;
   }
@@ -235,12 +244,13 @@ class ContinuousDriver {
     const auto free = moves();
     const auto size = static_cast<Eigen::Index>(free.size()), inputs = phase.u.cols();
     std::vector<LinearInterval> intervals;
-    for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
+    for (Eigen::Index k = 0; k + 1 < phase.q.rows(); ++k) {
       const auto at = static_cast<std::size_t>(k);
       reference_ = nodes[at].reference;
       state_ = nodes[at].state;
-      u_ = phase.u.row(k).transpose();
-      if (!advance(0.5 * phase.interval, rough_tolerance)) return {};
+      apply(phase, k);
+      if (!advance(0.0, 0.5, rough_tolerance)) return {};
+      u_ = controls_at(0.5);
       const VectorXd x = state_, straight = slope(x)(free);
       MatrixXd slopes = MatrixXd::Zero(size + inputs, size + inputs);
       for (Eigen::Index i = 0; i < size; ++i)
@@ -252,7 +262,7 @@ class ContinuousDriver {
         slopes.col(size + i).head(size) = (slope(x)(free) - straight) / push;
       }
       u_ = u;
-      if (!advance(0.5 * phase.interval, rough_tolerance)) return {};
+      if (!advance(0.5, 1.0, rough_tolerance)) return {};
       refer_to(state_, reference_, nodes[at + 1].reference);
       const MatrixXd through = exponential(phase.interval * slopes);
       intervals.push_back({through.topLeftCorner(size, size), through.topRightCorner(size, inputs),
@@ -283,8 +293,9 @@ class ContinuousDriver {
     refer_to(VectorXd(state_), reference_, attitudes_.at(state_.head(n_), reference_));
   }
 
-  // Integrates over an interval; returns false if that fails.
-  bool advance(double interval, double tolerance) {
+  // Integrates between two shares of the interval; returns false if that fails.
+  bool advance(double from, double to, double tolerance) {
+    static constexpr double c[7] = {0.0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0, 1.0};
     static constexpr double a[6][6] = {{1.0 / 5},
                                        {3.0 / 40, 9.0 / 40},
                                        {44.0 / 45, -56.0 / 15, 32.0 / 9},
@@ -293,17 +304,22 @@ class ContinuousDriver {
                                        {35.0 / 384, 0.0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
     static constexpr double error[7] = {71.0 / 57600,      0.0,        -71.0 / 16695, 71.0 / 1920,
                                         -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+    const double interval = (to - from) * interval_;
     double time = 0.0, h = std::min(interval, step_ > 0.0 ? step_ : 0.1 * interval);
+    const auto slope_at = [&](double t, const VectorXd& state) {
+      u_ = controls_at(from + t / interval_);
+      return slope(state);
+    };
     std::array<VectorXd, 7> k;
     for (int steps = 0; time < interval * (1.0 - 1e-12); ++steps) {
       if (steps > most_steps || !state_.allFinite()) return false;
       h = std::min(h, interval - time);
       VectorXd next;
-      k[0] = slope(state_);
+      k[0] = slope_at(time, state_);
       for (std::size_t stage = 0; stage < 6; ++stage) {
         next = state_;
         for (std::size_t j = 0; j <= stage; ++j) next += h * a[stage][j] * k[j];
-        k[stage + 1] = slope(next);
+        k[stage + 1] = slope_at(time + c[stage + 1] * h, next);
       }
       VectorXd miss = VectorXd::Zero(2 * n_);
       for (std::size_t j = 0; j < 7; ++j) miss += h * error[j] * k[j];
@@ -346,7 +362,10 @@ class ContinuousDriver {
   std::optional<dmoc::HeldPostures> held_;  // of the phase
   dmoc::Reference reference_;
   VectorXd state_, u_;  // state: q and v; controls
-  double step_ = 0.0;   // next step, suggested by the last one, s
+  const dmoc::Scheme* scheme_ = nullptr;
+  MatrixXd controls_;      // of the interval, at its quadrature points
+  double interval_ = 0.0;  // s
+  double step_ = 0.0;      // next step, suggested by the last one, s
   Departure departure_;
   VectorXd z_, bias_;
   MatrixXd mass_;

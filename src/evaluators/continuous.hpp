@@ -23,10 +23,11 @@ struct PlannedPhase {
   double interval = 0.0;  // s
   Eigen::MatrixXd q;      // [K + 1, n]
   Eigen::MatrixXd p;      // [K + 1, n], after the first node, before the others
-  Eigen::MatrixXd u;      // [K, actuators], constant in each interval
+  Eigen::MatrixXd u;      // [K, actuators], constant in each interval; of higher orders [Kd], at the quadrature points
   bool restarts = true;   // the integration restarts at the first node of this phase, not at the end of the previous
                           // phase
   std::vector<dmoc::Hold> holds = {};
+  int order = 2;  // of the plan (dmoc/scheme.hpp): its controls are polynomials of degree order/2 - 1
 };
 
 struct Departure {

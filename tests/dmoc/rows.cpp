@@ -279,9 +279,9 @@ TEST(Rows, PathFunctionsAreTakenAtNodesOrAtMidpoints) {
                      power = path_function(system, pivot, {}, parsed("u.motor*rate(a)*most"), {"most"}),
                      posture = path_function(system, pivot, {}, parsed("a^2"), {}, true),
                      end = end_function(system, pivot, parsed("most*rate(a) + sin(a)"), {"most"});
-  EXPECT_EQ(height.place, PathFunction::Place::nodes);
-  EXPECT_EQ(power.place, PathFunction::Place::midpoints);
-  EXPECT_EQ(posture.place, PathFunction::Place::midpoints);
+  EXPECT_EQ(height.place, PathFunction::Place::knots);
+  EXPECT_EQ(power.place, PathFunction::Place::points);
+  EXPECT_EQ(posture.place, PathFunction::Place::points);
   const int first = next_row(problem);
   add_path_constraint(problem, 0, height, lookup, false);
   add_path_constraint(problem, 0, power, lookup, true);
@@ -330,8 +330,8 @@ TEST(Rows, PathFunctionsOfTimeAndOfRatesOfControls) {
                          mixed = path_function(system, pivot, clock,
                                                parsed("rate(u.motor)*t + a*rate(a) + u.push*rate(u.push)"), {}, true),
                          time = path_function(system, pivot, clock, parsed("t^2"), {}, true);
-      EXPECT_EQ(height.place, PathFunction::Place::nodes);
-      EXPECT_EQ(power.place, PathFunction::Place::midpoints);
+      EXPECT_EQ(height.place, PathFunction::Place::knots);
+      EXPECT_EQ(power.place, PathFunction::Place::points);
       EXPECT_EQ(jerk.place, PathFunction::Place::jumps);
       EXPECT_EQ(mixed.place, PathFunction::Place::jumps);
       const int first = next_row(problem);
@@ -385,8 +385,8 @@ TEST(Rows, PathFunctionsOfShortPhasesAndOfSeveralParameters) {
                          effort = path_function(system, pivot, clock, parsed("u.motor*high + low"), names),
                          jump = path_function(system, pivot, clock, parsed("rate(u.motor)*rate(a)"), {}, true),
                          end = end_function(system, pivot, parsed("low*rate(a) + high*a"), names);
-      EXPECT_EQ(height.place, PathFunction::Place::nodes);
-      EXPECT_EQ(effort.place, PathFunction::Place::midpoints);
+      EXPECT_EQ(height.place, PathFunction::Place::knots);
+      EXPECT_EQ(effort.place, PathFunction::Place::points);
       EXPECT_EQ(jump.place, PathFunction::Place::jumps);
       int row = next_row(problem);
       add_path_constraint(problem, 0, height, lookup, false);

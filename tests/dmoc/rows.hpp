@@ -10,10 +10,10 @@
 
 namespace dodyn::dmoc {
 
-inline MotionProblem problem_of(const std::string& text, bool directors = false) {
+inline MotionProblem problem_of(const std::string& text, bool directors = false, int order = 2) {
   systems::Model model = systems::read_model(text, "test");
   auto numbers = model.evaluate<Coefficient>({}).numbers;
-  return {std::make_shared<System>(std::move(model), directors), std::move(numbers)};
+  return {std::make_shared<System>(std::move(model), directors, std::vector<Energy>(), order), std::move(numbers)};
 }
 
 // Where the next row and the next unknown of a problem that is not finished will be.

@@ -191,7 +191,8 @@ void MotionDesigns::penalise() {
                                      settings_.real("motion.contact-width")));
   }
   if (contacts_.empty()) return;
-  system_ = std::make_shared<const dmoc::System>(system_->model(), system_->directors(), std::move(energies));
+  system_ =
+      std::make_shared<const dmoc::System>(system_->model(), system_->directors(), std::move(energies), keys_.order);
 }
 
 Eigen::VectorXd MotionDesigns::depths(const Contact& contact, const Eigen::VectorXd& design,

@@ -12,7 +12,7 @@ int MotionDescription::intervals() const {
   for (const PhaseOutline& phase : outline()) count += phase.intervals;
   return count;
 }
-int MotionDescription::nodes() const { return intervals() + static_cast<int>(outline().size()); }
+int MotionDescription::knots() const { return intervals() * degree() + static_cast<int>(outline().size()); }
 
 Eigen::VectorXd MotionDescription::middle(const Settings& settings) {
   Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
@@ -27,12 +27,13 @@ MotionPath MotionDescription::path_about_none(const dmoc::MotionProblem& problem
   for (int i = 0; i < problem.phases(); ++i) {
     const auto& index = problem.index(i);
     const auto& moving = problem.functions(i).moving;
-    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(index.intervals + 1, system().n());
-    Eigen::MatrixXd u(index.intervals, index.controls);
-    for (int k = 0; k <= index.intervals; ++k) {
-      for (std::size_t j = 0; j < moving.size(); ++j) q(k, moving[j]) = x(index.theta(k) + static_cast<int>(j));
+    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(index.knots(), system().n());
+    Eigen::MatrixXd u(index.knots() - 1, index.controls);
+    for (int k = 0; k < index.knots(); ++k) {
+      for (std::size_t j = 0; j < moving.size(); ++j) q(k, moving[j]) = x(index.knot(k) + static_cast<int>(j));
       q.row(k) = attitudes.moved(q.row(k).transpose(), problem.reference(i, k), system().no_reference()).transpose();
-      if (k < index.intervals) u.row(k) = x.segment(index.control(k), index.controls).transpose();
+      if (k < u.rows())
+        u.row(k) = x.segment(index.control(k / index.degree, k % index.degree), index.controls).transpose();
     }
     path.q.push_back(std::move(q));
     path.controls.push_back(std::move(u));
@@ -66,11 +67,11 @@ Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const
     const auto at = static_cast<std::size_t>(i);
     const auto& index = problem.index(i);
     const auto& moving = problem.functions(i).moving;
-    for (int k = 0; k <= index.intervals; ++k)
-      for (std::size_t j = 0; j < moving.size(); ++j)
-        x(index.theta(k) + static_cast<int>(j)) = path.q[at](k, moving[j]);
-    for (int k = 0; k < index.intervals && !path.controls.empty(); ++k)
-      x.segment(index.control(k), index.controls) = path.controls[at].row(k).transpose();
+    for (int k = 0; k < index.knots(); ++k)
+      for (std::size_t j = 0; j < moving.size(); ++j) x(index.knot(k) + static_cast<int>(j)) = path.q[at](k, moving[j]);
+    for (int k = 0; k + 1 < index.knots() && !path.controls.empty(); ++k)
+      x.segment(index.control(k / index.degree, k % index.degree), index.controls) =
+          path.controls[at].row(k).transpose();
     if (index.duration >= 0) x(index.duration) = path.duration[at];
   }
   problem.fill(x);

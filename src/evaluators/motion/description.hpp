@@ -31,14 +31,15 @@ struct Touching {
   bool operator==(const Touching&) const = default;
 };
 
-// Path of a motion, phase by phase: coordinates at its nodes, [K + 1, n], relative to references (in space) or without.
+// Path of a motion, phase by phase: coordinates at its knots (dmoc/scheme.hpp), [Kd + 1, n], relative to references (in
+// space) or without.
 struct MotionPath {
   std::vector<Eigen::MatrixXd> q;
   std::vector<std::vector<dmoc::Reference>> references;
   std::vector<double> duration;           // duration of each phase, s
   std::vector<Touching> touching;         // [contacts]
   bool simulated = false;                 // from a simulation without controls
-  std::vector<Eigen::MatrixXd> controls;  // controls of each phase, [K, actuators]; or empty: none
+  std::vector<Eigen::MatrixXd> controls;  // controls of each phase at the points, [Kd, actuators]; or empty: none
 };
 
 // A transcription, with the planes that separate bodies.
@@ -91,7 +92,8 @@ class MotionDescription {
   virtual const dmoc::System& system() const = 0;
   virtual std::vector<PhaseOutline> outline() const = 0;
   int intervals() const;  // total of all phases
-  int nodes() const;
+  int knots() const;      // the same: rows of a trajectory
+  int degree() const { return system().scheme().degree; }
   // Returns the description on a mesh with `intervals` in total. Null: a phase or a contact has no node on that mesh.
   virtual std::shared_ptr<const MotionDescription> on_mesh(int intervals) const = 0;
   // Returns the numbers of a design without derivatives. Throws ConfigError if the model refuses the design.

@@ -101,6 +101,10 @@ const KeyTable<MotionKeys>& motion_keys() {
   static const KeyTable<M> table =
       KeyTable<M>("motion.")
           .add("model", &M::model, {.type = Type::path, .description = "the system: a model (docs/models.md)"})
+          .add("order", &M::order, {{"2", 2}, {"4", 4}, {"6", 6}},
+               {.description =
+                    "order of the integrator: the error of the mesh falls with this power of the interval. An interval "
+                    "has order/2 controls, and order/2 - 1 knots between its nodes"})
           .add("steps", &M::steps,
                {.description = "dodyn simulate: steps of the contact simulation in an interval of the motion",
                 .minimum = 1,
@@ -139,8 +143,9 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings), ke
   text_ = named.text;
   systems::HybridModel read = model_of(named);
   check_dimensions(settings, read.model);
-  const bool directors = read.model.dimension == 3;
-  system_ = std::make_shared<const dmoc::System>(std::move(read.model), directors);
+  const bool directors = read.model.dimension == 3 && keys_.order == 2;
+  system_ =
+      std::make_shared<const dmoc::System>(std::move(read.model), directors, std::vector<dmoc::Energy>(), keys_.order);
   constraints_ = std::move(read.pieces.constraints);
   if (keys_.penalty) stiffness_ = keys_.stiffness;
   read_parameters();
@@ -150,6 +155,7 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings), ke
   read_ways();
   read_clear();
   read_cost();
+  if (keys_.order > 2) check_order();
   const Eigen::VectorXd middle = this->middle();
   const Values all = values(middle);        // says what is wrong with it
   if (keys_.simulated) path(middle, 0, 0);  // says what the simulation cannot have
@@ -157,6 +163,19 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings), ke
   if (const std::string complaint = postures(all).odds; !complaint.empty()) throw ConfigError(complaint);
   if (const std::string complaint = overlap(all, middle); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
+}
+
+void MotionDesigns::check_order() const {
+  const auto refuse = [&](const std::string& what) { throw settings_.error("motion.order", what + "; allowed: 2"); };
+  const auto& tree = system_->structure();
+  for (const auto& link : tree.links) {
+    const auto turns = std::count_if(link.moves.begin(), link.moves.end(), [](const auto& move) {
+      return move.kind == systems::Move::turn && !move.is_oblique();
+    });
+    if (turns == 3) refuse("[link " + link.name + "] has a joint of three turns, whose integrator has order 2");
+  }
+  if (!clear_.empty()) refuse("[avoid] keeps shapes apart on straight ways between nodes, which have order 2");
+  if (effort_.work()) refuse("absolute-work and positive-work are integrated with order 2");
 }
 
 std::vector<PhaseOutline> MotionDesigns::outline() const {

@@ -26,6 +26,7 @@ std::vector<ini::SectionKind> motion_sections();
 
 struct MotionKeys {
   std::string model;
+  int order = 2;  // of the integrator (dmoc/scheme.hpp)
   int steps = 1;
   bool simulated = false;  // the first initial guess is simulated
   bool penalty = false;
@@ -137,6 +138,8 @@ class MotionDesigns final : public MotionDescription {
                        Ends& ends);
   void read_ways();
   void read_clear();
+  // Refuses what the integrator of this order does not have.
+  void check_order() const;
   void read_phase(const CustomSection& section);
   // A node at which a phase is split because a contact begins there or, with `release`, ends. Sorted by node.
   struct Cut {

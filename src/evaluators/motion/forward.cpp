@@ -54,10 +54,10 @@ class Driver {
       }
       // where rounding has what touches at the end of a phase meet a little earlier, the law is that one's
       const auto* next = contact_before(static_cast<int>(i) + 1);
-      const int K = designs_.phases()[i].intervals, half = contact && next && K > 1 ? K / 2 : K;
+      const int K = designs_.phases()[i].intervals * designs_.degree(), half = contact && next && K > 1 ? K / 2 : K;
       if (!move(static_cast<int>(i), row, 0, half, contact ? contact : next)) break;
       if (half < K && !move(static_cast<int>(i), row, half, K, next)) break;
-      row += designs_.phases()[i].intervals + 1;
+      row += K + 1;
     }
     result_.time = time_;
     for (std::size_t c = 0; c < rows_.size(); ++c) {
@@ -150,7 +150,7 @@ class Driver {
 
   // Through these nodes of a phase, whose first one is this row of the motion. False: that is as far as it comes.
   bool move(int phase, Eigen::Index row, Eigen::Index first, Eigen::Index last, const MotionDesigns::Contact* contact) {
-    const Eigen::Index K = designs_.phases()[static_cast<std::size_t>(phase)].intervals;
+    const Eigen::Index K = designs_.phases()[static_cast<std::size_t>(phase)].intervals * designs_.degree();
     const double begin = motion_.values[0](row, 0),
                  h = (motion_.values[0](row + K, 0) - begin) / static_cast<double>(K);
     const auto interval = [=](double t) {

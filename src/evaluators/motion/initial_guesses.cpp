@@ -183,11 +183,11 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   };
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     const int K = phases_[i].intervals;
-    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K + 1, n);
-    for (int k = 0; k <= K; ++k) {
+    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K * degree() + 1, n);
+    for (int k = 0; k < q.rows(); ++k) {
       const auto share = [&](int c) {
         const auto at = static_cast<std::size_t>(c);
-        return (passed[at] + path.duration[i] * k / K) / moving_time[at];
+        return (passed[at] + path.duration[i] * system_->scheme().position(k) / K) / moving_time[at];
       };
       for (const int c : moving[i]) {
         const double angle = std::numbers::pi * share(c);

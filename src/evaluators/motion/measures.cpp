@@ -18,6 +18,13 @@ namespace dodyn::evaluators {
 
 namespace {
 
+// Change of a coordinate times the share of the interval that a quadrature point represents, so that a control times this is its
+// work. `first`: row of the interval's first knot.
+double change_at(const dmoc::Scheme& scheme, int point, const Eigen::MatrixXd& q, Eigen::Index first, int coordinate) {
+  if (scheme.degree == 1) return q(first + 1, coordinate) - q(first, coordinate);
+  return scheme.weights(point) * scheme.slopes.row(point).dot(q.col(coordinate).segment(first, scheme.degree + 1));
+}
+
 // Sums and extremes over the phases of a motion.
 struct Totals {
   double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, drift = 0.0;
@@ -27,6 +34,8 @@ struct Totals {
 Totals totals_of(const MotionDescription::Seen& seen) {
   const dmoc::MotionProblem& problem = seen.solved.planned.problem;
   const auto& tree = problem.system().structure();
+  const dmoc::Scheme& scheme = problem.system().scheme();
+  const int degree = scheme.degree;
   Totals all;
   for (int i = 0; i < problem.phases(); ++i) {
     const dmoc::PhaseMotion& m = seen.motion.phases[static_cast<std::size_t>(i)];
@@ -40,18 +49,21 @@ Totals totals_of(const MotionDescription::Seen& seen) {
       if (k > 0) all.drift = std::max(all.drift, std::abs(m.energy(k) - m.energy(k - 1)));
       for (Eigen::Index a = 0; a < m.u.cols(); ++a) {
         const int c = tree.actuators[static_cast<std::size_t>(a)].coordinate;
-        if (c >= 0) all.work += std::abs(m.u(k, a) * (m.q(k + 1, c) - m.q(k, c)));
+        if (c >= 0) all.work += std::abs(m.u(k, a) * change_at(scheme, k % degree, m.q, k - k % degree, c));
       }
     }
     if (m.u.size() > 0) all.largest = std::max(all.largest, m.u.cwiseAbs().maxCoeff());
-    all.squared += m.h * m.u.squaredNorm();
-    all.durations.push_back(m.h * static_cast<double>(K));
+    if (degree == 1)
+      all.squared += m.h * m.u.squaredNorm();
+    else
+      for (Eigen::Index k = 0; k < K; ++k) all.squared += m.h * scheme.weights(k % degree) * m.u.row(k).squaredNorm();
+    all.durations.push_back(m.h * problem.index(i).intervals);
     all.time += all.durations.back();
   }
   return all;
 }
 
-// Rows of the trajectory that are a phase's nodes.
+// Rows of the trajectory that are a phase's knots; intervals are those from knot to knot.
 struct Nodes {
   Eigen::Index first = 0, intervals = 0;
 };
@@ -94,8 +106,8 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
                   const Eigen::MatrixXd& u, const Nodes& nodes, Examined& m) {
   for (std::size_t a = 0; a < tree.actuators.size(); ++a)
     for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
-      const int c = tree.actuators[a].coordinate;
-      const double work = u(k, static_cast<Eigen::Index>(a)) * (q(k + 1, c) - q(k, c));
+      const int c = tree.actuators[a].coordinate, point = static_cast<int>((k - nodes.first) % system.scheme().degree);
+      const double work = u(k, static_cast<Eigen::Index>(a)) * change_at(system.scheme(), point, q, k - point, c);
       m.balance += work;
       m.work += std::abs(work);
     }
@@ -216,7 +228,7 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
   m.turn = 0.0;
   std::vector<Nodes> all;
   for (const Phase& phase : phases_) {
-    all.push_back({all.empty() ? 0 : all.back().first + all.back().intervals + 1, phase.intervals});
+    all.push_back({all.empty() ? 0 : all.back().first + all.back().intervals + 1, phase.intervals * degree()});
     m.turn = std::max(m.turn, largest_turn(*system_, q, all.back()));
     if (conserves)
       add_energies(*system_, tree, system_->pinned(phase.held).moving,
@@ -227,7 +239,7 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
   // Least squared control spreads a push over all time that it has: one that stands alone is asked for, such as by an obstacle.
   if (effort_.squared_control == 0.0 || effort_.work()) {
     std::vector<int> intervals_of;
-    for (const Phase& phase : phases_) intervals_of.push_back(phase.intervals);
+    for (const Phase& phase : phases_) intervals_of.push_back(phase.intervals * degree());
     examine_controls(tree, u, intervals_of, m);
   }
   examine_knees(tree, q, m);
@@ -266,10 +278,11 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
 }
 
 std::string MotionDesigns::report(const MetricOf& metric) const {
+  const std::string order = degree() > 1 ? " of order " + std::to_string(2 * degree()) : "";
   std::string s = "motion\n";
   for (const Phase& phase : phases_)
-    s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
-                   phase.intervals);
+    s += formatted("  [phase %s] lasts %.5g s, on %d intervals%s\n", phase.name.c_str(),
+                   metric("duration_" + phase.name), phase.intervals, order.c_str());
   for (const Contact& contact : contacts_) {
     s += stiffness_ > 0.0
              ? formatted("  [contact %s] overlaps by %.4g mm at %.4g s", contact.name.c_str(),
@@ -302,20 +315,20 @@ std::vector<std::string> MotionDesigns::hold_names() const {
 }
 
 Channels MotionDesigns::more_channels() const {
-  Channels all = picture_channels(*this, nodes());
+  Channels all = picture_channels(*this, knots());
   if (auto names = hold_names(); !names.empty())
     all.push_back(
         {"hold_force", "",
          "force (N, N m) on what a phase holds besides coordinates; zero where it moves; not a number at an end whose "
          "velocities are not unknowns",
-         nodes(), std::move(names)});
+         knots(), std::move(names)});
   return all;
 }
 std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const {
   auto all = pictures(*this, seen.design, seen.trajectory.values[MotionChannel::coordinates]);
   const auto names = hold_names();
   if (names.empty()) return all;
-  Eigen::MatrixXd& forces = all.emplace_back(Eigen::MatrixXd::Zero(nodes(), static_cast<Eigen::Index>(names.size())));
+  Eigen::MatrixXd& forces = all.emplace_back(Eigen::MatrixXd::Zero(knots(), static_cast<Eigen::Index>(names.size())));
   Eigen::Index row = 0;
   const dmoc::MotionProblem& problem = seen.solved.planned.problem;
   for (std::size_t p = 0; p < phases_.size(); ++p) {
@@ -329,7 +342,7 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const 
         forces.col(column).segment(row, of_phase.rows()) = of_phase.col(static_cast<Eigen::Index>(i));
       }
     }
-    row += phase.intervals + 1;
+    row += phase.intervals * degree() + 1;
   }
   return all;
 }
@@ -340,6 +353,7 @@ std::optional<Simulated> MotionDesigns::drive_forward(const Outcome& archived) c
       throw ConfigError("[phase " + phase.name + "] holds " + listed(phase.holds->names) +
                         ", which the contact simulation cannot; allowed: what is fixed, or nothing");
   if (std::any_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return !phase.held.empty(); })) return {};
+  if (degree() > 2) throw ConfigError("motion.order = 6: the contact simulation takes even steps; allowed: 2, 4");
   return to_simulated(drive(*this, archived.evaluation.design, archived.trajectory, keys_.steps), keys_.steps);
 }
 

@@ -73,8 +73,7 @@ void MotionDesigns::name_ends(TranscribedMotion& planned) const {
     planned.asked.emplace_back(problem.jump_row(i), "what joins [phase " + problem.phase(i).name + "] to the next");
   std::size_t forces = 0, given = start_.size() + goal_.size();
   for (int i = 0; i < count; ++i)
-    forces +=
-        problem.phase(i).forces.size() * static_cast<std::size_t>(phases_[static_cast<std::size_t>(i)].intervals + 1);
+    forces += problem.phase(i).forces.size() * static_cast<std::size_t>(problem.index(i).knots());
   for (int i = 0; i < (periodic_ ? count : count - 1); ++i) forces += problem.phase((i + 1) % count).forces.size();
   if (forces > 0) ask(planned, "require of forces", forces + given);
   for (const bool end : {false, true})

@@ -136,7 +136,8 @@ Eigen::VectorXd controlled(const TranscribedMotion& planned, Eigen::VectorXd x, 
   for (int i = 0; i < problem.phases(); ++i) {
     const auto& index = problem.index(i);
     for (int k = 0; k < index.intervals; ++k)
-      x.segment(index.control(k), index.controls) = from.segment(index.control(k), index.controls);
+      x.segment(index.control(k), index.degree * index.controls) =
+          from.segment(index.control(k), index.degree * index.controls);
   }
   problem.fill(x);
   x.tail(planned.separation.variables()) = from.tail(planned.separation.variables());
@@ -256,7 +257,7 @@ class Search {
     found_.best = std::move(motion);
     found_.best_start = start;
   }
-  // Those that move, at all nodes.
+  // Those that move, at all knots.
   Eigen::VectorXd coordinates(const SolvedMotion& motion) const {
     const dmoc::MotionProblem& problem = motion.planned.problem;
     std::vector<double> all;

@@ -30,15 +30,16 @@ Channels motion_channels(const MotionDescription& description) {
   for (std::size_t p = 0; p <= tree.links.size(); ++p)
     for (int i = 0; i < tree.dimension; ++i)
       ends.push_back((p == 0 ? root : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
-  const int N = description.nodes();
+  const int N = description.knots();
   const MotionDescription::Forces forces = description.forces();
+  const char* const between = description.degree() == 1 ? "controls of the interval that begins at the node"
+                                                        : "controls at the quadrature point that follows the knot";
   Channels list = {
       {"t", "s", "time since the start; the last node of a phase and the first of the next share it", N, {"t"}},
       {"q", "", "coordinates", N, tree.coordinate_names, of_q},
       {"p", "", "discrete momenta: leaving at the first node of a phase, arriving at the others", N,
        tree.coordinate_names, of_p},
-      {"u", "", "controls of the interval that begins at the node; the last node of a phase has the last ones", N,
-       controls, control_units},
+      {"u", "", std::string(between) + "; the last node of a phase has the last ones", N, controls, control_units},
       {forces.name, forces.unit, forces.description, N, forces.names},
       {"energy", "J", "discrete energy of the interval that begins at the node", N, {"energy"}},
       {"points", "m", "the " + root + " and the ends of the links", N, ends, {}, systems::joined_points(tree, root)},
@@ -54,7 +55,7 @@ Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design
   const dmoc::System& system = problem.system();
   const dmoc::Attitudes attitudes(system);
   const auto tree = system.model().tree<double>(autodiff::values_of(problem.numbers()));
-  const int n = system.n(), N = mesh.nodes();
+  const int n = system.n(), N = mesh.knots();
   Eigen::MatrixXd t(N, 1), q(N, n), p(N, n), u(N, system.inputs()), force = Eigen::MatrixXd::Zero(N, n), energy(N, 1),
                                                                     phase(N, 1), points;
   double time = 0.0;
@@ -64,7 +65,7 @@ Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design
     const auto& held = problem.functions(i).held;
     const Eigen::Index K = m.u.rows();
     for (Eigen::Index k = 0; k <= K; ++k, ++row) {
-      t(row, 0) = time + static_cast<double>(k) * m.h;
+      t(row, 0) = time + system.scheme().position(static_cast<int>(k)) * m.h;
       const dmoc::Reference& reference = problem.reference(i, static_cast<int>(k));
       q.row(row) = attitudes.moved(m.q.row(k).transpose(), reference, system.no_reference()).transpose();
       p.row(row) = attitudes.along_axes(m.p.row(k).transpose(), m.q.row(k).transpose(), reference).transpose();
@@ -77,7 +78,7 @@ Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design
       if (points.size() == 0) points.resize(N, static_cast<Eigen::Index>(ends.size()));
       for (std::size_t j = 0; j < ends.size(); ++j) points(row, static_cast<Eigen::Index>(j)) = ends[j];
     }
-    time += m.h * static_cast<double>(K);
+    time += m.h * problem.index(i).intervals;
   }
   const Eigen::MatrixXd forces = force(Eigen::all, mesh.forces().coordinates);
   Trajectory all;
@@ -86,9 +87,22 @@ Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design
   return all;
 }
 
+namespace {
+
+// Returns the value at knot `k` of the coarse mesh: that of the polynomial of the fine interval in which it lies.
+Eigen::RowVectorXd at_coarse_knot(const dmoc::Scheme& scheme, const Eigen::MatrixXd& rows, Eigen::Index from,
+                                  int stride, int k) {
+  const double at = stride * scheme.position(k);
+  const auto interval = static_cast<int>(at);
+  return scheme.values_at(at - interval).transpose() *
+         rows.middleRows(from + interval * scheme.degree, scheme.degree + 1);
+}
+
+}  // namespace
+
 Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int stride) {
   const auto phases = mesh.outline();
-  const Eigen::Index nodes = stride * mesh.intervals() + static_cast<Eigen::Index>(phases.size());
+  const Eigen::Index nodes = stride * mesh.intervals() * mesh.degree() + static_cast<Eigen::Index>(phases.size());
   Trajectory all;
   for (std::size_t c = 0; c < fine.values.size(); ++c) {
     const Eigen::MatrixXd& rows = fine.values[c];
@@ -97,16 +111,19 @@ Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int st
       continue;
     }
     const bool mean = c == MotionChannel::controls || c == MotionChannel::energies;
-    Eigen::MatrixXd& kept = all.values.emplace_back(mesh.nodes(), rows.cols());
+    Eigen::MatrixXd& kept = all.values.emplace_back(mesh.knots(), rows.cols());
     Eigen::Index from = 0, to = 0;
     for (const PhaseOutline& phase : phases) {
-      for (int k = 0; k <= phase.intervals; ++k, ++to) {
+      const int steps = phase.intervals * mesh.degree();  // from knot to knot
+      for (int k = 0; k <= steps; ++k, ++to) {
         if (mean)
-          kept.row(to) = rows.middleRows(from + stride * std::min(k, phase.intervals - 1), stride).colwise().mean();
-        else
+          kept.row(to) = rows.middleRows(from + stride * std::min(k, steps - 1), stride).colwise().mean();
+        else if (k % mesh.degree() == 0 || mesh.degree() == 2)
           kept.row(to) = rows.row(from + stride * k);
+        else
+          kept.row(to) = at_coarse_knot(mesh.system().scheme(), rows, from, stride, k);
       }
-      from += stride * phase.intervals + 1;
+      from += stride * steps + 1;
     }
   }
   return all;
@@ -114,13 +131,14 @@ Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int st
 
 namespace {
 
-// All phases, each from its own first node.
+// All phases, each from its own first node. Of degrees above 1, the way from knot to knot is taken for an interval; of degree 3
+// these differ.
 std::vector<PlannedPhase> phases_of(const MotionDescription& mesh, const Trajectory& trajectory) {
   const auto& values = trajectory.values;
   std::vector<PlannedPhase> phases;
   Eigen::Index row = 0;
   for (const PhaseOutline& phase : mesh.outline()) {
-    const Eigen::Index K = phase.intervals;
+    const Eigen::Index K = phase.intervals * mesh.degree();
     const auto& t = values[MotionChannel::time];
     phases.push_back({phase.held, (t(row + K, 0) - t(row, 0)) / static_cast<double>(K),
                       values[MotionChannel::coordinates].middleRows(row, K + 1),
@@ -158,7 +176,17 @@ std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Tr
   std::vector<PlannedPhase> phases = phases_of(mesh, trajectory);
   const std::vector<bool> restarts = mesh.continuous_plan().restarts;
   phases.resize(restarts.size());
-  for (std::size_t i = 0; i < phases.size(); ++i) phases[i].restarts = restarts[i];
+  const int degree = mesh.degree();
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    PlannedPhase& phase = phases[i];
+    phase.restarts = restarts[i];
+    if (degree == 1) continue;
+    const auto nodes = Eigen::seqN(0, phase.u.rows() / degree + 1, degree);
+    phase.order = 2 * degree;
+    phase.interval *= degree;
+    phase.q = Eigen::MatrixXd(phase.q(nodes, Eigen::all));
+    phase.p = Eigen::MatrixXd(phase.p(nodes, Eigen::all));
+  }
   return phases;
 }
 
@@ -166,6 +194,8 @@ PlannedMotion planned(const MotionDescription& description, const Outcome& archi
   std::vector<int> foot(static_cast<std::size_t>(description.system().structure().dimension));
   std::iota(foot.begin(), foot.end(), 0);
   const auto outline = description.outline();
+  if (description.degree() > 2)
+    throw ConfigError("motion.order = 6: the contact simulation takes even steps; allowed: 2, 4");
   PlannedMotion motion;
   motion.limit = description.control_limit();
   int landings = 0;

@@ -119,8 +119,9 @@ void MotionDesigns::let_go(MotionPath& path, const Eigen::VectorXd& design) cons
       for (std::size_t j = i + 1; j < phases_.size(); ++j)
         path.duration[j] *= std::max(whole - begin - path.duration[i], 1e-3 * whole) / planned;
     }
-    for (int k = 0; k <= phases_[i].intervals; ++k) {
-      const double t = std::min(begin + path.duration[i] * k / phases_[i].intervals, found.t.back());
+    for (int k = 0; k <= phases_[i].intervals * degree(); ++k) {
+      const double passed = system_->scheme().position(k),
+                   t = std::min(begin + path.duration[i] * passed / phases_[i].intervals, found.t.back());
       const auto next = std::max<std::size_t>(
           1, static_cast<std::size_t>(std::lower_bound(found.t.begin(), found.t.end(), t) - found.t.begin()));
       const std::size_t at = std::min(next, found.t.size() - 1);

@@ -1,0 +1,37 @@
+// The integrator of an interval: a Galerkin variational integrator (Marsden and West 2001, section 2.6.6).
+//
+// A motion is a polynomial of degree d through d + 1 knots of each interval: its two nodes, and d - 1 knots between them, where
+// Lobatto's quadrature has them.
+// Gauss quadrature at d points approximates the action,
+//
+//   L_d(q_0, ..., q_d) = h sum_i b_i L(q(c_i), q'(c_i)/h),     q(s) = sum_j phi_j(s) q_j,
+//
+// and the same quadrature the forces and the cost: F_j = h sum_i b_i phi_j(c_i) Q(q(c_i), q'(c_i)/h, u_i). The controls u_i are
+// values at the points. The order is 2d. Degree 1 is the midpoint rule (3.1.1 of Pekarek 2010).
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+namespace dodyn::dmoc {
+
+struct Scheme {
+  int degree = 1;                   // d
+  Eigen::VectorXd points, weights;  // [d] c_i and b_i, as shares of the interval
+  Eigen::MatrixXd values, slopes;   // [d, d + 1] phi_j(c_i), and its derivative
+  Eigen::VectorXd knot_weights;     // [d + 1] integrals of phi_j
+
+  int order() const { return 2 * degree; }
+  // Returns phi_j and their derivatives at the share s of an interval, [d + 1].
+  Eigen::VectorXd values_at(double s) const;
+  Eigen::VectorXd slopes_at(double s) const;
+  // Returns the weights of the controls at the points, [d]: a polynomial of degree d - 1 through them.
+  Eigen::VectorXd controls_at(double s) const;
+  // Returns where knot `knot` of a phase is, in intervals since its first node.
+  double position(int knot) const;
+};
+
+// Returns the scheme of this order: 2, 4 or 6.
+const Scheme& scheme_of_order(int order);
+
+}  // namespace dodyn::dmoc
