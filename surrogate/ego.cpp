@@ -152,7 +152,7 @@ std::optional<Proposal> Ego::without_model(const MatrixXd& candidates, std::ptrd
                              " wherever it was evaluated";
     if (stop_rule.satisfied()) {
       Proposal proposal;
-      end(proposal, same + ", which rules out nothing between; " + observed.say_best());
+      end(proposal, same + ", but a better design may lie between these; " + observed.say_best());
       return proposal;
     }
     Proposal proposal = fill(*this, candidates, false, same + ": where there is most room");
@@ -203,7 +203,7 @@ void Ego::step_or_check(Proposal& proposal, const MatrixXd& candidates, bool fai
     step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
     proposal = step;
     if (stop_rule.satisfied())
-      end(proposal, "nothing more to gain by the model, and " + stop_rule.verdict() + "; " + observed.say_best());
+      end(proposal, "the surrogate expects no further gain, and " + stop_rule.verdict() + "; " + observed.say_best());
   }
 }
 
