@@ -194,7 +194,7 @@ study::Problem read_problem(const Arguments& given, study::Use use) {
 }
 
 void add_units_option(AddOptions add, const std::string& of) {
-  add("units", po::value<std::string>()->value_name("UNIT,..."), ("units, as deg,mm, " + of).c_str());
+  add("units", po::value<std::string>()->value_name("UNIT,..."), ("units, such as deg,mm, " + of).c_str());
 }
 
 report::OutputUnits units_of(const Arguments& given) { return report::read_output_units(given.text("units")); }

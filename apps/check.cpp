@@ -51,7 +51,12 @@ ExitCode check(const Invocation& call) {
   }
   if (!settings.variables.empty()) study::make_strategy(settings, *evaluator);
   std::cout << report::settings_text(settings);
-  if (settings.variables.empty()) std::cout << "\nno design variable is free: fit for solve, not for run\n";
+  if (settings.variables.empty())
+    std::cout << "\nvalid, with no free design variable; next: dodyn solve " << path << "\n";
+  else
+    std::cout << "\nvalid, with " << settings.variables.size()
+              << (settings.variables.size() == 1 ? " free design variable" : " free design variables")
+              << "; next: dodyn run " << path << "\n";
   return finished;
 }
 

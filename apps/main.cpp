@@ -41,10 +41,10 @@ std::string help() {
          "keys\n"
          "  dodyn help key NAME                 one key, such as gait.clearance\n"
          "  dodyn help models                   models that come with the program\n"
-         "  dodyn help units                    units, behind a number and for --units\n"
+         "  dodyn help units                    units that a number or --units may have\n"
          "  dodyn help --markdown               the whole reference\n"
          "  dodyn --version                     version and commit\n\n"
-         "Begin with: dodyn run configs/knee.cfg\n";
+         "Begin with: dodyn new motion, then dodyn run motion.cfg\n";
 }
 
 bool is_configuration(const std::string& word) { return word.ends_with(".cfg") || word.ends_with(".h5"); }
@@ -99,10 +99,12 @@ std::string help_on_models() {
   for (const auto& [name, model] : systems::shipped_models()) {
     std::string sentence;
     std::istringstream lines(model);
-    for (std::string line;
-         std::getline(lines, line) && line.starts_with("#") && sentence.find(". ") == std::string::npos;)
-      sentence += line.substr(1);
-    sentence = sentence.substr(0, std::min(sentence.find(". "), sentence.find(": ")));
+    for (std::string line; std::getline(lines, line) && line.starts_with("#");) sentence += line.substr(1);
+    std::size_t end = sentence.find(". ");
+    while (end != std::string::npos && end > 1 && sentence[end - 2] == ' ')
+      end = sentence.find(". ", end + 1);  // an initial
+    sentence = sentence.substr(0, std::min(end, sentence.find(": ")));
+    if (sentence.ends_with(".")) sentence.pop_back();
     text += "  " + name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + sentence + "\n";
   }
   return text;

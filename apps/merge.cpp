@@ -14,7 +14,7 @@ ExitCode merge(const Invocation& call) {
   try {
     archive::merge(out, parts);
     std::cout << out << ": " << archive::read(out).evaluations.size() << " evaluations of " << parts.size()
-              << " archives\n";
+              << " archives\nnext: dodyn show " << out << "\n";
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }

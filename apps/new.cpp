@@ -257,7 +257,7 @@ void write_new(const NewFile& file) {
 
 }  // namespace
 
-void add_new_options(AddOptions add) { add("list", po::bool_switch(), "the kinds"); }
+void add_new_options(AddOptions add) { add("list", po::bool_switch(), "list the kinds"); }
 
 ExitCode new_study(const Invocation& call) {
   const Arguments given = parse(call);
@@ -276,7 +276,7 @@ ExitCode new_study(const Invocation& call) {
     std::error_code error;
     for (const NewFile& file : study.files)
       if (std::filesystem::exists(std::filesystem::symlink_status(file.name, error)))
-        throw ConfigError(file.name + ": is there already; remove it, or choose another folder");
+        throw ConfigError(file.name + ": exists already; remove it, or choose another folder");
     for (const NewFile& file : study.files) {
       write_new(file);
       std::cout << file.name << "\n";

@@ -100,8 +100,8 @@ void add_predict_options(AddOptions add) {
   const auto text = [] { return po::value<std::string>(); };
   add("quantity", text()->value_name("NAME,..."), "cost, or names of metrics");
   add("json", po::bool_switch(), "as JSON");
-  add("export", text()->value_name("FILE.h5"), "a file to write as HDF5");
-  add("optimum", po::bool_switch(), "the best design of the model");
+  add("export", text()->value_name("FILE.h5"), "a file for the model, as HDF5");
+  add("optimum", po::bool_switch(), "find the best design of the model");
   add("slices", po::bool_switch(), "as JSON: the model of the cost along each variable and pair through the design");
   add_units_option(add, "of the design and the predictions");
 }
@@ -118,7 +118,7 @@ ExitCode predict(const Invocation& call) {
   note_unused(units, study.contents.layout, path);
   const Eigen::VectorXd design = design_of(given.keys, study);
   if (!file.empty() && std::filesystem::exists(file))
-    throw ConfigError(file + ": is there already; choose another name or remove it");
+    throw ConfigError(file + ": exists already; choose another name, or remove it");
   try {
     if (!file.empty()) {
       std::vector<archive::Group> groups;

@@ -115,7 +115,7 @@ std::string other_circumstances(const archive::Provenance& then, const archive::
 }  // namespace
 
 void add_replay_options(AddOptions add) {
-  add("ids", po::value<std::string>()->value_name("ID[,ID...]"), "ids of evaluations, as in 3,7,12");
+  add("ids", po::value<std::string>()->value_name("ID[,ID...]"), "ids of evaluations, such as 3,7,12");
   add_trust_option(add);
 }
 

@@ -126,7 +126,9 @@ std::string as_word(const std::string& path) {
 ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, surrogate::Strategy& strategy,
               farm::Farm& farm, archive::Provenance where, const Again& again, const report::OutputUnits& units) {
   const std::string path = settings.text("study.archive");
-  if (again && !std::filesystem::exists(path)) throw ConfigError(path + ": no such archive; nothing to do again");
+  if (again && !std::filesystem::exists(path))
+    throw ConfigError(path + ": no such archive, so no evaluation to repeat; first: dodyn run " +
+                      as_word(settings.file));
   ProgressLine line(stderr);
   std::optional<study::Study> opened;
   study::Summary summary;
@@ -162,25 +164,22 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                 : summary.end == study::End::failing   ? "failed: "
                                                        : "finished: ")
             << summary.reason
-            << (summary.reached_limit ? "; the search had not ended by its own rule, and a larger number continues it"
-                                      : "")
+            << (summary.reached_limit ? ", before the search ended by its own rule; a larger number continues it" : "")
             << (summary.undecided_fraction >= 0
-                    ? formatted("; in %.2g %% of the box the model cannot rule out a better design",
+                    ? formatted("; in %.2g %% of the box the surrogate cannot rule out a better design",
                                 100 * summary.undecided_fraction)
                     : "")
             << "\n"
-            << summary.evaluated << " evaluations now, "
-            << (summary.second > 0
-                    ? std::to_string(summary.second) + " of them a design's second, from the motion of a neighbour, "
-                    : "")
+            << summary.evaluated << (summary.evaluated == 1 ? " evaluation now, " : " evaluations now, ")
+            << (summary.second > 0 ? std::to_string(summary.second) + " of them again, from a neighbour's motion, "
+                                   : "")
             << summary.restored << " from the archive\n"
             << report::unanswered_text(summary.unanswered, settings.file);
   if (summary.commonest_count > 0)
     std::cout << "most frequent reason (" << summary.commonest_count << "): " << summary.commonest << "\n";
   if (summary.troubles > 0)
-    std::cout << "warning: the machine ended " << summary.troubles
-              << (summary.troubles == 1 ? " attempt, which says" : " attempts, which say")
-              << " nothing of the designs; the last: " << summary.trouble << "\n";
+    std::cout << "warning: the machine ended " << summary.troubles << (summary.troubles == 1 ? " attempt" : " attempts")
+              << ", for reasons that do not depend on the design; the last: " << summary.trouble << "\n";
   if (summary.end == study::End::resumable) return interrupted;
   if (summary.end == study::End::failing) return failure;
   if (summary.unanswered.empty()) std::cout << "next: dodyn report " << as_word(path) << "\n";

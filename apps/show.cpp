@@ -61,7 +61,7 @@ ExitCode follow(const std::string& path) {
         return finished;
       }
     } else if (!written && !said) {
-      std::cout << "nobody writes it now (killed, or not started again yet); waiting" << std::endl;
+      std::cout << "no process writes it now (killed, or not restarted yet); waiting" << std::endl;
     }
     said = !written;
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -134,18 +134,18 @@ ExitCode one(const std::string& path, const std::string& text, bool csv, bool js
 
 void add_show_options(AddOptions add) {
   const auto text = [] { return po::value<std::string>(); };
-  add("sort", text()->value_name("KEY"), "a column, as cost");
-  add("columns", text()->value_name("NAME,..."), "columns between commas, as cost,status");
-  add("failed", po::bool_switch(), "evaluations without an answer alone");
-  add("csv", po::bool_switch(), "the table as CSV");
+  add("sort", text()->value_name("KEY"), "a column, such as cost");
+  add("columns", text()->value_name("NAME,..."), "columns, such as cost,status");
+  add("failed", po::bool_switch(), "only evaluations that failed, timed out or were lost");
+  add("csv", po::bool_switch(), "print the table as CSV");
   add_units_option(add, "of designs, gradients, metrics and motions");
-  add("json", po::bool_switch(), "the table as JSON");
-  add("evaluation", text()->value_name("ID"), "an id");
-  add("events", po::bool_switch(), "what happened to the study");
-  add("follow", po::bool_switch(), "rows as they come");
-  add("verify", po::bool_switch(), "whether all rows are sound");
-  add("diff", text()->value_name("OTHER"), "an archive, a configuration or a folder");
-  add("extract", text()->value_name("FOLDER"), "a new folder for the files that the archive holds");
+  add("json", po::bool_switch(), "print the table as JSON");
+  add("evaluation", text()->value_name("ID"), "the id of an evaluation");
+  add("events", po::bool_switch(), "show what happened to the study and its ranks");
+  add("follow", po::bool_switch(), "print rows as they come");
+  add("verify", po::bool_switch(), "check whether all rows are sound");
+  add("diff", text()->value_name("OTHER"), "an archive, a configuration or a folder to compare with");
+  add("extract", text()->value_name("FOLDER"), "a new folder for the files of the study");
 }
 
 ExitCode show(const Invocation& call) {
@@ -164,7 +164,7 @@ ExitCode show(const Invocation& call) {
   if (csv + json > 1 || verified + followed + events + !id.empty() + !other.empty() + !folder.empty() > 1 ||
       ((csv || json) && (verified || followed || events || !other.empty() || !folder.empty())) ||
       (!listing.units.empty() && (verified || followed || events || !other.empty() || !folder.empty())))
-    throw ConfigError("these options do not go together; usage: " + call.command.usage());
+    throw ConfigError("these options cannot be combined; usage: " + call.command.usage());
   expect_archive(path, "show");
   try {
     if (verified) return verify(path);

@@ -72,11 +72,11 @@ evaluators::Simulated simulated_again(const std::string& path, const std::vector
 }  // namespace
 
 void add_simulate_options(AddOptions add) {
-  add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
-  add("initial-state", po::value<std::string>()->value_name("K"), "the number of a start");
-  add("from", po::value<std::string>()->value_name("ARCHIVE"), "an archive");
+  add("output", po::value<std::string>()->value_name("FILE.csv"), "a file for the trajectory, as CSV");
+  add("initial-state", po::value<std::string>()->value_name("K"), "the number of an initial state; the first is 1");
+  add("from", po::value<std::string>()->value_name("ARCHIVE"), "an archive whose motion drives the simulation");
   add_units_option(add, "of --output FILE.csv; the printed lines keep their own");
-  add("evaluation", po::value<std::int64_t>()->value_name("ID"), "0, 1, 2, ...: the id of an evaluation");
+  add("evaluation", po::value<std::int64_t>()->value_name("ID"), "the id of an evaluation of that archive");
 }
 
 ExitCode simulate(const Invocation& call) {
@@ -93,7 +93,7 @@ ExitCode simulate(const Invocation& call) {
   if (!from.empty()) expect_archive(from, "show");
   if (from.empty() && id && !again) throw ConfigError("--evaluation is for an archive, or --from ARCHIVE");
   if (!from.empty() && !start.empty())
-    throw ConfigError("--initial-state is not for --from ARCHIVE; allowed: one of them");
+    throw ConfigError("--initial-state and --from cannot be combined; remove one of them");
   if (!start.empty()) {
     const std::string evaluator =
         study::read_problem(path, again ? std::vector<std::string>() : given.keys, study::Use::described, false)

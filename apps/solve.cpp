@@ -13,9 +13,9 @@ namespace dodyn::apps {
 namespace po = boost::program_options;
 
 void add_solve_options(AddOptions add) {
-  add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
-  add("json", po::bool_switch(), "the evaluation as JSON");
-  add("verbose", po::bool_switch(), "where the time went");
+  add("output", po::value<std::string>()->value_name("FILE.csv"), "a file for the trajectory, as CSV");
+  add("json", po::bool_switch(), "print the evaluation as JSON");
+  add("verbose", po::bool_switch(), "print where the time went");
   add_units_option(add, "of the record, --json and --output; the evaluator's own lines keep theirs");
   add_trust_option(add);
 }
@@ -23,7 +23,7 @@ void add_solve_options(AddOptions add) {
 ExitCode solve(const Invocation& call) {
   const Arguments given = parse(call);
   if (given.flag("json") && given.flag("verbose"))
-    throw ConfigError("these options do not go together; usage: " + call.command.usage());
+    throw ConfigError("these options cannot be combined; usage: " + call.command.usage());
   const std::string output = given.text("output");
   const report::OutputUnits units = units_of(given);
   const study::Problem problem = read_problem(given, study::Use::evaluated);

@@ -160,7 +160,7 @@ std::optional<Proposal> Ego::without_model(const MatrixXd& candidates, std::ptrd
                              " wherever it was evaluated";
     if (stop_rule.satisfied()) {
       Proposal proposal;
-      end(proposal, same + ", which rules out nothing between; " + observed.say_best());
+      end(proposal, same + ", but a better design may lie between these; " + observed.say_best());
       return proposal;
     }
     Proposal proposal = fill(*this, candidates, false, same + ": where there is most room");
@@ -218,10 +218,10 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   proposal = step;
   if (!stop_rule.satisfied()) return;
   end(proposal, compares_pairs()
-                    ? "by the model no design is better by more than " + text(selection.indifference, 2) +
-                          " with a probability of " + text(100 * (1 - open.probability), 2) + " %, and " +
+                    ? "with a probability of " + text(100 * (1 - open.probability), 2) +
+                          " % no design is better by more than " + text(selection.indifference, 2) + ", and " +
                           stop_rule.verdict()
-                    : "nothing more to gain by the model, and " + stop_rule.verdict() + "; " + observed.say_best());
+                    : "the surrogate expects no further gain, and " + stop_rule.verdict() + "; " + observed.say_best());
 }
 
 // Updates the choice among paired costs. Confirmations of the model count from the last change of the choice.

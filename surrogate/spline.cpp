@@ -183,7 +183,7 @@ Proposal Spline::split_gap(const Sample* beside, const std::string& why) const {
     if (std::abs(step) < widest / 2) proposal.x = beside->x + step;
   }
   if (std::isnan(proposal.x)) {
-    proposal.stopped = beside ? say(*beside) + "; samples stand as close to it as the design tolerance allows"
+    proposal.stopped = beside ? say(*beside) + "; its neighbours are as close as the design tolerance allows"
                               : "no usable cost anywhere in " + variable_.name + ": " + last_failure_;
   }
   proposal.note = why + ": next in the widest gap" + (beside ? " beside the best" : "");
@@ -250,10 +250,10 @@ Proposal Spline::proposal_of(double change, double step) const {
       proposal = split_gap(least, "a parabola through the best sample and its neighbours still descends");
     } else {
       proposal.stopped =
-          say(*least) + (revisits_best     ? "; the spline's minimum is within the design tolerance of it"
+          say(*least) + (revisits_best     ? "; the spline's minimum agrees with it within the design tolerance"
                          : no_more_to_gain ? "; the last sample changed the best cost by no more than the "
                                              "tolerance, and the spline promises no more"
-                                           : "; the gradient there promises less than the tolerance");
+                                           : "; its gradient promises a gain below the tolerance");
     }
   } else if (near_sample(goal.x)) {
     proposal = split_gap(least, "the spline's minimum is a sample that is not the best");

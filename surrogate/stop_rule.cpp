@@ -41,9 +41,9 @@ int StopRule::needed() const {
 std::string StopRule::verdict() const {
   std::ostringstream out;
   out.precision(2);
-  out << std::floor(confirmed_) << " designs in a row away from the best were as the model predicts";
+  out << "predicted the last " << std::floor(confirmed_) << " designs away from the best correctly";
   if (undecided_fraction_ > 0.005)
-    out << ", which cannot rule out something better in " << 100 * undecided_fraction_ << " % of the box";
+    out << " (" << 100 * undecided_fraction_ << " % of the design range may still contain a better one)";
   return out.str();
 }
 

@@ -151,16 +151,17 @@ StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Varia
   choice.ego.noise = prospect.noise;
   const std::string values = std::string(prospect.gradient ? "gradients" : "no gradients") + ", " +
                              (prospect.noise ? "noisy costs" : "costs without noise");
-  const std::string variables_text = std::to_string(d) + (d == 1 ? " variable, " : " variables, ") + values;
+  const std::string seen = ", chosen for " + std::to_string(d) + (d == 1 ? " variable, " : " variables, ") + values;
   if (d > 9 && plain) {
     choice.name = "trust-region";
-    reason = variables_text + ": trust-region, kriging about the best where a box is too wide to model";
+    reason = "trust-region (kriging around the best design, since the range is too wide to model)" + seen;
   } else {
     choice.name = "ego";
-    reason = variables_text + ": ego, " +
-             (prospect.noise      ? "kriging that smooths and repeats where it pays"
-              : prospect.gradient ? "kriging through values and gradients"
-                                  : "kriging, the fewest evaluations on costs like these");
+    reason = std::string("ego (") +
+             (prospect.noise      ? "kriging that smooths, and repeats designs where it pays"
+              : prospect.gradient ? "kriging through costs and gradients"
+                                  : "kriging through costs") +
+             ")" + seen;
   }
   return choice;
 }

@@ -31,8 +31,8 @@ FINDS = {
     "bar-drop": "Five impacts, the first at 0.41693 s; the energy stays.",
     "bar-wall": "Contact for 0.643 s, near the 0.6325 s of the wave; 0.977 of the speed is left.",
     "burr": "Effort 0.035427; the pieces overlap by 0.7 um at most.",
-    "codesign": "0.0299, 14 % of the cost of the leg as it is ([more](measured/codesign.md)).",
-    "coil-fit": "The fit misses the force along the axis by 7 % near and 3 % far; the printed table by a factor of more than two ([more](cases/coils.md)).",
+    "codesign": "0.0299, 14 % of the cost of the original leg ([more](measured/codesign.md)).",
+    "coil-fit": "The fit misses the force along the axis by 7 % near and 3 % far. The printed table misses it by a factor of more than two ([more](cases/coils.md)).",
     "command-beam": "The least width and height; ribs stiffen a beam with the least mass.",
     "command-parallel": "The program's minimum, on disjoint processors.",
     "command-python": "The minimum in spite of the noise.",
@@ -140,7 +140,7 @@ def main():
             "`run` searches designs, `solve` finds one motion, `simulate` runs one simulation. `docs/site/gallery.py` writes this page.", "",
             "Each picture plays the motion of one evaluation, of the recommended design or the middle of the ranges. A study without a motion has a chart. The time is the processor time of that",
             "evaluation. `docs/site/pictures.py` draws the pictures, and `gallery/runs.csv` lists their designs.", "",
-            "`configs/published/` holds problems that a source prints and that give no walk ([published figures](measured/published-figures.md)). `configs/textbook/` holds",
+            "`configs/published/` holds problems of a source whose gaits are not valid walks ([published figures](measured/published-figures.md)). `configs/textbook/` holds",
             "problems of optimal control that others published ([textbook](measured/textbook.md))."]  # fmt: skip
     for title, lines in rows.items():
         page += ["", f"## {title}", *lines]

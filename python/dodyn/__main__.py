@@ -36,12 +36,13 @@ def written(path: str, content: str | bytes) -> None:
 
 def report(words: Sequence[str]) -> None:
     from .report import page
+    from .summary import plural
 
-    parser = Parser(prog="dodyn report", description="One self-contained HTML page of what a study found.")
+    parser = Parser(prog="dodyn report", description="Writes one HTML page with the result of a study. It needs no network.")
     parser.add_argument("archives", nargs="+", metavar="ARCHIVE", help="several are compared in one page")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the first archive's name, .html; -: standard output")
-    parser.add_argument("--follow", action="store_true", help="write it anew as the study goes on, until it has ended")
-    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="how often --follow looks (default 5)")
+    parser.add_argument("--follow", action="store_true", help="write the page again after each change, until the study has ended")
+    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="--follow: time between two looks at the archive (default 5)")
     add_option(parser)
     given = parser.parse_args(words)
     output = given.output or str(Path(given.archives[0]).with_suffix(".html").name)
@@ -59,7 +60,7 @@ def report(words: Sequence[str]) -> None:
             else:
                 written(output, text)
                 if seen is None or not running:
-                    print(f"{output}: {len(text.encode()) / 1e6:.2f} MB, {sum(map(len, studies))} evaluations")
+                    print(f"{output}: {len(text.encode()) / 1e6:.2f} MB, {plural(sum(map(len, studies)), 'evaluation')}; open it in a browser")
             seen = state
         if not running:
             return

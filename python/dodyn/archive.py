@@ -17,9 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, Union
 
-import h5py
 import numpy as np
 import numpy.typing as npt
+
+try:
+    import h5py
+except ImportError as error:
+    raise ImportError("dodyn reads archives with h5py, which this Python lacks: apt install python3-h5py, or python3 -m pip install h5py") from error
 
 Array = npt.NDArray[np.float64]
 Result = TypeVar("Result")

@@ -86,8 +86,8 @@ def gain(study: Archive, model: Json | None) -> str:
         value, whose = float(np.interp(middle_of(study, ranged[0]), study.curves["grid"], study.curves["value"][-1])), "the surrogate model"
     if not math.isfinite(value):
         return ""
-    less = f" ({100 * (value - best.cost) / abs(value):.3g} % less)" if value > best.cost >= 0 else ""
-    return f"In the middle of the range the cost is {summary.number(value, 4)} by {whose}; recommended: {summary.number(best.cost, 4)}{less}."
+    less = f", {100 * (value - best.cost) / abs(value):.3g} % less" if value > best.cost >= 0 else ""
+    return f"In the middle of the range the cost is {summary.number(value, 4)} ({whose}). The recommended design costs {summary.number(best.cost, 4)}{less}."
 
 
 def where_optimum(study: Archive, model: Json | None) -> tuple[list[tuple[Quantity, float, float]], str]:
@@ -164,7 +164,7 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
         found.append(("ok", yes) if good else (state, no))
 
     without = sum(1 for e in study if not e.ok)
-    judge(without <= FAILURES * count, f"{count - without} of {summary.plural(count, 'evaluation')} have a cost.", f"{without} of {summary.plural(count, 'evaluation')} have no cost that counts.")
+    judge(without <= FAILURES * count, f"{count - without} of {summary.plural(count, 'evaluation')} have a cost.", f"{without} of {summary.plural(count, 'evaluation')} have no usable cost.")
     broken = sum(1 for e in study if e.status in ("lost", "timed_out"))
     judge(broken == 0, "No evaluation was lost or timed out.", f"{summary.plural(broken, 'evaluation')} {'was' if broken == 1 else 'were'} lost or timed out: the fault may be the machine's.", "open")
     judge(study.finished, f"The study ended: {study.stop_reason}.", f"The study has not ended: {summary.ended(study)}.", "open")
@@ -192,7 +192,7 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
               f"The surrogate model predicts evaluations from the others with quality {model['quality']:.2f} only (1 is exact): its figures are rough.", "open")  # fmt: skip
     order = {"bad": 0, "open": 1, "ok": 2}
     said = {text for _, text in found}
-    found += [("bad", line) for line in summary.warnings(study) if line not in said and "have no cost that counts" not in line and line not in " ".join(said)]
+    found += [("bad", line) for line in summary.warnings(study) if line not in said and "have no usable cost" not in line and line not in " ".join(said)]
     crowd = summary.not_ruled_out(study)
     found += [("open", line) for line in crowd]
     if best is not None and not crowd:

@@ -190,8 +190,9 @@ function say(text) { // to screen readers, when the keys rest
 // ---- the bar of what is chosen ----------------------------------------------------------------------------------------
 
 function selectionBar(study, root) {
+  const labelled = (sign, text) => make('button', { type: 'button', title: text }, make('span', { 'aria-hidden': 'true' }, sign), make('span', { class: 'unseen' }, text));
   const id = make('input', { type: 'number', min: 0, 'aria-label': 'evaluation', class: 'row-number' });
-  const back = make('button', { type: 'button', 'aria-label': 'previous evaluation' }, '‹'), on = make('button', { type: 'button', 'aria-label': 'next evaluation' }, '›');
+  const back = labelled('‹', 'previous evaluation'), on = labelled('›', 'next evaluation');
   const record = make('span', { class: 'record' }), filter = make('input', { type: 'text', placeholder: 'cost < 0.2, status = ok', 'aria-label': 'select by a filter', class: 'filter', spellcheck: 'false' });
   const clear = make('button', { type: 'button' }, 'clear'), save = make('button', { type: 'button', class: 'csv' }, 'CSV'), wrong = make('span', { class: 'refused', role: 'alert' });
   const tally = make('span', { class: 'tally' });

@@ -308,7 +308,7 @@ def importance_of(study: Archive) -> Json | None:
         return {"reason": "No model of these evaluations could be made."}
     doubts = []
     if found["even_samples"] < summary.CROWDED * found["even_samples_of_filling"]:
-        doubts.append(f"the evaluations crowd: {found['samples']} of them cover the range like {found['even_samples']:.0f} evenly spread ones")
+        doubts.append(f"the evaluations are close together: {found['samples']} of them cover the range as well as {found['even_samples']:.0f} evenly spread ones")
     if found["quality_over_box"] is None or found["quality_over_box"] < checks.POOR:
         quality = found["quality_over_box"]
         doubts.append(f"over the whole range the model predicts evaluations with quality {quality:.2f} of 1" if quality is not None else "the quality of the model is unknown")
@@ -640,7 +640,7 @@ def comparison(studies: Sequence[Archive]) -> str:
             cells += cell(summary.value(variables[name], best.design[name], 6, variables[name].unit)) if best and name in best.design else cell(fixed_value(s, names[name]))
         rows.append("<tr>" + cells + cell(len(s)) + cell(summary.ended(s)) + "</tr>")
     costs = [e.cost for s in studies for e in s if e.ok]
-    chart = Chart((0, max(map(len, studies))), limits(costs), size=(900, 300), labels=("evaluations", "least cost so far"), whole=True)
+    chart = Chart((0, max(map(len, studies))), limits(costs), size=(900, 300), labels=("evaluations", "lowest cost up to there"), whole=True)
     colours = OTHER_COLOURS
     for k, s in enumerate(studies):
         ys, least = [], math.inf

@@ -88,7 +88,7 @@ def counts(study: Archive) -> dict[str, int]:
 def headline(study: Archive) -> str:
     """Returns the result in one sentence: the design that the program recommends, or the front of several objectives."""
     if study.lowest is None:
-        why = " that keeps the constraints" if study.constraints else ""
+        why = " that satisfies the constraints" if study.constraints else ""
         return f"No evaluation{why} is ok: there is no best design yet." if len(study) else "No evaluation yet."
     names = study.objectives
     if len(names) > 1:
@@ -125,7 +125,7 @@ def ended(study: Archive) -> str:
     """Returns why the study ended."""
     if study.stop_reason:
         return study.stop_reason
-    return "not finished: it runs, or was killed (the command that started it continues it)"
+    return "not finished: the study is running, or it was killed (then the same command continues it)"
 
 
 def bounds_to_widen(study: Archive, evaluation: Evaluation, model: Json | None) -> list[tuple[Quantity, str, Json]]:
@@ -160,19 +160,19 @@ def summary(study: Archive, model: Json | None = None) -> list[str]:
         return lines
     if study.lowest.id != best.id:
         lines.append(
-            f"The least cost seen, noise included, is that of {design(study, study.lowest)}: {costs(study, study.lowest)} "
-            f"(evaluation {study.lowest.id}). It owes part of that to luck."
+            f"The lowest cost, noise included, has {design(study, study.lowest)}: {costs(study, study.lowest)} "
+            f"(evaluation {study.lowest.id}). Part of that is luck."
         )
     bounds = to_widen(study, best, model)
     if bounds:
         lines.append(bounds)
     elif ranged(study) and not at_bounds(study, best):
-        lines.append("It lies inside the range of every variable." if len(ranged(study)) > 1 else "It lies inside the range.")
+        lines.append("The best design lies inside the range of every variable." if len(ranged(study)) > 1 else "The best design lies inside its range.")
     lines += in_scenarios(study, best)
     if study.constraints:
         kept = ", ".join(f"{n} {'≤' if below else '≥'} {limit_text(study, n, limit)}" for n, below, limit in study.constraints)
         broken = sum(1 for e in study if e.ok and not study.keeps_constraints(e))
-        lines.append(f"It keeps the constraints {kept}; {plural(broken, 'other evaluation')} did not.")
+        lines.append(f"The best design satisfies the constraints {kept}; {plural(broken, 'other evaluation')} did not.")
     return lines
 
 
@@ -182,7 +182,7 @@ def warnings(study: Archive) -> list[str]:
     lines: list[str] = []
     bad = len(study) - found.get("ok", 0)
     if len(study) and bad > 0.25 * len(study):
-        lines.append(f"{bad} of {plural(len(study), 'evaluation')} have no cost that counts.")
+        lines.append(f"{bad} of {plural(len(study), 'evaluation')} have no usable cost.")
     if best is None:
         return lines
     lines += alarming_metrics(study, best)
@@ -280,7 +280,7 @@ def even_samples(points: npt.NDArray[np.float64]) -> float:
 
 
 def crowding(study: Archive) -> list[str]:
-    """Returns the warning of `dodyn sensitivity` if the evaluations crowd, as those of a search do; empty if they fill the ranges."""
+    """Returns the warning of `dodyn sensitivity` if the evaluations are close together; empty if they fill the ranges."""
     logarithmic = [name.strip() for name in study.configuration.get("surrogate.log-scale", "").split(",")]
     columns = []
     for v in ranged(study):
@@ -297,8 +297,8 @@ def crowding(study: Archive) -> list[str]:
     if worth >= CROWDED * best:
         return []
     return [
-        f"The evaluations crowd, as those of a search do: {len(points)} of them cover the range like {worth:.0f} evenly spread ones. "
-        "Away from the best design the surrogate and a sensitivity analysis may be far off."
+        f"The evaluations are close together, as in most searches: {len(points)} of them cover the range as well as {worth:.0f} evenly spread ones. "
+        "Far from the best design the surrogate and the sensitivities may be wrong."
     ]
 
 
@@ -325,7 +325,7 @@ def not_ruled_out(study: Archive) -> list[str]:
         ]
         if close:
             lines.append(
-                f"Within two standard errors of it {'is' if len(close) == 1 else 'are'} "
+                f"Within two standard errors of the best design {'is' if len(close) == 1 else 'are'} "
                 f"{plural(len(close), 'other design')}: "
                 + "; ".join(design(study, e, 4) for e in sorted(close, key=lambda e: e.cost)[:4])
                 + (" and more." if len(close) > 4 else ".")

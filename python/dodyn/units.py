@@ -52,7 +52,7 @@ def _ask(program: str, chosen: str, own: tuple[str, ...]) -> Conversions:
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--units", default="", metavar="UNIT,...", help="units, as deg,mm, of designs, metrics and motions; reasons and settings keep theirs")
+    parser.add_argument("--units", default="", metavar="UNIT,...", help="units, such as deg,mm, of designs, metrics and motions; reasons and settings keep theirs")
 
 
 def opened(path: str, units: str, noted: bool = False) -> Archive:

@@ -245,7 +245,7 @@ def main(words: Sequence[str], parser: type[argparse.ArgumentParser], refused: t
     except OSError as error:
         raise refused(f"--port {given.port}: {error.strerror}; choose another one, 0 takes a free one") from None
     threading.Thread(target=watched.follow, args=(given.every,), daemon=True).start()
-    print(f"{Path(given.archive).name}: http://127.0.0.1:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
+    print(f"{Path(given.archive).name}: http://127.0.0.1:{server.server_address[1]}/ shows the page (Ctrl-C ends this server)", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

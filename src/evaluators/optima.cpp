@@ -49,10 +49,10 @@ std::string optima_text(const Eigen::MatrixXd& table, double guesses, double sol
   Eigen::Index rows = 0;
   while (rows < table.rows() && std::isfinite(table(rows, 0))) ++rows;
   if (rows == 0) return formatted("  none of %.0f initial guesses ended at an optimum\n", guesses);
-  std::string text =
-      formatted("  %.0f of %.0f initial guesses found it; %.0f ended at an optimum\n", table(0, 1), guesses, solved);
+  std::string text = formatted("  %.0f of %.0f initial guesses found this motion; %.0f ended at an optimum\n",
+                               table(0, 1), guesses, solved);
   if (rows == 1)
-    return text + "  no other optimum was found; there may be a better one, since the guesses differ little\n";
+    return text + "  no other optimum was found; a better one may exist, because the guesses are similar\n";
   text += formatted("  %d distinct optima: cost, initial guesses, distance to the best (%s)\n", static_cast<int>(rows),
                     unit.c_str());
   for (Eigen::Index i = 0; i < rows; ++i)

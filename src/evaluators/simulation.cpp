@@ -481,7 +481,7 @@ class SimulationEvaluator final : public Evaluator {
                     formatted("method          %s, %s, h = %g s\n", settings_.text("simulation.stepper").c_str(),
                               settings_.text("simulation.contact-method").c_str(), options.step);
     if (starts_.count() > 1 || !start.variables.empty()) {
-      result.report += formatted("start           %d of %d", own_.start, starts_.count());
+      result.report += formatted("initial state   %d of %d", own_.start, starts_.count());
       const std::size_t most = 8;  // maximum number of values in a line
       for (std::size_t i = 0; i < std::min(most, start.variables.size()); ++i)
         result.report += formatted("%s %s = %.6g", i ? "," : ":", starts_.variables()[i].c_str(), start.variables[i]);
@@ -517,9 +517,9 @@ class SimulationEvaluator final : public Evaluator {
              : std::string()) +
         formatted("largest         overlap %.3g m, angular velocity %.4g rad/s", story.overlap, story.spin) +
         (own_.course.by_impulses() ? formatted(", impulse of two bodies in a step %.4g N s\n", story.impulse) : "\n") +
-        formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
+        formatted("contact         %d updates of contacts, %d shortened steps, %zu pairs of shapes touch at the end\n",
                   ledger.impulses, ledger.cuts, story.touching) +
-        formatted("                %d impacts held back from making energy, velocities solved to %.2g m/s\n",
+        formatted("                %d impacts limited so that they add no energy, velocities solved to %.2g m/s\n",
                   ledger.energy_limited, ledger.residual) +
         formatted("speed           %.4g s simulated per CPU second\n", ended.time / std::max(1e-9, seconds));
     result.channels = channels_;

@@ -224,7 +224,7 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
   const surrogate::OptimumDistribution where = surrogate::sample_optimum(observed);
   std::vector<Variable> variables = contents.layout.variables;
   const VectorXd factors = convert(variables, units);
-  std::vector<std::vector<std::string>> rows = {{"variable", "5 %", "middle", "95 %", "best evaluation"}};
+  std::vector<std::vector<std::string>> rows = {{"variable", "5 %", "median", "95 %", "best evaluation"}};
   const Evaluation* const best = observed.best();
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const auto i = static_cast<Index>(k);
@@ -278,7 +278,7 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
 
 std::string as_text(const DesignPrediction& p) {
   std::string text = "at " + design_text(p.variables, p.design) + "\n\n";
-  std::vector<std::vector<std::string>> rows = {{"quantity", "middle", "95 % from", "to", "unit", "model"}};
+  std::vector<std::vector<std::string>> rows = {{"quantity", "median", "95 % from", "to", "unit", "model"}};
   double worst = 1;
   for (const Predicted& q : p.quantities) {
     rows.push_back({q.name, formatted("%.6g", q.forecast.middle), formatted("%.6g", q.forecast.lower),
@@ -286,14 +286,14 @@ std::string as_text(const DesignPrediction& p) {
                     model_text(q.samples, q.available, q.quality)});
     worst = std::min(worst, q.quality);
   }
-  text += columns(rows) + "\n" + formatted("evaluates with probability %.3f\n", p.evaluates);
+  text += columns(rows) + "\n" + formatted("has a cost with probability %.3f\n", p.evaluates);
   for (const auto& [constraint, probability] : p.kept)
     text += "satisfies " + constraint + formatted(" with probability %.3f\n", probability);
   if (p.distance == 0)
     text += formatted("evaluation %lld has this design\n", static_cast<long long>(p.nearest));
   else
-    text +=
-        formatted("nearest evaluation: %lld, %.2g of the ranges away\n", static_cast<long long>(p.nearest), p.distance);
+    text += formatted("nearest evaluation: %lld, at a distance of %.2g of the ranges\n",
+                      static_cast<long long>(p.nearest), p.distance);
   return text + warning(worst);
 }
 
@@ -444,13 +444,13 @@ std::string as_text(const Sensitivity& s) {
         100 * s.unlikely);
   const bool crowd = s.even_samples < crowded * s.even_samples_of_filling, rough = s.quality_over_box < poor;
   if (crowd || rough) {
-    text += "warning: these figures may be far off:";
+    text += "warning: these figures may be wrong:";
     if (crowd)
       text += formatted(
-          " the evaluations crowd, as those of a search do: %lld of them cover the ranges like %.0f evenly spread ones",
+          " the evaluations are close together: %lld of them cover the ranges as well as %.0f evenly spread ones",
           static_cast<long long>(s.samples), s.even_samples);
     if (rough)
-      text += formatted("%s the model predicts evaluations over the ranges with quality %.2f (below %.1f)",
+      text += formatted("%s over the ranges the model predicts evaluations with quality %.2f (below %.1f)",
                         crowd ? ";" : "", s.quality_over_box, poor);
     text += crowd ? "; first evaluate a sweep, or more designs that fill the ranges (surrogate.initial-samples)\n"
                   : "; first evaluate more designs\n";

@@ -107,7 +107,7 @@ std::string causes_text(const archive::Contents& contents) {
         names += (i > 0 ? ", " : "") + sorted[i].second + " " + std::to_string(-sorted[i].first);
       return names + (sorted.size() > 5 ? ", ..." : "");
     };
-    text += "attempts without an answer, by the " + std::string(to_string(cause)) + ": " + std::to_string(count) +
+    text += "attempts without a cost because of the " + std::string(to_string(cause)) + ": " + std::to_string(count) +
             " (" + list(statuses) + "; on " + list(hosts) + ")\n";
   }
   return text;
@@ -117,12 +117,12 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
   if (ids.empty()) return "";
   std::string text;
   for (const auto& [status, list] : ids) {
-    text += (text.empty() ? "without an answer: " : "; ") + std::string(to_string(status));
+    text += (text.empty() ? "without a cost: " : "; ") + std::string(to_string(status));
     for (std::size_t i = 0; i < std::min<std::size_t>(list.size(), 8); ++i)
       text += (i > 0 ? ", " : " ") + std::to_string(list[i]);
     if (list.size() > 8) text += ", ... (" + std::to_string(list.size()) + " in all)";
   }
-  return text + " (to repeat them: dodyn rerun " + configuration + " --failed)\n";
+  return text + "; to repeat them: dodyn rerun " + configuration + " --failed\n";
 }
 
 std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {
@@ -168,14 +168,16 @@ std::string record_text(const Evaluation& evaluation, const std::vector<Variable
         const std::string of = metric ? metrics[k].name : variables[k].name;
         const std::string its_unit = metric ? metrics[k].unit : name == "design" ? variables[k].unit : "";
         const std::string* const word = name == "design" ? variables[k].choice(value(i)) : nullptr;
-        rows.push_back({name + "." + of, word ? *word : with_unit(formatted("%.12g", value(i)), its_unit)});
+        rows.push_back({name + "." + of, word                      ? *word
+                                         : std::isfinite(value(i)) ? with_unit(formatted("%.12g", value(i)), its_unit)
+                                                                   : "-"});
       }
     } else if constexpr (std::is_same_v<T, Status>) {
       rows.push_back({name, std::string(to_string(value))});
     } else if constexpr (std::is_same_v<T, std::string>) {
       rows.push_back({name, value});
     } else if constexpr (std::is_same_v<T, double>) {
-      rows.push_back({name, with_unit(formatted("%.12g", value), unit)});
+      rows.push_back({name, std::isfinite(value) ? with_unit(formatted("%.12g", value), unit) : "-"});
     } else {
       rows.push_back({name, with_unit(std::to_string(value), unit)});
     }

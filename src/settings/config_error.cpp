@@ -70,6 +70,8 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   if (const std::string now = renamed(word, candidates); !now.empty()) return "; it is now called '" + now + "'";
   const std::string* nearest = nullptr;
   std::size_t best = 0;
+  // The section is the same in all candidates of a section, so only the rest counts for how far a word may be away.
+  const std::size_t own_size = word.size() - (word.find('.') == std::string::npos ? 0 : word.find('.') + 1);
   for (const auto& candidate : candidates) {
     if (candidate.size() > longest) continue;
     // Compares without the section too: a key may lack its section ("step-length") or have a wrong one.
@@ -83,7 +85,7 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
     if (!nearest || d < best) nearest = &candidate, best = d;
   }
   constexpr std::size_t shortest_part = 3;  // minimum length of a part of a name; shorter words occur in too many names
-  if (!nearest || best > std::max<std::size_t>(2, word.size() / 2)) {
+  if (!nearest || best > std::max<std::size_t>(2, own_size / 2)) {
     nearest = nullptr;
     if (word.size() >= shortest_part)
       for (const auto& candidate : candidates)  // a part of a name, such as "cone" of "friction-cone"

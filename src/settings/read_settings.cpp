@@ -334,7 +334,13 @@ class Reader {
         if (const std::string variable = variable_meant(name); !variable.empty())
           fail(value.where, "unknown key '" + shown(name) + "'; " + variable +
                                 " is a design variable: write it in [design] (design." + variable + ")");
-        fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
+        const std::string nearest = did_you_mean(name, known), section = name.substr(0, name.find('.'));
+        const bool has_section = section != name && std::any_of(known.begin(), known.end(), [&](const auto& key) {
+                                   return key.starts_with(section + ".");
+                                 });
+        fail(value.where,
+             "unknown key '" + shown(name) + "'" + nearest +
+                 (nearest.empty() ? "; dodyn help keys" + (has_section ? " " + section : "") + " lists them" : ""));
       }
   }
 

@@ -122,7 +122,7 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
       return value;
     }
   };
-  std::vector<std::string> differing;
+  std::vector<std::string> differing, changed;  // changed: files, of which a checksum says nothing to a reader
   std::set<std::string> now;
   for (const auto& setting : settings.all) {
     const Key& key = setting.key;
@@ -134,7 +134,10 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
     const bool agrees = key.type == Type::path
                             ? std::filesystem::path(was).filename() == std::filesystem::path(setting.value).filename()
                             : was == setting.value;
-    if (key.identity && !agrees)
+    if (!key.identity || agrees) continue;
+    if (constexpr std::string_view end = "-checksum"; key.name.ends_with(end) && !was.empty())
+      changed.push_back(key.name.substr(0, key.name.size() - end.size()) + " has changed");
+    else
       differing.push_back(key.name + ": " + (was.empty() ? "none" : was) + " / " + setting.value);
   }
   for (const auto& [name, value] : then) {
@@ -143,7 +146,8 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
     if (!now.count(name) && std::find(settings.idle.begin(), settings.idle.end(), name) == settings.idle.end())
       differing.push_back(name + ": " + value + " / none");
   }
-  return differing.empty() ? "" : listed(differing, 60, 1000) + " (archive / now)";
+  const std::string values = differing.empty() ? "" : listed(differing, 60, 1000) + " (archive / now)";
+  return listed(changed, 60, 1000) + (changed.empty() || values.empty() ? "" : "; ") + values;
 }
 
 }  // namespace dodyn

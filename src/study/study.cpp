@@ -172,7 +172,8 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
     return summary(true);
   }
   for (const auto id : new_) evaluations_.erase(id);
-  stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run continues from there");
+  stop(End::finished, "repeated " + std::to_string(before.size()) +
+                          (before.size() == 1 ? " evaluation" : " evaluations") + "; dodyn run continues the search");
   do arrivals_.clear();  // no strategy receives these outcomes
   while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()));
   evaluations_.merge(before);  // adds ids that an interruption left without a new answer

@@ -157,7 +157,7 @@ TEST_F(Command, ReplaysBitByBit) {
   for (const char* command : {"replay c.cfg --ids 1", "run c.cfg"}) {
     const Result changed = dodyn(command);
     EXPECT_EQ(changed.code, 2) << changed.text;
-    EXPECT_NE(changed.text.find("belongs to another study: command.cost.sh-checksum: "), std::string::npos)
+    EXPECT_NE(changed.text.find("belongs to another study: command.cost.sh has changed"), std::string::npos)
         << changed.text;
   }
 }
@@ -376,7 +376,7 @@ TEST_F(Command, BadInputIsOneLineAndTouchesNothing) {
 TEST_F(Command, ALimitDoesNotFinishASearch) {
   const Result few = dodyn("run f.cfg --strategy sweep --study.max-evaluations 5");
   EXPECT_EQ(few.code, 0) << few.text;
-  EXPECT_HAS(few.text, "f.h5: stopped: reached study.max-evaluations = 5; the search had not ended by its own rule");
+  EXPECT_HAS(few.text, "f.h5: stopped: reached study.max-evaluations = 5, before the search ended by its own rule");
   const Result same = dodyn("run f.cfg --strategy sweep --study.max-evaluations 5");
   EXPECT_HAS(same.text, "f.h5: stopped: ");
   EXPECT_HAS(same.text, "0 evaluations now, 5 from the archive");
@@ -452,7 +452,7 @@ TEST_F(Command, CheckShowsWhereEachValueComesFrom) {
   EXPECT_HAS(check.text, "command line");
   EXPECT_HAS(check.text, "f.cfg:7");
   EXPECT_HAS(check.text, "default");
-  EXPECT_HAS(dodyn("check f.cfg --design.x 1").text, "fit for solve, not for run");
+  EXPECT_HAS(dodyn("check f.cfg --design.x 1").text, "valid, with no free design variable; next: dodyn solve f.cfg");
 }
 
 TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {

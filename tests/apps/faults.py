@@ -95,7 +95,7 @@ def isolated():
         code, text = dodyn("run", "f.cfg", "--study.isolate", "process", "--testfunction.fault", fault,
                            "--study.memory-limit", "500", "--study.archive", fault + ".h5",
                            "--study.time-limit", "1" if fault == "hang" else "60")
-        assert code == (0 if status == "failed" else 4) and f"without an answer: {status} " in text, text
+        assert code == (0 if status == "failed" else 4) and f"without a cost: {status} " in text, text
         expect(status, reason, fault + ".h5")
 
 
@@ -107,7 +107,7 @@ def alone():
             code, text = dodyn(*words)
             assert code == -signal_number, (code, text)
         code, text = dodyn(*words)
-        assert code == 4 and "without an answer: lost 1 (" in text, text
+        assert code == 4 and "without a cost: lost 1 " in text, text
         expect("lost", "rank 0 was killed while it evaluated this", fault + ".h5")
         assert not os.path.exists(fault + ".h5.running")
     # an evaluation that was under way when the run was told to end, twice, is not to blame; one that was killed may be

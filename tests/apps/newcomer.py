@@ -28,7 +28,7 @@ SWEEP = "[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nx.min = 0\nx.max =
 FAILING = {
     "notfound": ("./cost.sh", ["failed: evaluation 0 failed: ./cost.sh: not found (exit code 127)"]),
     "denied": ("/etc", ["failed: evaluation 0 failed: ", "(exit code 126)"]),
-    "nofile": ("true", ["without an answer: failed 0, 1, 2 (to repeat them: dodyn rerun nofile.cfg --failed)",
+    "nofile": ("true", ["without a cost: failed 0, 1, 2; to repeat them: dodyn rerun nofile.cfg --failed",
                         "most frequent reason (3): exit code 0, and no result.json: the program writes JSON to $DODYN_RESULT_FILE (docs/own-program.md)"]),
     "misspelt": ("""echo '{"costs": 1}' >"$DODYN_RESULT_FILE\"""", ["most frequent reason (3): exit code 0, result.json: unknown key 'costs' (did you mean 'cost'?)"]),
     "exits": ("echo 'no licence' >&2; exit 3", ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence"]),
@@ -79,7 +79,7 @@ MISTAKES = [
     ("solve DOCKING", 'design.spacing is free, from 0.0255 to 0.0755 m; give its value: --design.spacing "0.0505 m"'),
     ("show done.h5 --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),
     ("show done.h5 --units mm,cm", "--units mm,cm: mm and cm measure the same; choose one"),
-    ("show done.h5 --verify --units mm", "these options do not go together"),
+    ("show done.h5 --verify --units mm", "these options cannot be combined"),
     ("predict done.h5 --export m.h5 --units mm", "--units is not for --export"),
     ("run f.cfg --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),
     ("report done.h5 --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),

@@ -93,7 +93,7 @@ def damage():
     assert len(json.loads(dodyn("show", "d.h5", "--json"))["evaluations"]) == 20
     assert "nothing to repair" in dodyn("repair", "f.h5")
     go_on = dodyn("run", "f.cfg", "--strategy", "sweep", "--study.archive", "d.h5")
-    assert "1 evaluations now, 20 from the archive" in go_on, go_on
+    assert "1 evaluation now, 20 from the archive" in go_on, go_on
     dodyn("repair", "none.h5", code=2)
 
 

@@ -47,7 +47,7 @@ with tempfile.TemporaryDirectory() as directory:
     assert f"costs {built:.4f}, {100 * (built / knee.best.cost - 1):.1f} % more" in text, built
     assert f"lower, at {slow.best.design['knee']:.3f} m" in text, slow.best
     noted = re.search(r"note: stiffness is at its lower bound 1 N m/rad: widen it, .* lowers the cost by about (\S+)", text)
-    assert noted and noted[0] in told, told
+    assert noted and noted[0] + "\n" in told, told
     inertia = 0.02 + 1 * 0.25**2  # of the arm about its joint
     words = " ".join(text.split())
     for study, time, halves, sentences in (

@@ -150,7 +150,7 @@ TEST(GaitEvaluator, OptimaAreListedOnceTheBestFirst) {
   const std::string report = evaluator->report(outcome);
   EXPECT_NE(report.find(std::to_string(list.rows()) + " distinct optima: cost, initial guesses"), std::string::npos)
       << report;
-  EXPECT_NE(report.find(std::to_string(static_cast<int>(list(0, 1))) + " of 12 initial guesses found it"),
+  EXPECT_NE(report.find(std::to_string(static_cast<int>(list(0, 1))) + " of 12 initial guesses found this motion"),
             std::string::npos)
       << report;
 }
@@ -158,7 +158,7 @@ TEST(GaitEvaluator, OptimaAreListedOnceTheBestFirst) {
 // All guesses at one optimum say nothing of optima that they could not reach.
 TEST(Optima, OneAloneIsNotSaidToBeTheOnlyOne) {
   const std::string text = optima_text(table({{13.5, 8, 1e-10, Eigen::VectorXd::Zero(2)}}, 9), 8, 8, "rad");
-  EXPECT_NE(text.find("8 of 8 initial guesses found it; 8 ended at an optimum"), std::string::npos) << text;
+  EXPECT_NE(text.find("8 of 8 initial guesses found this motion; 8 ended at an optimum"), std::string::npos) << text;
   EXPECT_NE(text.find("there may be a better one"), std::string::npos) << text;
   EXPECT_EQ(optima_text({}, 8, 0, "rad"), "  none of 8 initial guesses ended at an optimum\n");
 }
@@ -461,7 +461,7 @@ TEST(GaitEvaluator, ASearchThatMayHaveMissedSaysSo) {
         const Eigen::MatrixXd& optima = all.trajectory.values.back();
         const double next = optima(1, 0) / optima(0, 0) - 1.0;  // not a number where there is one optimum
         const bool says_few = e.reason.find("starts converged") != std::string::npos,
-                   says_alone = e.reason.find("one start alone") != std::string::npos;
+                   says_alone = e.reason.find("only one initial guess") != std::string::npos;
         EXPECT_EQ(says_few, 2 * metric(*evaluator, e, "guesses_solved") < metric(*evaluator, e, "guesses")) << e.reason;
         EXPECT_EQ(says_alone, optima(0, 1) == 1.0 && next > 0.01) << e.reason;
         few += says_few;

@@ -339,7 +339,7 @@ TEST_F(Simulations, StartsOfAFileAndParametersOfEach) {
   EXPECT_NEAR(outcome.evaluation.cost, mean, 0.002);
   const auto shown = slide->simulate(task());
   ASSERT_TRUE(shown);
-  EXPECT_NE(shown->report.find("start           1 of 3: y = 0.1, rate(x) = 1, friction = 0.2"), std::string::npos)
+  EXPECT_NE(shown->report.find("initial state   1 of 3: y = 0.1, rate(x) = 1, friction = 0.2"), std::string::npos)
       << shown->report;
   EXPECT_EQ(shown->channels.size(), shown->trajectory.values.size());
 }

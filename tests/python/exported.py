@@ -66,7 +66,7 @@ with tempfile.TemporaryDirectory() as folder:
         ranges = {"x": (-2, 2), "y": (-1, 3)}
         assert all(ranges[name][0] <= low <= high <= ranges[name][1] for name, (low, high) in slices["optimum"]["variables"].items()), slices["optimum"]
         again = subprocess.run([DODYN, "predict", archive, "--export", "model.h5"], capture_output=True, text=True)
-        assert again.returncode == 2 and "is there already" in again.stderr, again
+        assert again.returncode == 2 and "exists already" in again.stderr, again
         os.remove("model.h5")
     print(f"largest difference {worst:.1e} of the largest term")
     assert worst < 1e-12

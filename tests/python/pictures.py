@@ -356,7 +356,7 @@ def recommended():
     study, page = package.open("noisy.h5"), open("noisy.html", encoding="utf-8").read()
     headline, told = summary.headline(study), " ".join(summary.summary(study))
     assert headline.startswith(f"Recommended design: x = {study.recommended.design['x']:.5g}, ") and f"(evaluation {study.recommended.id})" in headline
-    assert f"The least cost seen, noise included, is that of x = {study.lowest.design['x']:.5g}" in told, told
+    assert f"The lowest cost, noise included, has x = {study.lowest.design['x']:.5g}" in told, told
     assert "Best design" not in page and headline in page
     assert not LIBRARIES or data_of(page)["best"] == study.recommended.id
     study, page = package.open("front.h5"), open("front.html", encoding="utf-8").read()

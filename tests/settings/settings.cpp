@@ -425,7 +425,7 @@ TEST_F(ScenariosTest, EachMistakeGetsItsLine) {
   EXPECT_EQ(more("stepp-length = 1"), at + ": unknown key 'stepp-length' in [scenario heavy] (did you mean "
                                            "'step-length'?); allowed: weight, reference, step-length, intervals, "
                                            "free-knees, cost, offset, knee, mass");
-  EXPECT_EQ(more("walk.step = 1"), at + ": unknown key 'walk.step' (did you mean 'walk.cost'?)");
+  EXPECT_EQ(more("walk.step = 1"), at + ": unknown key 'walk.step' (did you mean 'walk.step-length'?)");
   EXPECT_EQ(more("design.mas = 1"),
             at + ": unknown key 'design.mas' (did you mean 'design.mass'?); variables: knee, mass");
   EXPECT_EQ(more("intervals = 3"), at + ": walk.intervals is given twice (already at f:" + std::to_string(18) + ")");
@@ -620,7 +620,8 @@ TEST_F(SettingsTest, EachMistakeGetsItsLine) {
             "knee.cfg:3: unknown key 'study.step-length' (did you mean 'walk.step-length'?)");
   EXPECT_EQ(complaint(w + "stratgy = ego"),
             "knee.cfg:3: unknown key 'study.stratgy' (did you mean 'surrogate.strategy'?)");
-  EXPECT_EQ(complaint(w + "zzzzzzzzzzz = 1"), "knee.cfg:3: unknown key 'study.zzzzzzzzzzz'");
+  EXPECT_EQ(complaint(w + "zzzzzzzzzzz = 1"),
+            "knee.cfg:3: unknown key 'study.zzzzzzzzzzz'; dodyn help keys study lists them");
   EXPECT_EQ(complaint(w + "seed ="), "knee.cfg:3: study.seed has no value; allowed: an integer >= 0");
   EXPECT_EQ(complaint(w + "archive ="), "knee.cfg:3: study.archive has no value; allowed: text");
   EXPECT_EQ(complaint(w + "seed = many"), "knee.cfg:3: study.seed = many is not an integer; allowed: an integer >= 0");

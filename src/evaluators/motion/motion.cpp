@@ -177,8 +177,8 @@ void MotionEvaluator::doubt(Outcome& outcome) const {
   if (from_neighbour || !(optima(0, 1) == 1.0) || !std::isfinite(optima(1, 0))) return;
   const double next = optima(1, 0) / optima(0, 0) - 1.0;
   if (next > 0.01)
-    say(formatted("one start alone led to it, the next best %s costs %.0f %% more", description_->section().c_str(),
-                  100.0 * next));
+    say(formatted("only one initial guess led to it; the next best %s costs %.0f %% more",
+                  description_->section().c_str(), 100.0 * next));
 }
 
 std::vector<Finding> MotionEvaluator::findings(const MotionDescription& mesh, const Evaluation& e,
