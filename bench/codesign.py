@@ -1,4 +1,4 @@
-"""Eight variables of a walker at once (configs/codesign.cfg): a surrogate with gradients against searches without, and what each variable buys.
+"""Eight variables of a walker at once (configs/codesign.cfg): a surrogate with gradients against searches without, and the worth of each variable.
 
     python3 bench/codesign.py ours DODYN FOLDER [EVALUATIONS [SEED]]     25 evaluations
     python3 bench/codesign.py variables DODYN FOLDER [EVALUATIONS]       each variable left as the leg has it, the others chosen anew
@@ -105,7 +105,7 @@ def table(dodyn, folder):
     for name, costs in curves.items():
         within = next((i + 1 for i, row in enumerate(ours) if cost(row) <= min(costs)), None)
         print(f"{name}: {len(costs)} evaluations, {min(costs):.6f}; evaluation {within} of seed 1 of the surrogate is as good")
-    print("\n| variable | as the leg has it | chosen | best without it | dearer by |\n|---|---|---|---|---|")
+    print("\n| variable | as the leg has it | chosen | best without it | costs more by |\n|---|---|---|---|---|")
     for name, value in AS_IT_STANDS.items():
         archive = os.path.join(folder, f"without-{name}.h5")
         if not os.path.exists(archive):

@@ -101,6 +101,7 @@ assert max(abs(a[0]) for a in angles) < 1e-8
 
 steps = [np.arccos(np.clip((np.trace(Rb[k].T @ Rb[k + 1]) - 1) / 2, -1, 1)) for Rb in R for k in range(N - 1)]
 shares, least, sag, deepest = np.arange(21) / 20, {"bars": np.inf, "neighbours": np.inf, "wall": np.inf}, 0.0, -np.inf
+at_nodes = np.inf
 upright = np.repeat(np.eye(3)[None], len(shares), 0)
 wrist = R[1].transpose(0, 2, 1) @ R[2]
 on_way = lambda a, k: (1 - shares) * a[k] + shares * a[k + 1]
@@ -126,7 +127,7 @@ for k in range(N - 1):
     pairs += [("wall", a, np.repeat(part[None], len(shares), 0), upright) for a in range(4) for part in WALL]
     for kind, a, other, turns in pairs:
         gap, strays = gaps(corners[a], Rs[a], other, turns), arc(corners[a]) + arc(other)
-        least[kind], sag = min(least[kind], gap.min()), max(sag, strays)
+        least[kind], sag, at_nodes = min(least[kind], gap.min()), max(sag, strays), min(at_nodes, gap[0], gap[-1])
         asked = -1e-3 if kind == "neighbours" else 0.0
         deepest = max(deepest, asked - gap[0], asked - gap[-1], asked - gap.min() - strays)
 
@@ -136,3 +137,5 @@ print(f"cost {said['cost']:.9g}, sum of squares {effort:.9g}; equations {worst:.
 assert worst < 1e-9 and abs(effort - said["cost"]) < 1e-9 * said["cost"]
 assert max(steps) < 0.25 + 1e-9
 assert deepest < 1e-6, "bars go through each other or the wall"
+# The program measures overlaps along facets and contacts, these axes are those of edges, too.
+assert -5e-5 < said["metrics.clearance_at_nodes"] - at_nodes < 1e-9, (said["metrics.clearance_at_nodes"], at_nodes)
