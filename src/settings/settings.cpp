@@ -122,7 +122,7 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
       return value;
     }
   };
-  std::vector<std::string> differing, changed;  // changed: files, of which a checksum says nothing to a reader
+  std::vector<std::string> differing, changed;  // changed: files whose checksum differs
   std::set<std::string> now;
   for (const auto& setting : settings.all) {
     const Key& key = setting.key;
