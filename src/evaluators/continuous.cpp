@@ -394,8 +394,9 @@ std::string departure_text(const Departure& departure, const std::string& note) 
                 departure.at_end, departure.largest) +
                 remark + "\n";
   if (std::isfinite(departure.tracked))
-    text += formatted("  with feedback at every node at most %.2g from them, by corrections of at most %.3g\n",
-                      departure.tracked, departure.correction);
+    text += formatted(
+        "  with feedback at every node: at most %.2g from the plan's nodes, by changes of controls of at most %.3g\n",
+        departure.tracked, departure.correction);
   return text;
 }
 

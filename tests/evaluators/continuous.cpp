@@ -228,7 +228,8 @@ TEST_F(Continuous, WhatIsNotDrivenIsNamed) {
   EXPECT_EQ(
       departure_text({3.6, 3.7, 0.02, 1.5}, ""),
       "  the continuous equations of motion under these controls end 3.6 from the plan, at most 3.7 from its nodes "
-      "(m, rad)\n  with feedback at every node at most 0.02 from them, by corrections of at most 1.5\n");
+      "(m, rad)\n  with feedback at every node: at most 0.02 from the plan's nodes, by changes of controls of at most "
+      "1.5\n");
   const double none = std::numeric_limits<double>::infinity();
   EXPECT_NE(departure_text({none, none, none, none}, "").find("have no solution"), std::string::npos);
   const auto evaluator =

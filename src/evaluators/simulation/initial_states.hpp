@@ -56,8 +56,8 @@ class InitialStates {
   // Reads the formulas of [initial-state] and of ranges.
   void read(FormulaReader& reader);
 
-  // Returns an initial state. Numbers from count() on are those of the next sets. `design`: the parameters that the design sets. Throws ConfigError if the model refuses
-  // the values.
+  // Returns an initial state. Numbers from count() on are those of the next sets. `design`: the parameters that the
+  // design sets. Throws ConfigError if the model refuses the values.
   Start start(int number, const std::map<std::string, double>& design) const;
 
  private:
