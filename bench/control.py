@@ -61,7 +61,7 @@ def solve(dodyn, design, starts, *more, **extra):
             told[parts[0].removeprefix("metrics.")] = parts[1]
     if "docked" not in told:  # refused: no curve leads from some start
         return None
-    return {name: float(value) if name != "status" else value for name, value in told.items()}
+    return {name: value if name == "status" else float("nan" if value == "-" else value) for name, value in told.items()}
 
 
 def keep(folder, name, row):

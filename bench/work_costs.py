@@ -21,7 +21,7 @@ def solve(**keys):
     for line in subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines():
         parts = line.split()
         if len(parts) >= 2 and (parts[0] == "cost" or parts[0].startswith("metrics.")):
-            values[parts[0].removeprefix("metrics.")] = float(parts[1])
+            values[parts[0].removeprefix("metrics.")] = float("nan" if parts[1] == "-" else parts[1])
     return values
 
 

@@ -234,6 +234,7 @@ Tree<P> Model::tree(const std::vector<P>& all_numbers) const {
   return structure.mapped<P>([&](const Number& x) { return at(x, all_numbers); });
 }
 
+#ifndef DOXYGEN  // it takes these for definitions
 // Compiled in model.cpp, for the number types that many files use.
 extern template Tree<double> Model::tree<double>(const std::vector<double>&) const;
 extern template std::vector<Vector3<double>> Model::corners<double>(const Shape&, const std::vector<double>&) const;
@@ -247,5 +248,6 @@ extern template std::vector<Vector3<autodiff::Differential>> Model::corners<auto
     const Shape&, const std::vector<autodiff::Differential>&) const;
 extern template Values<autodiff::Differential> Model::evaluate<autodiff::Differential>(
     const std::map<std::string, autodiff::Differential>&) const;
+#endif
 
 }  // namespace dodyn::systems

@@ -449,11 +449,13 @@ std::vector<Frame<T>> Tree<P>::frames(const T* q, const T* v) const {
 
 namespace dodyn::systems {
 
+#ifndef DOXYGEN  // it takes these for definitions
 // Compiled in tree.cpp, for the number types that many files use.
 extern template std::vector<Frame<double>> Tree<double>::frames<double>(const double*, const double*) const;
 extern template std::vector<Frame<autodiff::Var>> Tree<autodiff::Var>::frames<autodiff::Var>(
     const autodiff::Var*, const autodiff::Var*) const;
 extern template Tree<double> Tree<double>::plain() const;
 extern template Tree<double> Tree<autodiff::Differential>::plain() const;
+#endif
 
 }  // namespace dodyn::systems

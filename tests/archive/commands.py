@@ -124,7 +124,7 @@ def rerun():
     before = json.loads(dodyn("show", "r.h5", "--json"))["evaluations"]
     failed = [e["id"] for e in before if e["status"] == "failed"]
     assert failed
-    assert f"{len(failed)} evaluations now" in dodyn("rerun", *words, "--failed")
+    assert f"{len(failed)} evaluation{'s' * (len(failed) > 1)} now" in dodyn("rerun", *words, "--failed")
     with h5py.File("r.h5") as f:
         assert list(f["/evaluations/id"][-len(failed):]) == failed
     after = json.loads(dodyn("show", "r.h5", "--json"))["evaluations"]
@@ -132,7 +132,7 @@ def rerun():
     dodyn("rerun", *words, "--ids", "77", code=2)
     assert "2 evaluations now" in dodyn("rerun", *words, "--ids", f"0,{failed[0]}")
     for _ in range(3):
-        assert "evaluations now" in dodyn("run", *words)
+        assert " now, " in dodyn("run", *words)
     dodyn("show", "r.h5", "--verify")
     assert "earlier attempt: failed" in dodyn("show", "r.h5", "--evaluation", str(failed[0]))
 

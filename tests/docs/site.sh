@@ -12,7 +12,7 @@ grep -q 'study.max-evaluations' "$place/site/docs/reference.html" || { echo "the
 # A comment before a declaration and one behind it arrive where they belong.
 grep -q 'infeasible&#160;</td>.*locally minimal infeasibility' "$place/api/namespacedodyn_1_1nlp.html" ||
   { echo "the reference lacks what stands behind an enumerator"; exit 1; }
-grep -q 'throws std::invalid_argument for' "$place/api/namespacedodyn_1_1nlp.html" ||
+grep -q 'std::invalid_argument if sizes do not match' "$place/api/namespacedodyn_1_1nlp.html" ||
   { echo "the reference lacks what stands before a function"; exit 1; }
 /usr/bin/python3 - "$place/site" <<'PYTHON'
 import html.parser, os, sys

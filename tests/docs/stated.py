@@ -81,7 +81,7 @@ def human():
 def impacts():
     evaluations, cost, best = study(config("walker-recovery"), "--study.archive", "recovery.h5")
     _, _, tick = study(config("pendulum-tick"), "--study.archive", "tick.h5")
-    expect("docs/cases/hybrid.md", f"`walker-recovery` finds a = {best['a']:.4f} rad, where a disturbance is halved in {cost:.6f} s ({evaluations} evaluations); "
+    expect("docs/cases/hybrid.md", f"`walker-recovery` finds a = {best['a']:.4f} rad, where a disturbance is halved in {cost:.6f} s ({evaluations} evaluations). "
            f"`pendulum-tick` puts the walls at {tick['wall']:.5f} m")  # fmt: skip
     clumped, apart = (value(dodyn("simulate", config("scene-hexagons"), *words), r"^cost +(\S+)") for words in ((), ("--design.charge", "0")))
     expect("docs/cases/hybrid.md", f"radius of gyration {clumped:.3f} m (packed: 0.5477) and {apart:.3f} m after 20 s")

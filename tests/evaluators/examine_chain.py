@@ -34,7 +34,8 @@ with tempfile.TemporaryDirectory() as folder:
     out = subprocess.run([DODYN, "solve", os.path.join(ROOT, "configs", "manipulator.cfg"), "--output", path, *sys.argv[3:]],
                          check=True, cwd=folder, capture_output=True, text=True).stdout
     rows = list(csv.reader(open(path)))
-said = {line.split()[0]: float(line.split()[1]) for line in out.splitlines() if line.startswith(("cost ", "metrics."))}
+said = {line.split()[0]: float(line.split()[1]) for line in out.splitlines()
+        if line.startswith(("cost ", "metrics.")) and line.split()[1] != "-"}
 column = {name.split(" [")[0]: i for i, name in enumerate(rows[0])}
 values = np.array([[float(x) for x in row] for row in rows[1:]])
 q = lambda *names: [values[:, column["q." + n]] for n in names]
