@@ -62,7 +62,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-bad-host-") as directory:
             assert set(hosts[~ok]) == {bad} and bad not in hosts[ok], hosts
             assert 3 <= (~ok).sum() <= 5, (~ok).sum()  # what was under way goes on
         shown = subprocess.run([dodyn, "show", f"{bad}.h5"], env=environment, capture_output=True, text=True).stdout
-        assert f"by the machine: {(~ok).sum()} (lost {(~ok).sum()}; on {bad} {(~ok).sum()})" in shown, shown
+        assert f"because of the machine: {(~ok).sum()} (lost {(~ok).sum()}; on {bad} {(~ok).sum()})" in shown, shown
         events = subprocess.run([dodyn, "show", f"{bad}.h5", "--events"], env=environment, capture_output=True, text=True).stdout
         assert "host retired" in events, events
 print("out of service")

@@ -107,7 +107,7 @@ def alone():
             code, text = dodyn(*words)
             assert code == -signal_number, (code, text)
         code, text = dodyn(*words)
-        assert code == 4 and "without a cost: lost 1 " in text, text
+        assert code == 4 and "without a cost: lost 1;" in text, text
         expect("lost", "rank 0 was killed while it evaluated this", fault + ".h5")
         assert not os.path.exists(fault + ".h5.running")
     # an evaluation that was under way when the run was told to end, twice, is not to blame; one that was killed may be
