@@ -219,8 +219,8 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   if (!stop_rule.satisfied()) return;
   end(proposal, compares_pairs()
                     ? "with a probability of " + text(100 * (1 - open.probability), 2) +
-                          " % no design is better by more than " + text(selection.indifference, 2) + ", and " +
-                          stop_rule.verdict()
+                          " % no design is better by more than " + text(selection.indifference, 2) +
+                          ", and the surrogate " + stop_rule.verdict()
                     : "the surrogate expects no further gain, and " + stop_rule.verdict() + "; " + observed.say_best());
 }
 
