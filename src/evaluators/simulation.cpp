@@ -328,7 +328,7 @@ class SimulationEvaluator final : public Evaluator {
     if (misalignment_) {
       double least = std::numeric_limits<double>::infinity(), largest = 0.0;
       for (int i = 0; i < starts_.count(); ++i) {
-        const double off = value(*misalignment_, starts_.start(i, design));
+        const double off = value(*misalignment_, starts_.start(i, design, set_of(e)));
         largest = std::max(largest, off);
         if (tries(i, simulation::outcome_column) != tally_.failure_of) least = std::min(least, off);
       }
@@ -407,7 +407,7 @@ class SimulationEvaluator final : public Evaluator {
     std::optional<KeyframeRecorder<n>> film;
     const auto late = [&] { return task.seconds_left() == 0.0; };
     for (int i = first; i < last; ++i) {
-      const Start start = starts_.start(set * starts_.count() + i, design);
+      const Start start = starts_.start(i, design, set);
       if (!runner || starts_.varies_model()) {
         runner.emplace(model_, start.values, own_.course, plan(task.evaluation.design, start));
         if (filmed()) film.emplace(runner->world());
@@ -439,7 +439,7 @@ class SimulationEvaluator final : public Evaluator {
     outcome.trajectory.values = {std::move(tries)};
     if (first == 0) {
       for (auto& values : motion.values) outcome.trajectory.values.push_back(std::move(values));
-      const auto start = starts_.start(set * starts_.count(), design);
+      const auto start = starts_.start(0, design, set);
       outcome.trajectory.values.push_back(shapes(systems::bodies<n>(model_, start.values).world));
     }
     if (filmed()) outcome.trajectory.values.push_back(std::move(films));
@@ -456,7 +456,7 @@ class SimulationEvaluator final : public Evaluator {
     const int set = set_of(asked);
     Eigen::MatrixXd rows(starts_.count(), static_cast<Eigen::Index>(starts_.variables().size()));
     for (int i = 0; i < starts_.count(); ++i) {
-      const auto start = starts_.start(set * starts_.count() + i, design);
+      const auto start = starts_.start(i, design, set);
       for (Eigen::Index k = 0; k < rows.cols(); ++k) rows(i, k) = start.variables[static_cast<std::size_t>(k)];
     }
     return rows;

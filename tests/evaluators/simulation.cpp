@@ -145,6 +145,25 @@ TEST_F(Simulations, CaptureIsTheLeastMisalignmentThatFails) {
   }
 }
 
+// A later set of initial states is judged by its own ones, which the trajectory has.
+TEST_F(Simulations, CaptureIsThatOfTheSetOfInitialStates) {
+  std::string text = sliding;
+  text.replace(text.find("speed = 1.3"), 11, "count = 12\nspeed = 0.02 .. 2.02");
+  text.replace(text.find("cost = x"), 8, "success = short\nmisalignment = speed/2");
+  text += "[outcome short]\nwhen = has_touched and resting and x < 0.3\ndwell = 0.05\n[outcome far]\nwhen = x >= 0.3\n";
+  const auto slide = evaluator(text);
+  for (const std::uint64_t set : {0, 1, 2}) {
+    Task asked = task();
+    asked.evaluation.seed = set;
+    const Outcome outcome = whole(*slide, asked);
+    const Eigen::VectorXd failed = slide->paired_costs(outcome.trajectory);
+    double least = std::numeric_limits<double>::infinity();
+    for (Eigen::Index i = 0; i < failed.size(); ++i)
+      if (failed(i) > 0) least = std::min(least, outcome.trajectory.values[0](i, 0) / 2);
+    EXPECT_DOUBLE_EQ(metric(*slide, outcome, "capture"), least) << set;
+  }
+}
+
 TEST_F(Simulations, DroppedBodyLandsInTime) {
   const auto drop = evaluator(dropped);
   const Outcome outcome = whole(*drop, task());

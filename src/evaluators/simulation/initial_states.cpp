@@ -103,10 +103,8 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
     if (file) {
       read_file(*file, settings.folder);
     } else {
-      std::vector<bool> wide;
-      for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
-      points_ = shares_of_ranges(section, wide);
       section_ = &section;
+      points_ = drawn(0);
       are_drawn_ = section.text(sampling_key) != "grid";
     }
   }
@@ -252,20 +250,21 @@ void InitialStates::put(const Target& to, double value, Start& start) const {
   if (to.kind == Target::parameter) start.parameters[model_.parameters[index].name] = value;
 }
 
-double InitialStates::position(std::size_t variable, int number) const {
-  const int set = number / count();
-  if (set > 0 && set != next_set_) {
-    std::vector<bool> wide;
-    for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
-    next_points_ = shares_of_ranges(*section_, wide, set);
-    next_set_ = set;
-  }
-  return (set > 0 ? next_points_ : points_)(static_cast<Eigen::Index>(variable), number % count());
+Eigen::MatrixXd InitialStates::drawn(int set) const {
+  std::vector<bool> wide;
+  for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
+  return shares_of_ranges(*section_, wide, set);
 }
 
-Start InitialStates::start(int number, const std::map<std::string, double>& design) const {
+const Eigen::MatrixXd& InitialStates::points(int set) const {
+  if (set == 0) return points_;
+  if (set != next_set_) next_points_ = drawn(set), next_set_ = set;
+  return next_points_;
+}
+
+Start InitialStates::start(int number, const std::map<std::string, double>& design, int set) const {
   Start start;
-  start.number = number;
+  start.number = set * count() + number;
   start.parameters = design;
   start.values = model_.evaluate<double>(design);
   start.q.assign(model_.structure.coordinate_names.size(), 0.0);
@@ -279,7 +278,7 @@ Start InitialStates::start(int number, const std::map<std::string, double>& desi
     return formula.expression.evaluate<double>(x);
   };
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    double x = position(i, number);
+    double x = points(set)(static_cast<Eigen::Index>(i), number);
     if (!ends_.empty()) {
       const double low = value(ends_[i].first);
       x = low + x * (value(ends_[i].second) - low);

@@ -56,9 +56,9 @@ class InitialStates {
   // Reads the formulas of [initial-state] and of ranges.
   void read(FormulaReader& reader);
 
-  // Returns an initial state. Numbers from count() on are those of the next sets. `design`: the parameters that the
-  // design sets. Throws ConfigError if the model refuses the values.
-  Start start(int number, const std::map<std::string, double>& design) const;
+  // Returns an initial state of a set; sets after 0 exist if are_drawn(). `design`: the parameters that the design sets.
+  // Throws ConfigError if the model refuses the values.
+  Start start(int number, const std::map<std::string, double>& design, int set = 0) const;
 
  private:
   struct Target {
@@ -81,7 +81,8 @@ class InitialStates {
   bool are_drawn_ = false;
   mutable int next_set_ = 0;             // set whose positions are in next_points_; 0: none
   mutable Eigen::MatrixXd next_points_;  // only one thread evaluates
-  double position(std::size_t variable, int number) const;
+  Eigen::MatrixXd drawn(int set) const;  // by the keys of [initial-states]
+  const Eigen::MatrixXd& points(int set) const;
   struct Assignment {
     CustomEntry entry;
     Target target;
