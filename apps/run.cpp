@@ -27,6 +27,7 @@
 #include "study/observed_data.hpp"
 #include "study/running.hpp"
 #include "study/study.hpp"
+#include "surrogate/strategy.hpp"
 
 namespace dodyn::apps {
 
@@ -165,7 +166,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                                                        : "finished: ")
             << summary.reason
             << (summary.reached_limit ? ", before the search ended by its own rule; a larger number continues it" : "")
-            << (summary.undecided_fraction >= 0.005  // below, its percentage has no digit
+            << (summary.undecided_fraction > surrogate::least_stated_fraction
                     ? formatted("; in %.2g %% of the box the surrogate cannot rule out a better design",
                                 100 * summary.undecided_fraction)
                     : "")

@@ -214,6 +214,9 @@ void Ego::step_or_check(Proposal& proposal, const MatrixXd& candidates, bool fai
 // Replaces a proposal by a check of the model. Ends the search once checks suffice.
 void Ego::check_or_end(Proposal& proposal, double gain) {
   Proposal step = check(*this, gain);
+  stop_rule.undecided_fraction(step.undecided_fraction);
+  step.note = "nothing to gain by the model; check " + std::to_string(static_cast<int>(stop_rule.confirmed()) + 1) +
+              " of " + std::to_string(stop_rule.needed());
   step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
   proposal = step;
   if (!stop_rule.satisfied()) return;
@@ -346,9 +349,7 @@ double Ego::undecided_fraction() const {
     return not_a_number;
   if (compares_pairs()) return open.fraction;
   if (observed.noisy() || !observed.best()) return not_a_number;
-  EgoState copy = *this;
-  check(copy, least_gain());
-  return copy.stop_rule.undecided_fraction();
+  return check(*this, least_gain()).undecided_fraction;
 }
 
 Iteration Ego::describe(int grid_points) const {

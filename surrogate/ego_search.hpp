@@ -86,6 +86,7 @@ struct Proposal {
   double predicted = not_a_number;  // in the unit of the cost
   Rule rule = Rule::acquisition;
   std::string note, stopped;
+  double undecided_fraction = not_a_number;  // of a check: share of the box where the model cannot rule out a gain
   bool waits = false;  // proposes nothing until running designs finish; with the present results the search would end
   std::vector<Candidate> considered;
   Eigen::MatrixXd candidates;      // the considered designs as a table, see Iteration
@@ -116,7 +117,7 @@ Proposal fill(const EgoState& ego, const Eigen::MatrixXd& candidates, bool local
 Proposal along_the_edge(const EgoState& ego);
 Proposal along_the_constraints(const EgoState& ego, const Eigen::MatrixXd& candidates);
 // Proposes a check of the model's prediction, when the model expects no further gain.
-Proposal check(EgoState& ego, double gain);
+Proposal check(const EgoState& ego, double gain);
 
 Front front_of(const ObservedData& observed);  // front of the designs that satisfy the constraints
 // Returns why the front of two objectives is complete; empty: it is not. Requires that both the expected gain and the

@@ -174,7 +174,7 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
 
 // Proposes a check when the model expects no further gain: far from other designs, where a model with limited length
 // scales is least certain.
-Proposal check(EgoState& ego, double gain) {
+Proposal check(const EgoState& ego, double gain) {
   const DesignSpace& space = ego.observed.space;
   const IncrementalKriging& tracked = ego.models.objectives()[0];
   const int d = static_cast<int>(ego.dimensions());
@@ -206,11 +206,8 @@ Proposal check(EgoState& ego, double gain) {
   }
   proposal.design = space.design(points.col(at));
   proposal.considered = foremost(ego, points, values, Rule::check);
-  ego.stop_rule.undecided_fraction(
-      ego.compares_pairs() ? ego.open.fraction : static_cast<double>(doubtful) / static_cast<double>(points.cols()));
-  proposal.note = "nothing to gain by the model; check " +
-                  std::to_string(static_cast<int>(ego.stop_rule.confirmed()) + 1) + " of " +
-                  std::to_string(ego.stop_rule.needed());
+  proposal.undecided_fraction =
+      ego.compares_pairs() ? ego.open.fraction : static_cast<double>(doubtful) / static_cast<double>(points.cols());
   return proposal;
 }
 

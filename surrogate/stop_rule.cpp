@@ -4,6 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "surrogate/strategy.hpp"
+
 namespace dodyn::surrogate {
 
 namespace {
@@ -42,7 +44,7 @@ std::string StopRule::verdict() const {
   std::ostringstream out;
   out.precision(2);
   out << "predicted the last " << std::floor(confirmed_) << " designs away from the best correctly";
-  if (undecided_fraction_ > 0.005)
+  if (undecided_fraction_ > least_stated_fraction)
     out << " (" << 100 * undecided_fraction_ << " % of the design range may still contain a better one)";
   return out.str();
 }

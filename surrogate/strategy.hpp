@@ -25,6 +25,7 @@ class KeyTable;  // settings/key_table.hpp
 
 namespace dodyn::surrogate {
 
+inline constexpr double least_stated_fraction = 0.005;  // smaller undecided shares of the box are not stated
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // The state and the decision of the strategy at one iteration; one row of the archive's /iterations and /surrogate. The

@@ -610,14 +610,10 @@ MatrixXd MotionProblem::inner_momenta(const PhaseLayout& laid, double h, const M
     VectorXd mean = VectorXd::Zero(knots.cols());
     for (const bool end : {false, true}) {
       known.row(0) = (end ? last : first).transpose();
-      const auto at = [&](int i) { return i == 0 ? (end ? 1.0 : 0.0) : scheme.points(i - 1); };
-      const double s = scheme.position(inner);
-      for (int i = 0; i <= degree; ++i) {
-        double weight = 0.5;
-        for (int j = 0; j <= degree; ++j)
-          if (j != i) weight *= (s - at(j)) / (at(i) - at(j));
-        mean += weight * known.row(i).transpose();
-      }
+      VectorXd abscissae(degree + 1);
+      abscissae << (end ? 1.0 : 0.0), scheme.points;
+      const VectorXd weights = 0.5 * lagrange(abscissae, scheme.position(inner));
+      for (int i = 0; i <= degree; ++i) mean += weights(i) * known.row(i).transpose();
     }
     all.row(inner - 1) = mean.transpose();
   }

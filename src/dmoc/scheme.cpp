@@ -10,15 +10,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Values at s of the Lagrange polynomials that are 1 at one of the abscissae and 0 at the others.
-VectorXd lagrange(const VectorXd& at, double s) {
-  VectorXd values = VectorXd::Ones(at.size());
-  for (Eigen::Index j = 0; j < at.size(); ++j)
-    for (Eigen::Index k = 0; k < at.size(); ++k)
-      if (k != j) values(j) *= (s - at(k)) / (at(j) - at(k));
-  return values;
-}
-
 VectorXd lagrange_slopes(const VectorXd& at, double s) {
   VectorXd slopes = VectorXd::Zero(at.size());
   for (Eigen::Index j = 0; j < at.size(); ++j)
@@ -67,6 +58,14 @@ Scheme scheme_of_degree(int degree) {
 }
 
 }  // namespace
+
+VectorXd lagrange(const VectorXd& at, double s) {
+  VectorXd values = VectorXd::Ones(at.size());
+  for (Eigen::Index j = 0; j < at.size(); ++j)
+    for (Eigen::Index k = 0; k < at.size(); ++k)
+      if (k != j) values(j) *= (s - at(k)) / (at(j) - at(k));
+  return values;
+}
 
 VectorXd Scheme::values_at(double s) const { return lagrange(knots(degree), s); }
 VectorXd Scheme::slopes_at(double s) const { return lagrange_slopes(knots(degree), s); }

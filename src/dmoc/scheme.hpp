@@ -15,6 +15,9 @@
 
 namespace dodyn::dmoc {
 
+// Returns the values at s of the Lagrange polynomials that are 1 at one of the abscissae and 0 at the others.
+Eigen::VectorXd lagrange(const Eigen::VectorXd& abscissae, double s);
+
 struct Scheme {
   int degree = 1;                   // d
   Eigen::VectorXd points, weights;  // [d] c_i and b_i, as shares of the interval

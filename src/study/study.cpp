@@ -363,12 +363,12 @@ bool Study::tell() {
 }
 
 // Passes a result to the strategy, with the cost of each initial state if it needs them.
-void Study::tell(Evaluation evaluation) {
-  if (strategy_.uses_paired_costs() && evaluation.ok()) {
-    read_trajectories();
-    evaluation.paired_costs = evaluator_.paired_costs(trajectory_of(evaluation.id));
-  }
-  strategy_.tell(evaluation);
+void Study::tell(const Evaluation& evaluation) {
+  if (!strategy_.uses_paired_costs() || !evaluation.ok()) return strategy_.tell(evaluation);
+  read_trajectories();
+  Evaluation paired = evaluation;
+  paired.paired_costs = evaluator_.paired_costs(trajectory_of(evaluation.id));
+  strategy_.tell(paired);
 }
 
 void Study::submit(const Evaluation& asked) {

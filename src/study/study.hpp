@@ -143,7 +143,7 @@ class Study {
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
   std::uint64_t seed_of(std::int64_t id, const Eigen::VectorXd& design) const;
-  void tell(Evaluation evaluation);
+  void tell(const Evaluation& evaluation);
   void add_start(std::int64_t id);
   void look_while_reading() const;  // throws Interrupted if the run must end
   void read_trajectories();
