@@ -9,12 +9,11 @@ the foot that slaps down, the heel that lifts, the other heel that comes down an
 the swing foot also between nodes, the period and the cost."""
 
 import os
-import subprocess
 import sys
-import tempfile
 
-import h5py
 import numpy as np
+
+from one_design import evaluated
 
 DODYN, ROOT, PERIOD = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), float(sys.argv[3])
 KNEE, LEG, FOOT, ANKLE, HEIGHT, G, STRIDE, MU, CLEARANCE = 0.46, 0.93, 0.2, 0.05, 0.07, 9.81, 0.5, 0.8, 0.03
@@ -26,15 +25,9 @@ N, HELD = 9, {0: [0, 1, 2], 1: [0, 1, 2, 3], 2: [0, 1, 3]}  # coordinates; of ea
 FREE = {phase: [i for i in range(N) if i not in held] for phase, held in HELD.items()}
 DRIVEN = [4, 5, 6, 7, 8]
 
-with tempfile.TemporaryDirectory() as folder:
-    archive = os.path.join(folder, "feet.h5")
-    subprocess.run([DODYN, "run", os.path.join(ROOT, "configs", "feet.cfg"), "--study.archive", archive, "--strategy", "sweep", "--surrogate.points", "1",
-                    "--study.max-evaluations", "1", "--design.period.min", repr(PERIOD * (1 - 1e-9)), "--design.period.max", repr(PERIOD * (1 + 1e-9)),
-                    *sys.argv[4:]], check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with h5py.File(archive, "r") as f:
-        assert f["evaluations/status"][0] == 0, f["evaluations/reason"][0]
-        PERIOD = f["evaluations/design"][0][0]
-        cost, t, Q, U, phase = (f[name][0] for name in ("evaluations/cost", "trajectories/t", "trajectories/q", "trajectories/u", "trajectories/phase"))
+with evaluated(DODYN, ROOT, "feet", "period", PERIOD, *sys.argv[4:]) as f:
+    PERIOD = f["evaluations/design"][0][0]
+    cost, t, Q, U, phase = (f[name][0] for name in ("evaluations/cost", "trajectories/t", "trajectories/q", "trajectories/u", "trajectories/phase"))
 t, phase = t.ravel(), phase.ravel().astype(int)
 ROWS = [np.flatnonzero(phase == i) for i in range(3)]
 STEP = [(t[rows[-1]] - t[rows[0]]) / (len(rows) - 1) for rows in ROWS]

@@ -9,12 +9,11 @@ foot that leaves with the momentum it had, the impulse, the loss and the cone of
 the common centre of mass, limits and ranges, and the cost."""
 
 import os
-import subprocess
 import sys
-import tempfile
 
-import h5py
 import numpy as np
+
+from one_design import evaluated
 
 DODYN, ROOT, STIFFNESS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), float(sys.argv[3])
 LEG, LOWER, TRUNK, INERTIA, UP, COPPER, G = 0.5, 0.5, 8.0, 0.2, 0.05, 0.02, 9.81
@@ -22,19 +21,13 @@ DAMPING, STRIDE, MU = 0.5 * np.sqrt(STIFFNESS * LOWER), 0.4, 0.8
 MASS = np.array([LOWER, LOWER, TRUNK])
 LINE = (LOWER * (LEG / 2) ** 2 / 12, INERTIA)  # of the lower leg, of the trunk
 
-with tempfile.TemporaryDirectory() as folder:
-    archive = os.path.join(folder, "hop.h5")
-    subprocess.run([DODYN, "run", os.path.join(ROOT, "configs", "hopper.cfg"), "--study.archive", archive, "--strategy", "sweep", "--surrogate.points",
-                    "1", "--study.max-evaluations", "1", "--design.leg_stiffness.min", repr(STIFFNESS * (1 - 1e-9)), "--design.leg_stiffness.max",
-                    repr(STIFFNESS * (1 + 1e-9)), *sys.argv[4:]], check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with h5py.File(archive, "r") as f:
-        assert f["evaluations/status"][0] == 0, f["evaluations/reason"][0]
-        STIFFNESS = f["evaluations/design"][0][0]
-        DAMPING = 0.5 * np.sqrt(STIFFNESS * LOWER)
-        cost, t, Q, U, FORCE, phase = (f[name][0] for name in ("evaluations/cost", "trajectories/t", "trajectories/q", "trajectories/u",
-                                                               "trajectories/held_force", "trajectories/phase"))
-        names = [n.decode() if isinstance(n, bytes) else n for n in f["evaluations/metrics"].attrs["names"]]
-        metric = dict(zip(names, f["evaluations/metrics"][0]))
+with evaluated(DODYN, ROOT, "hopper", "leg_stiffness", STIFFNESS, *sys.argv[4:]) as f:
+    STIFFNESS = f["evaluations/design"][0][0]
+    DAMPING = 0.5 * np.sqrt(STIFFNESS * LOWER)
+    cost, t, Q, U, FORCE, phase = (f[name][0] for name in ("evaluations/cost", "trajectories/t", "trajectories/q", "trajectories/u",
+                                                           "trajectories/held_force", "trajectories/phase"))
+    names = [n.decode() if isinstance(n, bytes) else n for n in f["evaluations/metrics"].attrs["names"]]
+    metric = dict(zip(names, f["evaluations/metrics"][0]))
 t, phase = t.ravel(), phase.ravel().astype(int)
 STANCE, FLIGHT = np.flatnonzero(phase == 0), np.flatnonzero(phase == 1)
 assert len(STANCE) + len(FLIGHT) == len(t)

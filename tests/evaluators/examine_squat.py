@@ -8,12 +8,11 @@ weight give the common centre of mass its acceleration; from rest to rest their 
 foot slips nor pulls; the hip rises as far as it should."""
 
 import os
-import subprocess
 import sys
-import tempfile
 
-import h5py
 import numpy as np
+
+from one_design import evaluated
 
 DODYN, ROOT, KNEE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), float(sys.argv[3])
 LEG, TUBE, DRIVE, DRIVE_AT, TRUNK, TRUNK_COM, G, MU = 0.8, 8.0, 3.6, 0.13, 20.0, 0.2, 9.81, 0.8
@@ -39,14 +38,8 @@ def places(q):
         hip - THIGH_COM * up(swing_thigh), swing_knee - SHANK_COM * up(swing_shank)]  # fmt: skip
 
 
-with tempfile.TemporaryDirectory() as folder:
-    archive = os.path.join(folder, "squat.h5")
-    subprocess.run([DODYN, "run", os.path.join(ROOT, "configs", "squat.cfg"), "--study.archive", archive, "--strategy", "sweep", "--surrogate.points",
-                    "1", "--study.max-evaluations", "1", "--design.knee.min", repr(KNEE * (1 - 1e-9)), "--design.knee.max",
-                    repr(KNEE * (1 + 1e-9)), *sys.argv[4:]], check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with h5py.File(archive, "r") as f:
-        assert f["evaluations/status"][0] == 0, f["evaluations/reason"][0]
-        t, q, root, held = (f[f"trajectories/{name}"][0] for name in ("t", "q", "held_force", "hold_force"))
+with evaluated(DODYN, ROOT, "squat", "knee", KNEE, *sys.argv[4:]) as f:
+    t, q, root, held = (f[f"trajectories/{name}"][0] for name in ("t", "q", "held_force", "hold_force"))
 t = t.ravel()
 h = t[1] - t[0]
 root = root[:, :2]  # on the foot at the origin; `held` on the other one

@@ -2,18 +2,14 @@
 best practices. All folded parts are open, and an evaluation is chosen.
 Usage: accessibility.py DODYN [NAME...]; skipped (77) where Chromium or axe-core is missing (jobs/dependencies.sh all)."""
 
-import http.server
 import json
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
-import threading
 
+from chromium import CHROMIUM, seen_by, send
 from studies import dodyn, make
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PLACES = [os.environ.get("AXE", ""), "/usr/local/lib/node_modules/axe-core/axe.min.js", "/usr/lib/node_modules/axe-core/axe.min.js"]
 AXE = next((place for place in PLACES if place and os.path.exists(place)), None)
 try:
@@ -51,40 +47,14 @@ def examine(path, dark):
     """What axe found, by the width."""
     page = open(path, "rb").read()
     outer = FRAMES.replace("FRAMES", "".join(f'<iframe title="{w}" width="{w}" height="1000" src="/page"></iframe>' for w in WIDTHS), 1).encode()
-    answer, done = [], threading.Event()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body, kind = (open(AXE, "rb").read(), "text/javascript") if self.path == "/axe.js" else (outer if self.path == "/" else page, "text/html")
-            self.send_response(200)
-            self.send_header("Content-Type", kind + "; charset=utf-8")
-            self.end_headers()
-            self.wfile.write(body)
+    def get(handler):
+        if handler.path == "/axe.js":
+            send(handler, open(AXE, "rb").read(), "text/javascript")
+        else:
+            send(handler, outer if handler.path == "/" else page)
 
-        def do_POST(self):
-            answer.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
-            done.set()
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-dev-shm-usage", "--enable-unsafe-swiftshader", "--disable-background-networking",
-                 "--no-first-run", "--hide-scrollbars", f"--user-data-dir={profile}", "--window-size=1300,1500",
-                 f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--remote-debugging-port=0",
-                 f"http://127.0.0.1:{server.server_port}/"]  # fmt: skip
-        browser = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            assert done.wait(240), (path, "the page's script did not answer")
-        finally:
-            browser.terminate()
-            browser.wait(30)
-            server.shutdown()
-    return answer[0]
+    return seen_by(get, 240, dark=dark)
 
 
 names = sys.argv[2:] or ["knee", "docking", "beam", "front"]

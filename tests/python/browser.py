@@ -4,22 +4,18 @@ frames of a page of this test's server, which receives what its script saw. Usag
 not installed."""
 
 import csv
-import http.server
 import io
-import json
 import math
 import os
-import shutil
 import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import zlib
 
+from chromium import CHROMIUM, flags, seen_by, send
 from studies import dodyn, make, make_hostile
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 try:
     import dodyn as package
     from dodyn import report
@@ -124,13 +120,6 @@ const press = (node, window, key) => node.dispatchEvent(new window.KeyboardEvent
 BEFORE = "<script>window.errors = []; window.addEventListener('error', e => errors.push(e.message + ' line ' + e.lineno)); window.addEventListener('unhandledrejection', e => errors.push(String(e.reason && e.reason.stack || e.reason)));</script>"
 
 
-def flags(profile, webgl=True):
-    drawing = ["--enable-unsafe-swiftshader"] if webgl else ["--disable-gpu", "--disable-software-rasterizer"]
-    return [CHROMIUM, "--headless", "--no-sandbox", "--disable-dev-shm-usage", *drawing,
-            "--disable-background-networking", "--no-first-run", "--hide-scrollbars", f"--user-data-dir={profile}",
-            "--window-size=1300,1500"]  # fmt: skip
-
-
 def screenshot(page, picture):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         there = "file://" + os.path.abspath(page)
@@ -151,38 +140,15 @@ def ask(name, outer=None, webgl=True):
     """What the page's script saw, or that of `outer`; the page asks for nothing else."""
     page = open(f"{name}.html", encoding="utf-8").read().replace("<head>", "<head>" + BEFORE).encode()
     outer = outer or FRAMES.replace("FRAMES", "".join(f'<iframe width="{w}" height="1000" src="/page"></iframe>' for w in WIDTHS), 1).encode()
-    asked, answer, done = [], [], threading.Event()
+    asked = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path)
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.end_headers()
-            self.wfile.write(outer if self.path == "/" else page)
+    def get(handler):
+        asked.append(handler.path)
+        send(handler, outer if handler.path == "/" else page)
 
-        def do_POST(self):
-            answer.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
-            done.set()
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        words = ["--remote-debugging-port=0", f"http://127.0.0.1:{server.server_port}/"]  # stays until it is ended
-        browser = subprocess.Popen([*flags(profile, webgl), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            assert done.wait(180), (name, "the page's script did not answer")
-        finally:
-            browser.terminate()
-            browser.wait(30)
-            server.shutdown()
+    answer = seen_by(get, 180, webgl)
     assert set(asked) <= {"/", "/page"}, (name, asked)
-    return answer[0]
+    return answer
 
 
 def colours(path):

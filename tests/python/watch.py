@@ -1,11 +1,9 @@
 """dodyn watch: it serves the page on this machine alone, shows what comes while a study runs, and changes no file. Usage: watch.py DODYN"""
 
 import http.client
-import http.server
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +12,7 @@ import tempfile
 import threading
 import time
 
+from chromium import CHROMIUM, seen_by
 from studies import DODYN, ROOT, dodyn, make
 
 try:
@@ -165,54 +164,32 @@ window.addEventListener('load', async () => {
 
 def in_a_browser():
     """The page of a study that runs grows by itself, keeps what was chosen, and asks for the motion that is looked at."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not chromium or not all(os.path.exists(file) for _, files in report.LIBRARIES.values() for file in files):
+    if not CHROMIUM or not all(os.path.exists(file) for _, files in report.LIBRARIES.values() for file in files):
         return print("no Chromium, or no libraries")
     writer = subprocess.Popen([DODYN, "run", "slow.cfg", "--study.archive", "seen.h5"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(2)
     process, port = started("seen.h5", "--port", "0", "--every", "0.2")
-    answer, done = [], threading.Event()
 
-    class Proxy(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-            connection.request("GET", self.path)
-            found = connection.getresponse()
-            self.send_response(found.status)
-            self.send_header("Content-Type", found.getheader("Content-Type"))
-            self.end_headers()
-            if self.path == "/":
-                self.wfile.write(found.read().replace(b"<head>", b"<head>" + SCRIPT.encode(), 1))
-            else:
-                while part := found.read1():
-                    self.wfile.write(part)
-                    self.wfile.flush()
+    def get(handler):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        connection.request("GET", handler.path)
+        found = connection.getresponse()
+        handler.send_response(found.status)
+        handler.send_header("Content-Type", found.getheader("Content-Type"))
+        handler.end_headers()
+        if handler.path == "/":
+            handler.wfile.write(found.read().replace(b"<head>", b"<head>" + SCRIPT.encode(), 1))
+        else:
+            while part := found.read1():
+                handler.wfile.write(part)
+                handler.wfile.flush()
 
-        def do_POST(self):
-            answer.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
-            done.set()
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        browser = subprocess.Popen([chromium, "--headless", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={profile}",
-                                    "--remote-debugging-port=0", f"http://127.0.0.1:{server.server_port}/"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-        try:
-            assert done.wait(150), "the page's script did not answer"
-        finally:
-            browser.terminate()
-            browser.wait(30)
-            process.send_signal(signal.SIGINT)
-            process.wait(20)
-            writer.wait(60)
-            server.shutdown()
-    seen = answer[0]
+    try:
+        seen = seen_by(get, 150)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+        writer.wait(60)
     assert seen["errors"] == [], seen
     assert seen["counts"][-1] == 30 and len(seen["counts"]) > 3 and seen["counts"] == sorted(seen["counts"]), seen
     assert seen["row"] == 2 and "row=2" in seen["hash"] and set(seen["chosen"]) == {"2"} and seen["motion"], seen

@@ -1,0 +1,41 @@
+"""Paired costs of a study with repeated designs, from its archive alone (h5py): each cost is the share of its own outcomes, the initial states
+are equal for equal seeds and differ otherwise, the seed counts the evaluations of a design, and no design has more initial states than the
+recommended one. Usage: paired.py DODYN ROOT; skipped (77) where h5py is missing."""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy as np
+except ImportError:
+    sys.exit(77)
+
+DODYN, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+DOCKED = 0  # in the channel `outcome`
+
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "docking.h5")
+    words = ["--initial-states.count", "30", "--surrogate.replicate", "true", "--study.max-evaluations", "18", "--study.archive", path]
+    subprocess.run([DODYN, "run", os.path.join(ROOT, "configs", "docking.cfg"), *words], cwd=folder, check=True, capture_output=True)
+    shown = json.loads(subprocess.run([DODYN, "show", path, "--json"], check=True, capture_output=True, text=True).stdout)
+    with h5py.File(path) as file:
+        design, cost, seed = (file["evaluations/" + name][:] for name in ("design", "cost", "seed"))
+        states, outcomes = file["trajectories/initial_state"][:], file["trajectories/outcome"][:, :, 0]
+    assert np.allclose(cost, (outcomes != DOCKED).mean(axis=1), atol=1e-15), cost
+    for one in range(len(cost)):
+        for other in range(one):
+            assert np.array_equal(states[one], states[other]) == (seed[one] == seed[other]), (one, other)
+    sets = collections.Counter()
+    for x, number in zip(design[:, 0], seed):
+        assert number == sets[x], (x, number)
+        sets[x] += 1
+    print(f"{len(cost)} evaluations of {len(sets)} designs, {max(sets.values())} sets of initial states at most")
+    assert 1 < max(sets.values()) and len(sets) > 3
+    recommended = design[shown["recommended"], 0]
+    assert sets[recommended] == max(sets.values()), (recommended, sets)
+    assert 0 <= shown["probability_best"] <= 1 and shown["indifference"] > 0
