@@ -221,7 +221,7 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   proposal = step;
   if (!stop_rule.satisfied()) return;
   end(proposal, compares_pairs()
-                    ? "with a probability of " + text(100 * (1 - open.probability), 2) +
+                    ? "with a probability of " + percent_text(1 - open.probability) +
                           " % no design is better by more than " + text(selection.indifference, 2) +
                           ", and the surrogate " + stop_rule.verdict()
                     : "the surrogate expects no further gain, and " + stop_rule.verdict() + "; " + observed.say_best());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "surrogate/acquisition.hpp"
@@ -63,6 +64,12 @@ Selection select(const ObservedData& observed, const Models& models, double indi
     z.col(i) = observed.space.embed(observed.space.unit(others[static_cast<std::size_t>(i)]));
   out.probability = z.cols() == 0 ? 1 : 1 - probability_of_better(model, z, from, out.indifference);
   return out;
+}
+
+std::string percent_text(double probability) {
+  constexpr int highest = 99;
+  return probability >= 0.01 * highest ? "at least " + std::to_string(highest)
+                                       : std::to_string(static_cast<int>(100 * probability));
 }
 
 VectorXd rival_of(const ObservedData& observed, const Selection& selection) {

@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 #include <optional>
+#include <string>
 
 #include "surrogate/acquisition_model.hpp"
 
@@ -22,6 +23,10 @@ struct Selection {
 
 // `indifference`: 0 stands for half the standard error of the recommended evaluation. Needs a model of one objective.
 Selection select(const ObservedData& observed, const Models& models, double indifference);
+
+// Returns a probability in percent, rounded down: "87". Above 99 % it is "at least 99", since it comes from a finite
+// number of draws.
+std::string percent_text(double probability);
 
 // Returns the design whose own costs are better than those of the recommended one by more than the indifference, on the
 // initial states of both; of several the one with the largest difference. The model then takes the difference for noise,

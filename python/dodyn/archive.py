@@ -44,7 +44,7 @@ ITERATION_COLUMNS = {
 STATUSES = ("ok", "infeasible", "not_converged", "failed", "timed_out", "lost")
 COST_MEANING = {  # by evaluator
     "gait": "cost of transport of the best gait",
-    "docking": "share of the starts from which docking fails",
+    "docking": "share of the initial states from which docking fails",
 }
 
 
@@ -768,6 +768,18 @@ class Archive:
                 return min(rows, key=lambda e: e.cost_stderr)
         return self.lowest
 
+    def repeats(self, evaluation: Evaluation) -> list[Evaluation]:
+        """Returns the feasible evaluations of an evaluation's design, one of each seed: equal seeds give equal costs."""
+        of_seed = {e.seed: e for e in self.evaluations if e.design == evaluation.design and self.feasible(e)}
+        return list(of_seed.values()) or [evaluation]
+
+    def pooled(self, evaluation: Evaluation) -> tuple[float, float]:
+        """Returns the mean cost of `repeats` and its standard error; of costs without noise the evaluation's own."""
+        if not evaluation.cost_stderr > 0:
+            return evaluation.cost, 0.0
+        rows = self.repeats(evaluation)
+        return sum(e.cost for e in rows) / len(rows), math.sqrt(sum(e.cost_stderr**2 for e in rows)) / len(rows)
+
     @property
     def best(self) -> Evaluation | None:
         """Returns `recommended`."""
@@ -787,7 +799,7 @@ class Archive:
     def cost_meaning(self) -> str:
         """Returns the meaning of the cost in a few words."""
         wanted = self.configuration.get("cost.success")
-        return f"share of the starts that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
+        return f"share of the initial states that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
 
     @property
     def finished(self) -> bool:

@@ -39,8 +39,11 @@ def asked(study: Archive) -> str:
     return f"Which design has {what}{f', with {kept}' if kept else ''}? Free: {where}."
 
 
-def interval(evaluation: Evaluation) -> tuple[float, float, str] | None:
-    """Returns the 95 % interval of the cost as (low, high, source); None if the cost is exact."""
+def interval(study: Archive, evaluation: Evaluation) -> tuple[float, float, str] | None:
+    """Returns the 95 % interval of the cost as (low, high, source); None if the cost is exact. Of a repeated design: of its mean cost."""
+    if len(study.repeats(evaluation)) > 1 and evaluation.cost_stderr > 0:
+        cost, stderr = study.pooled(evaluation)
+        return cost - 1.96 * stderr, cost + 1.96 * stderr, "its"
     low, high = (evaluation.metrics.get(name, math.nan) for name in ("failure_rate_low", "failure_rate_high"))
     if math.isfinite(low) and math.isfinite(high):
         return low, high, "Wilson's"
@@ -74,10 +77,10 @@ def gain(study: Archive, model: Json | None) -> str:
     if best is None or not ranged or not math.isfinite(best.cost):
         return ""
     value, whose = math.nan, ""
-    near = [e for e in study if study.feasible(e) and e.id != best.id and all(abs(e.design[v.name] - middle_of(study, v)) <= 0.02 * (v.upper - v.lower) for v in ranged)
+    near = [e for e in study if study.feasible(e) and e.design != best.design and all(abs(e.design[v.name] - middle_of(study, v)) <= 0.02 * (v.upper - v.lower) for v in ranged)
             and all(e.design[v.name] == best.design[v.name] for v in study.variables if v not in ranged)]  # fmt: skip
     if near:
-        value, whose = near[0].cost, f"evaluation {near[0].id}"
+        value, whose = study.pooled(near[0])[0], f"evaluation {near[0].id}" if len(study.repeats(near[0])) == 1 else "mean of its evaluations"
     elif study.constraints or discrete_names(study):
         return ""  # the middle may violate a constraint, or there is none
     elif model and model.get("middle") is not None:
@@ -86,8 +89,11 @@ def gain(study: Archive, model: Json | None) -> str:
         value, whose = float(np.interp(middle_of(study, ranged[0]), study.curves["grid"], study.curves["value"][-1])), "the surrogate model"
     if not math.isfinite(value):
         return ""
-    less = f", {100 * (value - best.cost) / abs(value):.3g} % less" if value > best.cost >= 0 else ""
-    return f"In the middle of the range the cost is {summary.number(value, 4)} ({whose}). The recommended design costs {summary.number(best.cost, 4)}{less}."
+    cost, by = study.pooled(best)[0], ""
+    if study.noisy and whose == "the surrogate model" and model and model.get("here"):  # compares like with like
+        cost, by = model["here"]["median"], " by the model"
+    less = f", {100 * (value - cost) / abs(value):.3g} % less" if value > cost >= 0 else ""
+    return f"In the middle of the range the cost is {summary.number(value, 4)} ({whose}). The recommended design costs {summary.number(cost, 4)}{by}{less}."
 
 
 def where_optimum(study: Archive, model: Json | None) -> tuple[list[tuple[Quantity, float, float]], str]:
@@ -184,7 +190,10 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
         described = any("negative:" in m.description for m in study.metrics)
         if described:
             judge(not alarming, "No metric of it is suspicious by its own description.", " ".join(alarming))
-        if best.cost_stderr > 0:
+        choice = summary.chosen_with(study)
+        if choice:
+            judge(choice[0] >= summary.SURE, choice[1], choice[1], "open")
+        elif best.cost_stderr > 0:
             spread = summary.spread(study)
             judge(spread > 4 * best.cost_stderr, "The costs of the designs differ by more than their noise.", "The costs of the designs differ by little more than their noise.", "open")
     if model and model.get("quality") is not None:
@@ -196,5 +205,6 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     crowd = summary.not_ruled_out(study)
     found += [("open", line) for line in crowd]
     if best is not None and not crowd:
-        found.append(("ok", "No other design is within the uncertainty, and the evaluations fill the range."))
+        filled = "The evaluations fill the range."
+        found.append(("ok", filled if summary.chosen_with(study) else f"No other design is within the uncertainty. {filled}"))
     return sorted(found, key=lambda each: order[each[0]])

@@ -309,7 +309,7 @@ def outcomes(trajectory: Trajectory) -> list[str]:
 
 def places(trajectory: Trajectory) -> tuple[Array, tuple[str, str]]:
     """Returns where to draw each start [start, 2], in the reader's units, and labels of the two axes: the last body's centre (in space from
-    above) where the archive holds the runs, else what differs between the starts, the first two of it; of bearing and distance that place."""
+    above) where the archive holds the runs, else what differs between the initial states, the first two of it; of bearing and distance that place."""
     played, start = runs(trajectory), trajectory["initial_state"]
     if played:
         length = played[0].length

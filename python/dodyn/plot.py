@@ -228,7 +228,7 @@ def start_map(axes: Any, evaluation: Evaluation, given: Given) -> None:
     trajectory = evaluation.trajectory
     names = motions.outcomes(trajectory)
     if not names:
-        raise ArchiveError(f"evaluation {evaluation.id} has no starts: map is for simulations from several")
+        raise ArchiveError(f"evaluation {evaluation.id} has no initial states: map is for simulations from several")
     kinds = trajectory["outcome"].column("outcome")
     played, (at, labels) = motions.runs(trajectory), motions.places(trajectory)
     if played and played[0].dimension == 2 and len(played[0].body_names) > 1:
@@ -252,7 +252,7 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
     for one in [study, *(opened(path, given.units) for path in given.overlay)]:
         names = next((n for n in (motions.outcomes(e.trajectory) for e in one if e.ok) if n), names)
         if len(one.variables) != 1 or not names:
-            raise ArchiveError(f"{one.path}: outcomes is for simulations from several starts, one variable free")
+            raise ArchiveError(f"{one.path}: outcomes is for simulations from several initial states, one variable free")
         for e in one:
             counted = [e.metrics.get(re.sub(r"\W", "_", name), 0) for name in names]
             key = round(e.design[one.variables[0].name], 7)
@@ -283,7 +283,7 @@ def moving(trajectory: Trajectory, given: Given) -> motions.Motion:
     if getattr(given, "initial_state", None) is not None:
         played = motions.runs(trajectory)
         if not played:
-            raise ArchiveError("this archive does not hold the runs of its starts")
+            raise ArchiveError("this archive does not hold the runs of its initial states")
         if not 1 <= given.initial_state <= len(played):
             raise ArchiveError(f"--initial-state {given.initial_state}: there are {len(played)}, the first one is 1")
         chosen_run: motions.Motion = played[given.initial_state - 1]

@@ -536,7 +536,7 @@ def summary_part(study: Archive, model: Json | None) -> str:
     """Returns the summary: question, recommended design with its interval and gain, uncertainty, problems."""
     best = study.recommended
     answer = [f'<p class="asked">{html.escape(checks.asked(study))}</p>', f'<p class="lead">{html.escape(summary.headline(study))}</p>']
-    within = checks.interval(best) if best else None
+    within = checks.interval(study, best) if best else None
     if within:
         answer.append(f"<p>{'95 % interval of its cost' if within[2] == 'its' else 'Wilson interval (95 %) of its share of failures'}: {summary.number(within[0], 3)} to {summary.number(within[1], 3)}.</p>")
     optima, by = checks.where_optimum(study, model)

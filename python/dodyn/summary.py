@@ -97,24 +97,31 @@ def headline(study: Archive) -> str:
     found = study.recommended
     assert found is not None  # there is one objective, and `lowest` exists
     which = "Recommended" if study.noisy else "Best"
-    return f"{which} design: {design(study, found)}, {costs(study, found)} (evaluation {found.id}).{probability_best(study)}"
+    ids = [e.id for e in study.repeats(found)] if found.cost_stderr > 0 else [found.id]
+    where = f"evaluation {ids[0]}" if len(ids) == 1 else f"mean of the evaluations {', '.join(map(str, ids[:-1]))} and {ids[-1]}"
+    choice = chosen_with(study)
+    return f"{which} design: {design(study, found)}, {costs(study, found, *study.pooled(found))} ({where}).{f' {choice[1]}' if choice else ''}"
 
 
-def probability_best(study: Archive) -> str:
-    """Returns a sentence about the recommended design of paired costs; empty if the last iteration states no probability."""
+SURE = 0.95  # probability above which a choice among designs is settled
+
+
+def chosen_with(study: Archive) -> tuple[float, str] | None:
+    """Returns the probability that the recommended design of paired costs is the best evaluated one, with a sentence about it.
+    None if the last iteration states no probability."""
     numbers = study.iterations[-1].diagnostics if study.iterations else {}
-    if not numbers.get("probability_best", -1) >= 0:
-        return ""
-    return (
-        f" Of the evaluated designs it is the best within {number(numbers['indifference'], 2)} with a probability of "
-        f"{int(100 * numbers['probability_best'])} %."
-    )
+    probability = numbers.get("probability_best", -1)
+    if not probability >= 0:
+        return None
+    percent = min(99, int(100 * probability))  # it comes from a finite number of draws
+    least = "at least " if probability >= 0.99 else ""
+    return probability, f"Of the evaluated designs it is the best within {number(numbers['indifference'], 2)} with a probability of {least}{percent} %."
 
 
-def costs(study: Archive, evaluation: Evaluation) -> str:
-    """Returns the cost with its standard error, and the objective if that is another quantity."""
-    noise = f" ± {number(evaluation.cost_stderr, 2)}" if evaluation.cost_stderr > 0 else ""
-    said = f"{study.cost_meaning} {number(evaluation.cost)}{noise}"
+def costs(study: Archive, evaluation: Evaluation, cost: float | None = None, stderr: float | None = None) -> str:
+    """Returns the cost with its standard error, and the objective if that is another quantity. `cost`, `stderr`: in place of the evaluation's own."""
+    cost, stderr = evaluation.cost if cost is None else cost, evaluation.cost_stderr if stderr is None else stderr
+    said = f"{study.cost_meaning} {number(cost)}{f' ± {number(stderr, 2)}' if stderr > 0 else ''}"
     for name in study.objectives:
         if name != "cost":
             said += f", {name} {with_unit(study.objective(evaluation, name), study.unit(name))}"
@@ -308,6 +315,8 @@ def not_ruled_out(study: Archive) -> list[str]:
     lines: list[str] = []
     if best is None:
         return lines
+    if chosen_with(study):  # paired costs: the errors of two designs are not independent, which both sentences assume
+        return crowding(study)
     if study.curves is not None and study.iterations:
         grid, lower = study.curves["grid"], study.curves["lower"][-1]
         value = study.curves["value"][-1]
@@ -319,15 +328,17 @@ def not_ruled_out(study: Archive) -> list[str]:
             where = ", ".join(f"{number(a, 4)} to {with_unit(b, v.unit, 4)}" for a, b in pieces[:4])
             lines.append(f"The surrogate's band still reaches below the best cost at {v.name} {where}.")
     if best.cost_stderr > 0:
-        close = [
-            e for e in study
-            if e.ok and e.id != best.id and e.cost - best.cost < 2 * math.hypot(e.cost_stderr, best.cost_stderr)
-        ]
+        cost, stderr = study.pooled(best)
+        close: list[tuple[float, Evaluation]] = []
+        for e in study:
+            its_cost, its_stderr = study.pooled(e) if e.ok else (math.nan, 0.0)
+            if e.design != best.design and its_cost - cost < 2 * math.hypot(its_stderr, stderr) and all(e.design != other.design for _, other in close):
+                close.append((its_cost, e))
         if close:
             lines.append(
                 f"Within two standard errors of the best design {'is' if len(close) == 1 else 'are'} "
                 f"{plural(len(close), 'other design')}: "
-                + "; ".join(design(study, e, 4) for e in sorted(close, key=lambda e: e.cost)[:4])
+                + "; ".join(design(study, e, 4) for _, e in sorted(close, key=lambda each: each[0])[:4])
                 + (" and more." if len(close) > 4 else ".")
             )
     return lines + crowding(study)

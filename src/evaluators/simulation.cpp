@@ -85,7 +85,8 @@ class SimulationEvaluator final : public Evaluator {
     tally_.controlled = control_.has_value();
     starts_.check_used(reader);
     if (own_.start > starts_.count())
-      throw settings.error("simulation.initial-state", "there are " + std::to_string(starts_.count()) + " starts");
+      throw settings.error("simulation.initial-state",
+                           "there are " + std::to_string(starts_.count()) + " initial states");
     // Reports models that no design can make valid before the study starts. For example, bodies() supports only some
     // kinds of joints.
     const auto values = model_.evaluate<double>();
@@ -109,7 +110,7 @@ class SimulationEvaluator final : public Evaluator {
     std::vector<Quantity> all = tally_.metrics();
     if (misalignment_)
       all.push_back({"capture", "1",
-                     "largest misalignment up to which all starts end as " +
+                     "largest misalignment up to which all initial states end as " +
                          tally_.outcomes[static_cast<std::size_t>(tally_.failure_of)]});
     for (const auto& [entry, formula] : properties_) all.push_back({entry.key, "SI", "of the design: " + entry.value});
     return all;
@@ -425,7 +426,7 @@ class SimulationEvaluator final : public Evaluator {
       }
       if (ended.timed_out) {
         outcome.evaluation.status = Status::timed_out;
-        outcome.evaluation.reason = formatted("time limit after %d of %d starts", i - first, last - first);
+        outcome.evaluation.reason = formatted("time limit after %d of %d initial states", i - first, last - first);
         return;
       }
       if (outcome.evaluation.reason.empty() && !ended.reason.empty())
@@ -554,7 +555,8 @@ EvaluatorKind simulation_kind() {
   using Name = ini::SectionKind::Name;
   EvaluatorKind kind;
   kind.name = "simulation";
-  kind.description = "a model in contact, from a set of starts: how often it ends as it should, or what its end costs";
+  kind.description =
+      "a model in contact, from a set of initial states: how often it ends as it should, or what its end costs";
   kind.variables = parameters_of;
   kind.keys = simulation::simulation_keys().keys();
   for (auto* keys : {simulation::control_keys, simulation::coil_keys})
@@ -582,7 +584,7 @@ EvaluatorKind simulation_kind() {
        false,
        {},
        false,
-       "share of an outcome, or mean over the starts"},
+       "share of an outcome, or mean over the initial states"},
       {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
       {"metrics", Name::none, {}, true, {}, false, "numbers of a design, from its parameters: metrics of those names"},
   };

@@ -11,6 +11,7 @@
 #include "study/study.hpp"
 #include "surrogate/hypervolume.hpp"
 #include "surrogate/sampling.hpp"
+#include "surrogate/selection.hpp"
 #include "surrogate/strategy.hpp"
 
 namespace dodyn::report {
@@ -213,8 +214,8 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
             formatted(" is %.6g (95 %%: %.6g to %.6g)", factor * there->middle, factor * there->lower,
                       factor * there->upper);
   if (stated)
-    text += formatted("\nof the evaluated designs it is the best within %.2g with a probability of %.0f %%",
-                      factor * stated->indifference, std::floor(100 * stated->probability));
+    text += formatted("\nof the evaluated designs it is the best within %.2g with a probability of %s %%",
+                      factor * stated->indifference, surrogate::percent_text(stated->probability).c_str());
   return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
          "lowest cost seen, noise included: " + seen.substr(std::string("best: ").size());
 }

@@ -52,6 +52,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
     const auto k = static_cast<Index>(i);
     all["design"][variables[i].name] = factors(k) * design(k);
   }
+  all["here"] = json_of(model.at(design));
   all["middle"] = json_of(model.at(space.design(VectorXd::Constant(space.dimensions(), 0.5))));
 
   all["bounds_to_widen"] = Json::array();

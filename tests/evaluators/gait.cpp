@@ -460,7 +460,7 @@ TEST(GaitEvaluator, ASearchThatMayHaveMissedSaysSo) {
         if (e.status != Status::ok) continue;
         const Eigen::MatrixXd& optima = all.trajectory.values.back();
         const double next = optima(1, 0) / optima(0, 0) - 1.0;  // not a number where there is one optimum
-        const bool says_few = e.reason.find("starts converged") != std::string::npos,
+        const bool says_few = e.reason.find("initial guesses converged") != std::string::npos,
                    says_alone = e.reason.find("only one initial guess") != std::string::npos;
         EXPECT_EQ(says_few, 2 * metric(*evaluator, e, "guesses_solved") < metric(*evaluator, e, "guesses")) << e.reason;
         EXPECT_EQ(says_alone, optima(0, 1) == 1.0 && next > 0.01) << e.reason;

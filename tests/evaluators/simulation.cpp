@@ -424,11 +424,12 @@ TEST_F(Simulations, MistakesAreOneLine) {
               std::string::npos);
   EXPECT_TRUE(with("height = 0.1 .. 0.5", "height = 0.1 .. 0.5\nheigth = 1 .. 2")
                   .find("nothing in [initial-state] speaks of it") != std::string::npos);
-  EXPECT_NE(with("height = 0.1 .. 0.5", "").find("all starts are the same; allowed: a range"), std::string::npos);
+  EXPECT_NE(with("height = 0.1 .. 0.5", "").find("all initial states are the same; allowed: a range"),
+            std::string::npos);
   EXPECT_EQ(with("count = 16\nheight = 0.1 .. 0.5", "count = 1\nheight = 0.3"), "");
   EXPECT_TRUE(with("box.model", "bx.model").starts_with("study.cfg:4: simulation.model = bx.model"));
   EXPECT_NE(complaint(text + "[design]\nsid = 1\n").find("did you mean 'design.side'"), std::string::npos);
-  EXPECT_NE(complaint(text, {"--simulation.initial-state=17"}).find("there are 16 starts"), std::string::npos);
+  EXPECT_NE(complaint(text, {"--simulation.initial-state=17"}).find("there are 16 initial states"), std::string::npos);
   write("bad.csv", "y,rate(x)\n1,2\n1,two\n");
   std::string file = text;
   file.replace(file.find("count = 16\nheight = 0.1 .. 0.5"), 30, "file = bad.csv");

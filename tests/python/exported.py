@@ -62,6 +62,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert (pair["i"], pair["j"], len(pair["median"])) == (0, 1, 24 * 24)
         for i, j in ((0, 0), (17, 5), (23, 23)):
             assert same(pair["median"][i + 24 * j], predicted({"x": pair["x"][i], "y": pair["y"][j]})["middle"]), (archive, i, j, pair["median"][i + 24 * j], predicted({"x": pair["x"][i], "y": pair["y"][j]}))
+        assert same(slices["here"]["median"], predicted(slices["design"])["middle"])
         assert same(slices["middle"]["median"], predicted({"x": 0.0, "y": 1.0})["middle"])
         ranges = {"x": (-2, 2), "y": (-1, 3)}
         assert all(ranges[name][0] <= low <= high <= ranges[name][1] for name, (low, high) in slices["optimum"]["variables"].items()), slices["optimum"]

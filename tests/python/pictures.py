@@ -302,7 +302,7 @@ def answers():
     near = [e.cost for e in knee if abs(e.design["knee"] - middle) <= 0.02 * (knee.variables[0].upper - knee.variables[0].lower)]
     assert f"the cost is {summary.number(near[0] if near else value, 4)} " in checks.gain(knee, None), (checks.gain(knee, None), value, near)
     noisy = package.open("noisy.h5")
-    low, high, _ = checks.interval(noisy.recommended)
+    low, high, _ = checks.interval(noisy, noisy.recommended)
     assert abs((high - low) / 2 - 1.96 * noisy.recommended.cost_stderr) < 1e-12
     failing = package.open("failing.h5")
     failed = sum(1 for e in failing if not e.ok)
@@ -346,7 +346,7 @@ def answers():
     assert continuing([5, 4, 3], "", finished=False).startswith("Yes. The study has not ended")
     assert checks.worth_continuing(knee) in re.sub(r"<[^>]+>", "", open("knee.html", encoding="utf-8").read()).replace("&#x27;", "'")
     docking = package.open("docking.h5")
-    low, high, whose = checks.interval(docking.recommended)
+    low, high, whose = checks.interval(docking, docking.recommended)
     assert whose == "Wilson's" and low <= docking.recommended.cost <= high
     assert "Wilson interval" in open("docking.html", encoding="utf-8").read()
 

@@ -39,3 +39,15 @@ with tempfile.TemporaryDirectory() as folder:
     recommended = design[shown["recommended"], 0]
     assert sets[recommended] == max(sets.values()), (recommended, sets)
     assert 0 <= shown["probability_best"] <= 1 and shown["indifference"] > 0
+    # Nothing on the page takes the errors of two designs for independent, and no design is called another one than itself.
+    sys.path.insert(0, os.path.join(ROOT, "python"))
+    from dodyn import Archive, checks, summary
+
+    study = Archive(path)
+    lines = [line for _, line in checks.checks(study, None)]
+    print(summary.headline(study), *lines, sep="\n")
+    assert not any("noise" in line or "standard errors" in line or "band" in line for line in lines), lines
+    assert sum("is the best within" in line for line in lines) == 1, lines
+    # The cost of the recommended design is that of all its initial states.
+    tries = (outcomes != DOCKED)[design[:, 0] == recommended]
+    assert f"docked {tries.mean():.5g} ± " in summary.headline(study), (summary.headline(study), tries.mean())

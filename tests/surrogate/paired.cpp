@@ -47,6 +47,12 @@ VectorXd square_wave(int period, Index count = 64) {
   return costs;
 }
 
+TEST(Paired, ProbabilitiesAreRoundedDownAndNeverCertain) {
+  EXPECT_EQ(percent_text(0.9499), "94");
+  EXPECT_EQ(percent_text(0.9899), "98");
+  for (const double p : {0.99, 0.996, 1.0}) EXPECT_EQ(percent_text(p), "at least 99");
+}
+
 TEST(Paired, WithoutCorrelationAreAsIndependent) {
   std::vector<Evaluation> all;
   for (const int period : {2, 4, 8, 16, 32}) {

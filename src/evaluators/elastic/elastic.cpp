@@ -25,7 +25,7 @@ class ElasticEvaluator final : public Evaluator {
         outcomes_(settings) {
     if (own_.duration < own_.step) throw settings.error("elastic.duration", "is less than a step");
     if (own_.start > starts_.count())
-      throw settings.error("elastic.initial-state", formatted("there are %d starts", starts_.count()));
+      throw settings.error("elastic.initial-state", formatted("there are %d initial states", starts_.count()));
     tally_.outcomes = outcomes_.names();
     tally_.failed = static_cast<int>(tally_.outcomes.size()) - 1;
     tally_.end = own_.duration;
@@ -156,7 +156,7 @@ class ElasticEvaluator final : public Evaluator {
       }
       if (!share) continue;
       if (!starts_.several())
-        throw share->error("is a share of several starts; allowed with it: a section [initial-states]");
+        throw share->error("is a share of several initial states; allowed with it: a section [initial-states]");
       const std::vector<std::string> list(tally_.outcomes.begin(), tally_.outcomes.end() - 1);
       const auto at = std::find(list.begin(), list.end(), share->value);
       if (at == list.end())

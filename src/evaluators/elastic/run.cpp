@@ -39,7 +39,7 @@ const KeyTable<RunOptions>& run_keys() {
                {.description = "whether a trajectory holds the position of every node of the meshes and the edges of "
                                "surfaces, which pictures show"})
           .add("initial-states-per-task", &S::batch,
-               {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
+               {.description = "initial states that a rank simulates at a time", .minimum = 1, .maximum = 1000000})
           .add("initial-state", &S::start,
                {.description = "the start that dodyn simulate shows, the first one being 1",
                 .minimum = 1,

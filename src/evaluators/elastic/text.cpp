@@ -226,7 +226,8 @@ std::vector<ini::SectionKind> sections() {
       kind("outcome", Name::required, {"when"}, {"when"},
            "how a run may end: the first whose condition holds at its end, of what a cost may speak of"),
       kind("cost", Name::none, {"cost", "success"}, {},
-           "cost = an expression of parameters, metrics, and of BODY.x, BODY.vx ... at the end; of several starts its "
+           "cost = an expression of parameters, metrics, and of BODY.x, BODY.vx ... at the end; of several initial "
+           "states its "
            "mean, or the share that does not end as success = an outcome"),
   };
 }

@@ -82,13 +82,13 @@ std::vector<ini::SectionKind> motion_sections() {
       {.kind = "waypoint",
        .name = Name::required,
        .any_key = true,
-       .description =
-           "a point that starts go by: share = of the time that has passed, and what [initial-state] may have"},
+       .description = "a point that initial guesses go by: share = of the time that has passed, and what "
+                      "[initial-state] may have"},
       kind("avoid", Name::none,
            "who keeps clear of whom: LINK, LINK = margin (m); max-rotation = of a link in an interval (rad); "
            "growth-steps = "
            "steps in which bodies are grown from small ones"),
-      kind("guess", Name::none, "about which starts are made: COORDINATE = expression"),
+      kind("guess", Name::none, "about which initial guesses are made: COORDINATE = expression"),
       kind("cost", Name::none,
            "weights of squared-control, absolute-work, positive-work, loss, time; per = expression divides all; any "
            "other "

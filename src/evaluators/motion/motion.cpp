@@ -93,14 +93,15 @@ std::vector<Measure> MotionEvaluator::measures(const MotionDescription::Seen* se
   add("tracking_correction", "", "largest control that this feedback adds",
       [&] { return found->departure.correction; });
   add("kkt_residual", "1", "largest residual of the first-order optimality conditions", residual);
-  add("iterations", "1", "iterations of the solver, all starts together", [&] { return found->iterations; });
+  add("iterations", "1", "iterations of the solver, all initial guesses together", [&] { return found->iterations; });
   add("guesses", "1", "initial guesses tried", [&] { return found->tried; });
-  add("guesses_solved", "1", "starts that ended at a first-order optimal point", [&] { return found->solved; });
+  add("guesses_solved", "1", "initial guesses that ended at a first-order optimal point",
+      [&] { return found->solved; });
   add("best_start", "1",
       "start of the best one: 0, 1, ... cold, -1 from the trajectory of the parent, -2 near another motion, by another "
       "corner that touches",
       [&] { return found->best_start; });
-  add("optima", "1", "distinct ones that the starts ended at", [&] { return found->optima.size(); });
+  add("optima", "1", "distinct ones that the initial guesses ended at", [&] { return found->optima.size(); });
   add("intervals", "1", "time steps of the mesh that the cost is of, all phases together",
       [&] { return found->mesh->intervals(); });
   add("refinement_change", "1", "relative change of the cost by the last refinement; 0 where there was none",
@@ -116,12 +117,13 @@ Eigen::Index MotionEvaluator::place(const std::string& name) const {
 
 Channels MotionEvaluator::channels() const {
   Channels list = motion_channels(*description_);
-  list.push_back({"optima",
-                  "",
-                  "distinct ones that the starts ended at, the best first: how many starts, KKT residual, distance to "
-                  "the best (of coordinates, root mean square)",
-                  optima_rows(),
-                  {"cost", "count", "residual", "distance"}});
+  list.push_back(
+      {"optima",
+       "",
+       "distinct ones that the initial guesses ended at, the best first: how many of them, KKT residual, distance to "
+       "the best (of coordinates, root mean square)",
+       optima_rows(),
+       {"cost", "count", "residual", "distance"}});
   return list;
 }
 
@@ -171,7 +173,7 @@ void MotionEvaluator::doubt(Outcome& outcome) const {
   if (e.status != Status::ok) return;
   const auto say = [&](const std::string& words) { e.reason = with_warning(words, e.reason); };
   const double tried = metric(e, "guesses"), solved = metric(e, "guesses_solved");
-  if (2.0 * solved < tried) say(formatted("only %.0f of %.0f starts converged", solved, tried));
+  if (2.0 * solved < tried) say(formatted("only %.0f of %.0f initial guesses converged", solved, tried));
   const Eigen::MatrixXd& optima = outcome.trajectory.values[optima_channel()];
   const bool from_neighbour = metric(e, "best_start") < 0.0;
   if (from_neighbour || !(optima(0, 1) == 1.0) || !std::isfinite(optima(1, 0))) return;
@@ -191,7 +193,7 @@ std::vector<Finding> MotionEvaluator::findings(const MotionDescription& mesh, co
 
 void MotionEvaluator::conclude(const FoundMotion& found, Evaluation& e) const {
   const auto count = [&](SolveStatus status) { return found.ends[static_cast<std::size_t>(status)]; };
-  const std::string tried = std::to_string(found.tried) + " starts", what = description_->section();
+  const std::string tried = std::to_string(found.tried) + " initial guesses", what = description_->section();
   e.reason = found.note;
   if (found.solved > 0) {
     e.status = found.out_of_time ? Status::timed_out : Status::ok;
@@ -280,7 +282,7 @@ std::optional<Simulated> MotionEvaluator::simulate(const Task& task) const {
   if (e.status != Status::ok)
     return Simulated{false, "there is no motion to drive forward: " + e.reason + "\n", {}, {}};
   auto simulated = rollout(outcome);
-  simulated->report = formatted("the best of %d starts, cost %.6g, driven forward by the contact simulation\n",
+  simulated->report = formatted("the best of %d initial guesses, cost %.6g, driven forward by the contact simulation\n",
                                 search_.guesses, e.cost) +
                       simulated->report;
   return simulated;

@@ -52,7 +52,8 @@ Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector
   const auto first_seed = static_cast<std::uint64_t>(section.integer(seed_key));
   const std::uint64_t seed = set == 0 ? first_seed : evaluation_seed(first_seed, set);
   const std::string sampling = section.text(sampling_key);
-  if (d == 0 && n > 1) throw section.error("all starts are the same; allowed: a range, as in angle = 0 .. 90 deg");
+  if (d == 0 && n > 1)
+    throw section.error("all initial states are the same; allowed: a range, as in angle = 0 .. 90 deg");
   if (d == 0) return Eigen::MatrixXd::Zero(0, 1);
   if (sampling == "sobol") return surrogate::sobol(d, n, seed);
   if (sampling == "halton") return surrogate::halton(d, n, seed);
@@ -215,7 +216,8 @@ void InitialStates::read_file(const CustomEntry& entry, const std::string& folde
     }
   }
   if (rows.empty())
-    throw entry.error("holds no starts; allowed: a header that names columns, and a row for each start");
+    throw entry.error(
+        "holds no initial states; allowed: a header that names columns, and a row for each initial state");
   points_.resize(static_cast<Eigen::Index>(names_.size()), static_cast<Eigen::Index>(rows.size()));
   for (std::size_t k = 0; k < rows.size(); ++k)
     for (std::size_t i = 0; i < names_.size(); ++i)

@@ -162,12 +162,13 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("nodes", course(&SimulationOptions::nodes),
                {.description = "rows of a trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
           .add("frames", &S::frames,
-               {.description = "of several starts: moments of each run that the archive keeps, to draw it; 0: the "
-                               "motion of the first one instead",
+               {.description =
+                    "of several initial states: moments of each run that the archive keeps, to draw it; 0: the "
+                    "motion of the first one instead",
                 .minimum = 0,
                 .maximum = 1000})
           .add("initial-states-per-task", &S::batch,
-               {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
+               {.description = "initial states that a rank simulates at a time", .minimum = 1, .maximum = 1000000})
           .add("initial-state", &S::start,
                {.description = "the start that dodyn simulate shows, the first one being 1",
                 .minimum = 1,

@@ -33,10 +33,10 @@ std::vector<Quantity> Tally::metrics() const {
   for (int k = 0; k < static_cast<int>(outcomes.size()); ++k) {
     const std::string& name = outcomes[static_cast<std::size_t>(k)];
     list.push_back({metric_name(name), "1",
-                    k == failed - 1 ? "share of the starts that no outcome ends"
-                    : k == failed   ? "share of the starts whose contacts could not be resolved"
-                    : k > failed    ? "share of the starts that leave the range of the coils' table"
-                                    : "share of the starts that end as " + name});
+                    k == failed - 1 ? "share of the initial states that no outcome ends"
+                    : k == failed   ? "share of the initial states whose contacts could not be resolved"
+                    : k > failed    ? "share of the initial states that leave the range of the coils' table"
+                                    : "share of the initial states that end as " + name});
   }
   list.push_back(
       {"failure_rate_low", "1",
@@ -46,14 +46,14 @@ std::vector<Quantity> Tally::metrics() const {
   list.push_back(
       {"energy_change", "J",
        "largest of any start: of the total energy, less what impacts, projections, damping and driving account for"});
-  list.push_back({"contacts", "1", "node updates with contact, of all starts"});
-  list.push_back({"steps", "1", "time steps, of all starts"});
+  list.push_back({"contacts", "1", "node updates with contact, of all initial states"});
+  list.push_back({"steps", "1", "time steps, of all initial states"});
   if (controlled) list.push_back({"effort", "N2 s", "mean of what commands come to: |force|^2 + |torque|^2 over time"});
   if (failure_of >= 0) {
     const std::string& wanted = outcomes[static_cast<std::size_t>(failure_of)];
-    list.push_back({metric_name(wanted) + "_time", "s", "mean time of the starts that end as " + wanted});
-    list.push_back(
-        {"restricted_time", "s", "mean time until " + wanted + ", of starts that end otherwise simulation.end"});
+    list.push_back({metric_name(wanted) + "_time", "s", "mean time of the initial states that end as " + wanted});
+    list.push_back({"restricted_time", "s",
+                    "mean time until " + wanted + ", of initial states that end otherwise simulation.end"});
   }
   return list;
 }
@@ -138,7 +138,7 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
     e.cost_stderr = sound > 1.0 ? std::sqrt(squares / (sound - 1.0) / sound) : 0.0;
     if (among >= 0 && n - sound > most_others * n + 1e-9) {
       e.status = Status::infeasible;
-      e.reason = formatted("%.0f of %.0f starts do not end as %s; allowed: a share of %g", n - sound, n,
+      e.reason = formatted("%.0f of %.0f initial states do not end as %s; allowed: a share of %g", n - sound, n,
                            outcomes[static_cast<std::size_t>(among)].c_str(), most_others);
     } else if (among >= 0 && sound == 0.0) {
       e.status = Status::infeasible;
