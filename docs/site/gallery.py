@@ -60,7 +60,7 @@ FINDS = {
     "knee-torso": "The lower bound: the place changes the cost by 9 % only.",
     "knee-underactuated": "0.068 by work, twice the published 0.034, whose limits are unknown ([more](measured/work.md)).",
     "latch": "A wider bulge needs a softer latch: 97 % stay at 11 mm and 6.5e6 N/m2 ([more](measured/elastic.md)).",
-    "manipulator": "Effort 3.2543, most of it to hold the chain up.",
+    "manipulator": "Effort 3.2539, most of it to hold the chain up.",
     "particle-drop": "Two impacts; the energy stays.",
     "pendulum-tick": "Walls at 0.42268 m.",
     "pendulum-wall": "A tick every 0.454083 s.",
