@@ -22,7 +22,7 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
                         "' is not understood; allowed: dodyn check MODEL [--design.PARAMETER VALUE ...]");
     try {
       const auto expression = Expression::parse(value);
-      if (!expression.is_constant() || expression.is_condition()) throw ExpressionError("it is no number");
+      if (!expression.is_constant() || expression.is_condition()) throw ExpressionError("it is not a number");
       given[key.substr(prefix.size())] = expression.constant();
     } catch (const ExpressionError& error) {
       throw ConfigError("--" + shown(key) + " = " + shown(value) + ": " + error.what());

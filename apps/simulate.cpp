@@ -46,9 +46,10 @@ evaluators::Simulated simulated_start(const std::string& path, const Settings& s
       evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
   auto simulated = evaluator.simulate(task);
   if (!simulated)
-    throw ConfigError(path + ": the evaluator " + settings.evaluator +
-                      " is no simulation; dodyn solve shows its evaluations, and dodyn simulate --from ARCHIVE replays "
-                      "gaits and motions in the contact simulation");
+    throw ConfigError(
+        path + ": the evaluator " + settings.evaluator +
+        " is not a simulation; dodyn solve shows its evaluations, and dodyn simulate --from ARCHIVE replays "
+        "gaits and motions in the contact simulation");
   return *std::move(simulated);
 }
 
@@ -63,7 +64,7 @@ evaluators::Simulated simulated_again(const std::string& path, const std::vector
   auto simulated = study.evaluator->simulate(task);
   if (!simulated)
     throw ConfigError(path + ": the evaluator " + settings.evaluator +
-                      " is no simulation; dodyn simulate CONFIG --from ARCHIVE replays gaits and motions");
+                      " is not a simulation; dodyn simulate CONFIG --from ARCHIVE replays gaits and motions");
   simulated->report = path + ": evaluation " + std::to_string(study.evaluation.id) + ", cost " +
                       to_text(study.evaluation.cost) + design_of(settings, study.evaluation) + "\n" + simulated->report;
   return *std::move(simulated);

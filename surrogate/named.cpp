@@ -66,7 +66,7 @@ Condition parse_condition(const std::string& text, const std::vector<Variable>& 
   }
   if (!expression.is_condition())
     throw std::invalid_argument("'" + text +
-                                "' is no condition; allowed: a comparison of expressions, as in x + y <= 1");
+                                "' is not a condition; allowed: a comparison of expressions, as in x + y <= 1");
   struct Value {
     int variable = -1;
     double fixed = 0;
@@ -105,7 +105,7 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
     const auto refuse = [&] {
       return std::invalid_argument(
           "'" + part +
-          "' is no constraint; allowed: NAME <= NUMBER, NAME >= NUMBER, NUMBER <= NAME <= NUMBER, "
+          "' is not a constraint; allowed: NAME <= NUMBER, NAME >= NUMBER, NUMBER <= NAME <= NUMBER, "
           "NAME = NUMBER +- NUMBER");
     };
     const auto add = [&](std::string_view name, bool below, std::string_view limit) {

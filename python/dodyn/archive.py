@@ -423,7 +423,7 @@ def dataset(group: Any, name: str, shape: tuple[int, ...] | None = None, kinds: 
         raise ValueError(f"{name} is not in this file")
     found = group[name]
     if not isinstance(found, h5py.Dataset) or found.external or found.is_virtual:
-        raise ValueError(f"{name} is no dataset of this file")
+        raise ValueError(f"{name} is not a dataset of this file")
     if shape is not None and found.shape[1:] != shape:
         raise ValueError(f"{name} has the shape {found.shape}")
     if kinds and found.dtype.kind not in kinds:

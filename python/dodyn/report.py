@@ -656,7 +656,7 @@ def comparison(studies: Sequence[Archive]) -> str:
 
 
 def fixed_value(study: Archive, free_elsewhere: Quantity) -> str:
-    """The value of a variable that this study fixes, in the unit that it has in another study; as written where that is no number."""
+    """The value of a variable that this study fixes, in the unit that it has in another study; as written where that is not a number."""
     written = study.configuration.get("design." + free_elsewhere.name, "-")
     try:
         return summary.with_unit(float(written) * free_elsewhere.factor, free_elsewhere.unit, 6)

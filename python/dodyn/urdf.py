@@ -550,7 +550,7 @@ def leaders(robot: Element) -> dict[str, Leader]:
             if other not in joints:
                 near = difflib.get_close_matches(other, joints, 1)
                 hint = f"did you mean {quoted(near[0])}?" if near else "name a joint of this file"
-                raise UrdfError(mimic.line, f"{joint.title} mimics '{quoted(other)}', which is no joint; {hint}")
+                raise UrdfError(mimic.line, f"{joint.title} mimics '{quoted(other)}', which is not a joint; {hint}")
             if other in seen:
                 raise UrdfError(mimic.line, f"{joint.title} mimics itself; name a joint that moves by itself")
             seen.append(other)

@@ -111,7 +111,7 @@ std::optional<Contents> read_all(hid_t file, const std::string& path, bool compl
     contents.outcomes.push_back(outcome_of(block, at));
     if (merged) contents.origins.push_back(origin_of(block, at));
     if (!is_whole(contents, contents.evaluations.size() - 1))
-      throw Error("damaged: row " + std::to_string(row) + " is no evaluation; dodyn repair recovers the others");
+      throw Error("damaged: row " + std::to_string(row) + " is not an evaluation; dodyn repair recovers the others");
   });
   return contents;
 }

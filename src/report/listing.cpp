@@ -113,7 +113,7 @@ std::vector<std::string> table_head(const archive::Contents& contents, const std
   std::vector<std::string> head = {"id"};
   for (const std::size_t column : columns) {
     const Cell& cell = all[column];
-    const bool unit = !cell.unit.empty() && cell.unit != "1" && cell.name != "wall_time";
+    const bool unit = !cell.unit.empty() && cell.unit != "1";
     head.push_back(cell.short_name() + (unit ? " [" + cell.unit + "]" : ""));
   }
   return head;

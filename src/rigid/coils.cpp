@@ -113,7 +113,7 @@ CoilForm read_coil_form(const std::string& text) {
         at = comma + 1;
       }
       if (names != "phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta")
-        fail("is no header of such a table; allowed: phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta");
+        fail("is not a header of such a table; allowed: phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta");
       header = false;
       continue;
     }
@@ -123,7 +123,7 @@ CoilForm read_coil_form(const std::string& text) {
       double value = 0.0;
       const auto [to, error] = std::from_chars(row.data() + at, row.data() + comma, value);
       if (error != std::errc{} || to != row.data() + comma || !std::isfinite(value))
-        fail("'" + row.substr(at, comma - at) + "' is no number");
+        fail("'" + row.substr(at, comma - at) + "' is not a number");
       cells.push_back(value);
       at = comma + 1;
     }

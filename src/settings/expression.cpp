@@ -484,7 +484,7 @@ std::vector<Expression::Comparison> Expression::comparisons() const {
       }
     } else {
       throw ExpressionError("'" + shown(text_) +
-                            "' is no comparison; allowed: comparisons (<, <=, ==, >=, >), joined by 'and'");
+                            "' is not a comparison; allowed: comparisons (<, <=, ==, >=, >), joined by 'and'");
     }
   };
   visit(visit, static_cast<int>(nodes_.size()) - 1);

@@ -71,7 +71,7 @@ std::string read_file(const std::string& path) {
   struct stat about {};
   if (::fstat(file, &about) != 0) refuse(std::strerror(errno));
   if (S_ISDIR(about.st_mode)) refuse(std::strerror(EISDIR));
-  if (!S_ISREG(about.st_mode)) refuse("it is no regular file");
+  if (!S_ISREG(about.st_mode)) refuse("it is not a regular file");
   const auto limit = "it has more than " + std::to_string(largest_text) + " bytes";
   if (about.st_size > static_cast<off_t>(largest_text)) refuse(limit);
   std::string text(largest_text + 1, '\0');

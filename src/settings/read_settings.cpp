@@ -379,7 +379,9 @@ class Reader {
             if (std::find(theirs.begin(), theirs.end(), name) != theirs.end())
               fail(value.where, shown(name) + belongs_to(other));
           }
-        fail(value.where, "unknown key '" + shown(name) + "'" + nearest + "; variables: " + listed(names));
+        fail(value.where, "unknown key '" + shown(name) + "'" + nearest +
+                              (names.empty() ? "; there are no variables here: the model has no [parameters]"
+                                             : "; variables: " + listed(names)));
       }
   }
 
@@ -410,8 +412,9 @@ class Reader {
     if (given(key.name)) {
       variable.unit = take(key).value;
       if (variable.unit.empty() || !parse_unit(variable.unit))
-        fail(given(key.name)->where, key.name + " = " + shown(variable.unit) +
-                                         " is no unit; allowed: such as mm, deg, N m, m/s2, and 1 for a pure number");
+        fail(given(key.name)->where,
+             key.name + " = " + shown(variable.unit) +
+                 " is not a unit; allowed: such as mm, deg, N m, m/s2, and 1 for a pure number");
       return;
     }
     for (const char* end : {"", ".min", ".max"})
@@ -489,7 +492,7 @@ class Reader {
         if (word.empty() ||
             word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
                 std::string::npos)
-          refuse("'" + shown(word) + "' is no name; allowed: letters, digits, _, - and dots");
+          refuse("'" + shown(word) + "' is not a name; allowed: letters, digits, _, - and dots");
       if (variable.minimum > 0 || variable.maximum < numbers.back())
         refuse("names stand for 0, 1, ...; allowed: " + allowed(value));
     }

@@ -61,7 +61,8 @@ std::vector<const CustomSection*> Settings::sections_of(const std::string& kind)
 
 ConfigError Settings::error(const std::string& key, const std::string& complaint) const {
   const Setting& setting = find(key);
-  return ConfigError(setting.source + ": " + key + " = " + shown(setting.value) + ": " + complaint);
+  const std::string value = shown(setting.value) + ": ";  // a file that cannot be read names itself
+  return ConfigError(setting.source + ": " + key + " = " + (complaint.starts_with(value) ? "" : value) + complaint);
 }
 
 std::vector<std::pair<std::string, std::string>> Settings::configuration() const {

@@ -60,7 +60,7 @@ class Builder {
  private:
   int line(int link) const { return model_.link_lines[link]; }
   [[noreturn]] void refuse(int link, const std::string& what) const {
-    model_.fail(line(link), "link " + view_.tree.links[link].name + " is no body of a contact simulation: " + what);
+    model_.fail(line(link), "link " + view_.tree.links[link].name + " is not a body of a contact simulation: " + what);
   }
 
   // Whether the link is massless and only provides an axis to the joint of the next link: the hinges of both go through
@@ -380,7 +380,7 @@ Bodies<n> bodies(const Model& model, const Values<double>& values, Control contr
   if (model.dimension != n)
     model.fail(0, "is of dimension " + std::to_string(model.dimension) + ", not " + std::to_string(n));
   if (const auto& rotors = model.structure.rotors; !rotors.empty())
-    model.fail(0, "[rotor " + rotors.front().name + "] is no body of a contact simulation; allowed there: links");
+    model.fail(0, "[rotor " + rotors.front().name + "] is not a body of a contact simulation; allowed there: links");
   return Builder<n>(model, values, standing).build(std::move(control));
 }
 

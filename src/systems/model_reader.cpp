@@ -115,7 +115,7 @@ Definition ModelReader::definition(const std::string& text, int line, bool condi
   Definition d{expression(text, line), {}, text, line};
   if (d.expression.is_condition() != condition)
     fail(line, "'" + shown(text) +
-                   (condition ? "' is no condition; allowed: comparisons, and, or, not"
+                   (condition ? "' is not a condition; allowed: comparisons, and, or, not"
                               : "' is a condition; allowed: a number"));
   for (const auto& quantity : d.expression.quantities()) {
     const auto at = parameters_.find(quantity.text());
@@ -297,7 +297,7 @@ void ModelReader::read_parameters() {
     for (const Entry& entry : section.entries) {
       if (!is_name(entry.key) || entry.key == "pi")
         fail(entry.line,
-             "'" + shown(entry.key) + "' is no name; allowed: letters, digits and _, a letter first, and not pi");
+             "'" + shown(entry.key) + "' is not a name; allowed: letters, digits and _, a letter first, and not pi");
       model_.parameters.push_back(
           {entry.key, definition(entry.value, entry.line), entry.comment, stated_unit(entry.value, entry.comment)});
       const auto stated = unit_of_comment(entry.comment);
@@ -520,7 +520,7 @@ void ModelReader::check_of_coordinates(const Formula<Number>& formula, const Ent
   for (std::size_t i = 0; i < formula.arguments.size(); ++i) {
     const auto kind = formula.arguments[i].variable.kind;
     if (kind != Variable::coordinate && kind != Variable::parameter)
-      fail(entry.line, "'" + shown(formula.expression.quantities()[i].text()) + "' is no coordinate; allowed in " +
+      fail(entry.line, "'" + shown(formula.expression.quantities()[i].text()) + "' is not a coordinate; allowed in " +
                            entry.key + ": coordinates and parameters");
   }
 }

@@ -24,7 +24,7 @@ Formula<Number> ModelReader::formula(const std::string& text, int line, bool of_
     }
     if (of_positions_alone && (variable->kind == Variable::rate || variable->kind == Variable::velocity ||
                                variable->kind == Variable::speed || variable->kind == Variable::control))
-      fail(line, "'" + shown(quantity.text()) + "' is no position; allowed in an energy: coordinates and points");
+      fail(line, "'" + shown(quantity.text()) + "' is not a position; allowed in an energy: coordinates and points");
     Formula<Number>::Argument argument{*variable, {}};
     if (variable->kind == Variable::parameter) argument.parameter = number(quantity.name, line, key, "");
     f.arguments.push_back(argument);

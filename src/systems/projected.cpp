@@ -311,7 +311,8 @@ Projected::Instance Projected::instance(const Values<double>& values, double k) 
       if (const double x = pi * i / 40.0; std::abs(gap(x) - gap(-x)) > 1e-9 ||
                                           std::abs(gap(x) - gap(x + 2 * pi)) > 1e-9 ||
                                           (i > 0 && gap(x) >= gap(x - pi / 40)))
-        model.fail(0, "method projected: the gap is no even function of the angle that falls from 0 to half a turn");
+        model.fail(0,
+                   "method projected: the gap is not an even function of the angle that falls from 0 to half a turn");
     const double alpha = variational::located_root(gap, 0.0, gap(0.0), pi, gap(pi));
     if (!(gap(0.0) > 0.0 && gap(pi) < 0.0)) model.fail(0, "method projected: the walls are not on both sides");
     if (!(alpha > pi / 4))

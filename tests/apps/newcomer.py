@@ -22,6 +22,9 @@ FILES = {
     "half.cfg": "[study]\nevaluator = gait\n[design]\nknee.min = 0.6\n",
     "fixed.cfg": "[study]\nevaluator = gait\n",
     "robot.model": "[model]\ndimension = 2\n",
+    "nomodel.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = arm.model\n",
+    "rod.model": "[model]\ndimension = 2\n[link arm]\nparent = ground\njoint = revolute\nend = 1, 0\nmass = 1\n",
+    "rod.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = rod.model\n[phase p]\nduration = 1\nintervals = 4\n[design]\na.min = 1\na.max = 2\n",
 }
 # Programs of one's own that do not work: what is run, and what the summary holds.
 SWEEP = "[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nx.min = 0\nx.max = 1\n"
@@ -55,6 +58,8 @@ MISTAKES = [
     ("run dots.cfg", "dots.cfg:4: design.knee = 0.3 .. 0.6 is a range; write design.knee.min = 0.3 and design.knee.max = 0.6"),
     ("run empty.cfg", "the range of design.knee is empty: min 0.6 >= max 0.3"),
     ("run half.cfg", "design.knee.min is given without design.knee.max"),
+    ("run nomodel.cfg", "nomodel.cfg:4: motion.model = arm.model: cannot be read: No such file"),
+    ("run rod.cfg", "rod.cfg:10: unknown key 'design.a.max'; there are no variables here: the model has no [parameters]"),
     ("run fixed.cfg", "no design variable is free"),
     ("run outside.cfg", "outside.cfg:1: 'evaluator' stands before any [section]; write [study] above it"),
     ("run json.cfg", "is not understood; allowed: [section], key = value, # comment"),
@@ -73,7 +78,7 @@ MISTAKES = [
     ("predict done.h5 --design.x 3", "--design.x = 3 is outside the study's range; allowed: a number from 0 to 1"),
     ("predict done.h5 --design.y 3", "'--design.y' is not understood (did you mean '--design.x'?)"),
     ("sensitivity done.h5 --samples many", "--samples is not allowed; allowed: a number from 64 to 1048576"),
-    ("run KNEE --gait.model biped", "gait.model = biped: biped: cannot be read: No such file or directory (did you mean 'motor-biped'?); allowed: the path of a model "
+    ("run KNEE --gait.model biped", "gait.model = biped: cannot be read: No such file or directory (did you mean 'motor-biped'?); allowed: the path of a model "
                                     "file, or a name that dodyn help models lists"),
     ("run f.cfg --strategy egoo", "surrogate.strategy = egoo is unknown; allowed: auto, "),
     ("solve DOCKING", 'design.spacing is free, from 0.0255 to 0.0755 m; give its value: --design.spacing "0.0505 m"'),

@@ -1,4 +1,4 @@
-// What is written is what is read, and what is no archive is refused in one line.
+// What is written is what is read, and what is not an archive is refused in one line.
 #include <fcntl.h>
 #include <gmock/gmock-matchers.h>
 #include <gtest/gtest.h>

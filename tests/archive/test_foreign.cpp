@@ -366,7 +366,7 @@ TEST(ForeignMerge, ASourceThatIsNotThereIsNone) {
         H5Dwrite(open_dataset(file, "/evaluations/source"), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, &seventh),
         "");
   }
-  EXPECT_THAT(error_of([&] { read(out); }), HasSubstr("row 0 is no evaluation"));
+  EXPECT_THAT(error_of([&] { read(out); }), HasSubstr("row 0 is not an evaluation"));
 }
 
 }  // namespace

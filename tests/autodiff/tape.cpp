@@ -113,7 +113,7 @@ TEST(Tape, DesignGradientOfManyPointsIsTheSumOfTheirs) {
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(all(i), one(i), 1e-12 * std::abs(one(i)));
 }
 
-// What depends on parameters alone is no operation of a run.
+// What depends on parameters alone is not an operation of a run.
 TEST(Tape, ParametersAreWorkedOutAhead) {
   const auto costly = [](const auto& z, const auto& p) {
     return std::vector<Var>{z[0] * sin(p[0]) * p[1] + exp(p[0] / p[1]) * z[1] * p[0]};

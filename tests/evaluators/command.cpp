@@ -142,7 +142,7 @@ TEST_F(CommandTest, NumbersComeInTheUnitThatIsAskedFor) {
     return std::string("accepted");
   };
   EXPECT_HAS(complaint("tilt = 20 deg\n"), "add design.tilt.unit = deg");
-  EXPECT_HAS(complaint("tilt = 20 deg\ntilt.unit = furlongs\n"), "design.tilt.unit = furlongs is no unit");
+  EXPECT_HAS(complaint("tilt = 20 deg\ntilt.unit = furlongs\n"), "design.tilt.unit = furlongs is not a unit");
   EXPECT_HAS(complaint("tilt = 20 m\ntilt.unit = deg\n"), "has the unit m; expected an angle (rad, deg)");
 }
 

@@ -413,7 +413,7 @@ TEST(Motion, EachMistakeGetsItsLine) {
   const auto says = [](const std::string& line, const std::string& words) {
     EXPECT_NE(line.find(words), std::string::npos) << line;
   };
-  says(complaint("s = 0", "z = 0"), "'z' is no coordinate (did you mean 's'?); allowed: s");
+  says(complaint("s = 0", "z = 0"), "'z' is not a coordinate (did you mean 's'?); allowed: s");
   says(complaint("s = way", "s = wya"), "unknown parameter 'wya' (did you mean 'way'?)");
   says(complaint("duration = time", "fixed = s"), "has no duration");
   says(complaint("intervals = 10", "intervals = 1.5"), "allowed: an integer in [2, 10000]");

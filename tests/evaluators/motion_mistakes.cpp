@@ -85,8 +85,8 @@ TEST(MotionMistakes, Contacts) {
   expect(contact("phase = second\nnode = 3\n"), "");
   for (const std::string node : {"0", "6", "2.5", "-1"})
     expect(contact("phase = first\nnode = " + node + "\n"),
-           "is no node inside [phase first]; allowed: an integer in [1, 5]");
-  expect(contact("phase = second\nnode = 4\n"), "is no node inside [phase second]; allowed: an integer in [1, 3]");
+           "is not a node inside [phase first]; allowed: an integer in [1, 5]");
+  expect(contact("phase = second\nnode = 4\n"), "is not a node inside [phase second]; allowed: an integer in [1, 3]");
   expect(contact("node = 2\n"), "needs phase = PHASE, since there are several");
   expect(contact("phase = frist\nnode = 2\n"), "there is no [phase frist] (did you mean 'first'?)");
   const std::string here = "phase = first\nnode = 3\n";
@@ -96,7 +96,7 @@ TEST(MotionMistakes, Contacts) {
   expect(contact(here, "cube, wall"), "");
   for (const std::string side : {"+x", "-x", "+y", "-y"}) expect(contact(here, "tip, wall " + side), "");
   for (const std::string side : {"+z", "x", "*y", "+xy", "+w"})
-    expect(contact(here, "tip, wall " + side), "'" + side + "' is no side; allowed: +x, -x, +y, -y");
+    expect(contact(here, "tip, wall " + side), "'" + side + "' is not a side; allowed: +x, -x, +y, -y");
   expect(contact(here, "tip, wal"), "there is no [shape wal] (did you mean 'wall'?)");
   expect(contact(here, "tpi, wall"), "there is no [point tpi] or [shape tpi]");
   expect(contact(here, "tip"), "allowed: POINT, SHAPE");
@@ -124,7 +124,7 @@ TEST(MotionMistakes, Placements) {
     says(start(value), "pose needs 2 numbers (m); allowed: pose X Y");
   for (const std::string value : {"place 0", "place 0 0 0"}) says(start(value), "place needs 2 numbers (m)");
   for (const std::string value : {"turn z 0.3", "turn"})
-    says(start(value), "is no turn; allowed: pose X Y, place, turn ANGLE");
+    says(start(value), "is not a turn; allowed: pose X Y, place, turn ANGLE");
   says(start("pose 0 0, velocity 1"), "velocity needs 2 numbers (m/s)");
   says(start("pose 0 0, spin 1 2"), "spin needs 1 number (rad/s)");
   says(start("pose 0 0, rset"), "'rset' is not understood; allowed: pose X Y, place, turn ANGLE");
@@ -149,7 +149,7 @@ TEST(MotionMistakes, Ends) {
   says(held + "[periodic]\nx = reach\n[goal]\ny = 0\n", "a motion that is [periodic] has no [goal]");
   says(held + "[periodic]\nx = reach\n[goal]\ncube = place 0 0\n", "a motion that is [periodic] has no [goal]");
   says(held + "[periodic]\nx = reach\n", "");
-  says(held + "[periodic]\nx = reach\nreset = swap\n", "is no reset of the model; allowed: none");
+  says(held + "[periodic]\nx = reach\nreset = swap\n", "is not a reset of the model; allowed: none");
   says(held + "[initial-state]\nx = 0\n[goal]\n[cost]\n", "there is no [cost]; allowed: squared-control");
   says(held + "[initial-state]\nx = 0\n[goal]\n[parameters]\nreach = 2\n", "is a parameter of the model");
 }

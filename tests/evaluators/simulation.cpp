@@ -409,7 +409,7 @@ TEST_F(Simulations, MistakesAreOneLine) {
     return line;
   };
   EXPECT_TRUE(with("y = half", "yy = half")
-                  .starts_with("study.cfg:8: yy = half + height: 'yy' is no coordinate (did you mean 'y'?)"))
+                  .starts_with("study.cfg:8: yy = half + height: 'yy' is not a coordinate (did you mean 'y'?)"))
       << with("y = half", "yy = half");
   EXPECT_TRUE(with("half + height", "half + hight")
                   .starts_with("study.cfg:8: y = half + hight: 'hight' is unknown (did you mean 'height'?)"))
@@ -417,7 +417,7 @@ TEST_F(Simulations, MistakesAreOneLine) {
   EXPECT_TRUE(with("when = has_touched", "when = has_tuched")
                   .find("study.cfg:13: when = has_tuched: 'has_tuched' is unknown (did you mean 'has_touched'?)") == 0)
       << with("when = has_touched", "when = has_tuched");
-  EXPECT_TRUE(with("when = has_touched", "when = x + 1").starts_with("study.cfg:13: when = x + 1: is no condition"));
+  EXPECT_TRUE(with("when = has_touched", "when = x + 1").starts_with("study.cfg:13: when = x + 1: is not a condition"));
   EXPECT_TRUE(with("cost = t", "cost = t > 1 and 0 < t").find("is a condition; allowed: a number") !=
               std::string::npos);
   EXPECT_TRUE(with("cost = t", "success = lande # ").find("no outcome of that name (did you mean 'landed'?)") !=

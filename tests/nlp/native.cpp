@@ -452,7 +452,7 @@ TEST(NativeRounding, ASolveThatEndsBesideASolutionKeepsItsMultipliers) {
 // ---- directions that overflow
 
 // x_0 a_0 = a_1 with factors of 1e300: the KKT matrix is finite, its factors are not. The functions are finite whatever
-// they are given, so that nothing else stops an iterate that is no number.
+// they are given, so that nothing else stops an iterate that is not a number.
 class Overflowing : public Problem {
  public:
   Overflowing() {

@@ -317,7 +317,7 @@ def answers():
     assert "Why did evaluations fail?" in page and html.escape(groups[0][1]) in page and f"dodyn show failing.h5 --evaluation {groups[0][2][0]}" in page
     assert "Why did evaluations fail?" not in open("knee.html", encoding="utf-8").read() or checks.failures(knee)
 
-    # A coarse grid ends on a slope; a cost below zero is no percentage of one above it.
+    # A coarse grid ends on a slope; a cost below zero is not a percentage of one above it.
     assert "per unit of x" in " ".join(summary.warnings(failing)) and checks.worth_continuing(failing).startswith("Perhaps. The search ended by its own rule: swept")
     assert failing.recommended.cost < 0 and "%" not in checks.gain(failing, None) and checks.gain(failing, None)
 

@@ -112,7 +112,7 @@ def package_converts():
 
 
 def refused():
-    """A word that is no unit is refused in the program's words; a unit that fits nothing is noted; without the program only archives' units are read."""
+    """A word that is not a unit is refused in the program's words; a unit that fits nothing is noted; without the program only archives' units are read."""
     for units, why in (("furlong", "'furlong' is not a unit; expected units such as deg, mm"), ("mm,cm", "mm and cm measure the same; choose one")):
         try:
             package.open("failing.h5", units=units)

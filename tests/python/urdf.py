@@ -91,7 +91,7 @@ def bad_input():
     os.symlink("/dev/zero", "zero.stl")
     mesh = '<geometry><cylinder radius="0.05" length="0.4"/></geometry>'
     table = [  # name, text, words of the line at fault, words of the message
-        ("mimic none", arm('effort="40"/>', 'effort="40"/><mimic joint="wirst"/>'), "wirst", "joint elbow mimics 'wirst', which is no joint; did you mean wrist?"),
+        ("mimic none", arm('effort="40"/>', 'effort="40"/><mimic joint="wirst"/>'), "wirst", "joint elbow mimics 'wirst', which is not a joint; did you mean wrist?"),
         ("mimic itself", arm('effort="40"/>', 'effort="40"/><mimic joint="elbow"/>'), '<mimic joint="elbow"/>', "joint elbow mimics itself"),
         ("mimic planar", arm('type="continuous"', 'type="planar"').replace('<axis xyz="0 0 1"/></joint>', '<axis xyz="0 0 1"/><mimic joint="elbow"/></joint>', 1), 'name="yaw"', "a planar joint mimics nothing"),
         ("loop", arm('<parent link="base"/>', '<parent link="hand"/>'), 'name="yaw"', "links fore, hand, upper hang on each other in a loop"),

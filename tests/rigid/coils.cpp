@@ -119,7 +119,7 @@ TEST(CoilForm, TablesWithMistakesAreRefused) {
     return std::string();
   };
   EXPECT_EQ(told(table()), "");
-  EXPECT_NE(told("phi1,phi2\n").find("line 1: is no header"), std::string::npos);
+  EXPECT_NE(told("phi1,phi2\n").find("line 1: is not a header"), std::string::npos);
   std::string text = table();
   EXPECT_NE(told(text + "0,5,1,1,1,1,1,1\n").find("at most 4"), std::string::npos);
   EXPECT_NE(told(text + "0,4,1,1,1,1,1,1\n").find("twice"), std::string::npos);

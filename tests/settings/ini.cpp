@@ -108,8 +108,8 @@ TEST(Ini, ReadsRegularFilesOnly) {
   std::ofstream(full) << std::string(largest_text, '\n');
   std::ofstream(large) << std::string(largest_text + 1, '\n');
   const auto refused = [](const std::string& path) { return complaint([&] { read(path); }); };
-  EXPECT_EQ(refused("/dev/zero"), "/dev/zero: cannot be read: it is no regular file");
-  EXPECT_EQ(refused(fifo), fifo + ": cannot be read: it is no regular file");
+  EXPECT_EQ(refused("/dev/zero"), "/dev/zero: cannot be read: it is not a regular file");
+  EXPECT_EQ(refused(fifo), fifo + ": cannot be read: it is not a regular file");
   EXPECT_EQ(refused(directory), directory + ": cannot be read: Is a directory");
   EXPECT_EQ(refused("/nowhere/a"), "/nowhere/a: cannot be read: No such file or directory");
   EXPECT_EQ(refused(large), large + ": cannot be read: it has more than 1048576 bytes");

@@ -117,7 +117,7 @@ wait_for 200 "$job" COMPLETED
 complete cancelled 60
 echo "cancelled: finished by a second job"
 
-# scancel's SIGTERM reaches the programs of a command before their ranks: that is no failure of their designs.
+# scancel's SIGTERM reaches the programs of a command before their ranks: that is not a failure of their designs.
 printf '[study]\nevaluator = command\ngrace-period = 2\nheartbeat-timeout = 5\nbatch = 8\nmax-evaluations = 1000\n[surrogate]\nstrategy = sweep\npoints = 40\n[command]\nrun = sleep 1; printf "{\\"cost\\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >programs.cfg
 job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" programs.cfg) || exit 1
 wait_for_rows programs 6

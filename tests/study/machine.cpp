@@ -1,4 +1,4 @@
-// Trouble of the machine is no failure of a design: the study is the one that it would have been, or stops and says why.
+// Trouble of the machine is not a failure of a design: the study is the one that it would have been, or stops and says why.
 #include "record/machine.hpp"
 
 #include <gtest/gtest.h>

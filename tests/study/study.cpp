@@ -530,7 +530,7 @@ TEST_F(StudyTest, HoldsAnEvaluatorToItsDeclaration) {
     EXPECT_EQ(outcome.evaluation.reason, "the evaluator's answer has another shape than it declared");
     EXPECT_TRUE(outcome.trajectory.empty());
   }
-  // A gradient that is not finite is no gradient.
+  // A gradient that is not finite is not a gradient.
   EXPECT_EQ(answer([](Outcome& o) { o.evaluation.gradient(0) = not_a_number; }).evaluation.gradient.size(), 0);
 }
 

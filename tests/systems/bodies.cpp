@@ -138,7 +138,7 @@ TEST(Bodies, ShippedModelsAreTheSameInBothViews) {
       else
         bodies<3>(model, model.evaluate<double>());
     } catch (const ConfigError& error) {  // particles, massless links, point masses that turn
-      EXPECT_NE(std::string(error.what()).find("is no body of a contact simulation"), std::string::npos)
+      EXPECT_NE(std::string(error.what()).find("is not a body of a contact simulation"), std::string::npos)
           << error.what();
       EXPECT_FALSE(name.starts_with("hopper"));
       continue;
@@ -285,11 +285,11 @@ TEST(Bodies, HingesThroughOnePointAreASphericalJoint) {
     }
   };
   refused("[actuator t]\nlink = first\ntorque = 0, 0, 1\n",
-          "link first is no body of a contact simulation: it has no mass");
+          "link first is not a body of a contact simulation: it has no mass");
   refused(
       "[link d]\nparent = c\njoint = revolute x\n[link e]\nparent = d\njoint = revolute z\nmass = 1\n"
       "inertia = 1, 1, 1\n",
-      "link e is no body of a contact simulation: its joint");
+      "link e is not a body of a contact simulation: its joint");
 }
 
 // A pendulum in a range, pushed and braked.
@@ -474,11 +474,11 @@ TEST(Bodies, WhatAWorldCannotExpressIsOneLine) {
     return "";
   };
   const std::string plane = "[model]\ndimension = 2\n", root = "[link a]\nparent = ground\njoint = planar\nmass = 1\n";
-  EXPECT_TRUE(
-      complaint(plane + root).starts_with("t.model:3: link a is no body of a contact simulation: it has no inertia"));
+  EXPECT_TRUE(complaint(plane + root)
+                  .starts_with("t.model:3: link a is not a body of a contact simulation: it has no inertia"));
   EXPECT_TRUE(
       complaint(plane + root + "inertia = 1\n[link b]\nparent = a\njoint = planar\nmass = 1\n")
-          .starts_with("t.model:8: link b is no body of a contact simulation: its joint; allowed: fixed, revolute"));
+          .starts_with("t.model:8: link b is not a body of a contact simulation: its joint; allowed: fixed, revolute"));
   EXPECT_TRUE(complaint(plane + "[link a]\nparent = ground\njoint = planar\ninertia = 1\n").find("it has no mass") !=
               std::string::npos);
   // in space about every axis; what slides alone may have none at all

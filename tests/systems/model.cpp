@@ -427,11 +427,11 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[joint-limit r]\ncoordinate = a\n", "9", "allowed: from, to, speed");
   expect("[joint-limit r]\ncoordinate = a\nfrom = 1\nto = 0\n", "9", "ends before it begins");
   expect("[require]\nshort = length < 1\n", "10", "short: 'length < 1' does not hold");
-  expect("[require]\nshort = length\n", "10", "is no condition");
-  expect("[potential p]\nenergy = rate(a)^2\n", "10", "is no position");
+  expect("[require]\nshort = length\n", "10", "is not a condition");
+  expect("[potential p]\nenergy = rate(a)^2\n", "10", "is not a position");
   expect("[potential p]\nenergy = foot.x\n", "10", "'foot.x' is unknown");
-  expect("[rotor d]\nmass = 1\nplace = rate(a)\n", "11", "is no position");
-  expect("[rotor d]\nmass = 1\nplace = angle(a)\n", "11", "'angle(a)' is no coordinate");
+  expect("[rotor d]\nmass = 1\nplace = rate(a)\n", "11", "is not a position");
+  expect("[rotor d]\nmass = 1\nplace = angle(a)\n", "11", "'angle(a)' is not a coordinate");
   expect("[rotor d]\nmass = -1\nplace = a\n", "10", "is negative; allowed: 0 or more");
   expect("[force f]\nlink = a\nforce = 1\n", "11", "2 expressions");
   expect("[force f]\ncoordinate = a\nforce = a > 1\n", "11", "a condition");

@@ -54,7 +54,7 @@ Outcomes::Outcomes(const Settings& settings) {
       throw section->error("is the outcome of runs that no other one tells, or that break down; allowed: another name");
     const CustomEntry& entry = *section->find("when");
     rules_.push_back({section->name, entry, entry.parsed()});
-    if (!rules_.back().when.is_condition()) throw entry.error("is no condition; allowed: comparisons, and, or, not");
+    if (!rules_.back().when.is_condition()) throw entry.error("is not a condition; allowed: comparisons, and, or, not");
   }
 }
 

@@ -121,7 +121,7 @@ elastic::Mesh<n> cut(const Reader& reader) {
   if (const CustomEntry* inside = reader.section.find("inside")) {
     const Expression condition = inside->parsed();
     if (!condition.is_condition())
-      throw inside->error("is no condition; allowed: comparisons of x, y, z, and, or, not");
+      throw inside->error("is not a condition; allowed: comparisons of x, y, z, and, or, not");
     there = [inside, condition, beside](const Vector<n>& centre) mutable {
       return value(*inside, condition, beside(centre)) != 0.0;
     };

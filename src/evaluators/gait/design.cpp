@@ -298,7 +298,7 @@ void GaitDesigns::read_requirements() {
             });
         if (of_parameters) {
           if (!e.is_condition())
-            throw entry.error("is no condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
+            throw entry.error("is not a condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
           requirements_.push_back({entry.key + ": " + entry.value, entry.source, e});
           continue;
         }

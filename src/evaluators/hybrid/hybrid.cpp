@@ -242,7 +242,7 @@ class HybridEvaluator final : public Evaluator {
     Formula f;
     f.expression = entry.parsed();
     if (f.expression.is_condition() != condition)
-      throw entry.error(condition ? "is no condition; allowed: comparisons, and, or, not"
+      throw entry.error(condition ? "is not a condition; allowed: comparisons, and, or, not"
                                   : "is a condition; allowed: a number");
     std::vector<std::string> known;
     for (const auto& p : model_.parameters) known.push_back(p.name);

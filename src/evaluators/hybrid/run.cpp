@@ -32,7 +32,8 @@ HybridRun::HybridRun(const systems::HybridModel& system, const HybridOptions& op
   for (const std::string& name : split_list(options.travels)) {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end())
-      throw ConfigError("'" + name + "' is no coordinate" + did_you_mean(name, names) + "; allowed: " + listed(names));
+      throw ConfigError("'" + name + "' is not a coordinate" + did_you_mean(name, names) +
+                        "; allowed: " + listed(names));
     travels_.push_back(static_cast<int>(at - names.begin()));
   }
   options_.gait.travels = travels_;

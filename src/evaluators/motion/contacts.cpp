@@ -25,8 +25,8 @@ std::vector<MotionDesigns::Cut> MotionDesigns::cuts_of(const CustomSection& phas
       const Expression e = expression(entry, entry.value);
       const double node = e.is_constant() ? e.constant() : 0.0;
       if (node != std::round(node) || node < first || node > intervals - 1)
-        throw entry.error(formatted("is no node inside [phase %s]; allowed: an integer in [%d, %d]", phase.name.c_str(),
-                                    first, intervals - 1));
+        throw entry.error(formatted("is not a node inside [phase %s]; allowed: an integer in [%d, %d]",
+                                    phase.name.c_str(), first, intervals - 1));
       return static_cast<int>(node);
     };
     all.push_back({read(*at, 1), section, false});
@@ -89,7 +89,7 @@ void MotionDesigns::read_contact(const CustomSection& section, int phase) {
   } else {
     const auto axis = side.size() == 2 ? std::string("xyz").find(side[1]) : std::string::npos;
     if (axis >= static_cast<std::size_t>(model.dimension) || (side[0] != '+' && side[0] != '-'))
-      throw where->error("'" + side + "' is no side; allowed: +x, -x, +y, -y" +
+      throw where->error("'" + side + "' is not a side; allowed: +x, -x, +y, -y" +
                          (model.dimension == 3 ? ", +z, -z" : ""));
     contact.side = std::array<double, 3>{};
     (*contact.side)[axis] = side[0] == '+' ? 1.0 : -1.0;

@@ -229,7 +229,7 @@ int MotionDesigns::coordinate(const CustomEntry& entry, const std::string& name)
   if (at != names.end()) return static_cast<int>(at - names.begin());
   std::string list;
   for (const auto& n : names) list += (list.empty() ? "" : ", ") + n;
-  throw entry.error("'" + name + "' is no coordinate" + did_you_mean(name, names) + "; allowed: " + list);
+  throw entry.error("'" + name + "' is not a coordinate" + did_you_mean(name, names) + "; allowed: " + list);
 }
 
 // What is held: coordinates, or a point that is the root's own place, whose slides are held then.
@@ -280,7 +280,7 @@ void MotionDesigns::read_phase(const CustomSection& section) {
     const Expression e = expression(*intervals, intervals->value);
     const double count = e.is_constant() ? e.constant() : 0.0;
     if (count < 2 || count > 10000 || count != std::round(count))
-      throw intervals->error("is no number of intervals; allowed: an integer in [2, 10000]");
+      throw intervals->error("is not a number of intervals; allowed: an integer in [2, 10000]");
     phase.intervals = static_cast<int>(count);
   }
   const CustomEntry* duration = section.find("duration");
@@ -353,7 +353,7 @@ void MotionDesigns::read_requirement(Phase& phase, const CustomEntry& entry, con
         if (comparison.equality) throw entry.error("is not understood of forces; allowed: comparisons with <= or >=");
         for (const auto& q : quantities)
           if (phase.holds->component(q, d) < 0 && (held_coordinate(q) >= 0 || q.name == "reaction"))
-            throw entry.error("'" + q.text() + "' is no force of what this phase holds by hold; allowed together: " +
+            throw entry.error("'" + q.text() + "' is not a force of what this phase holds by hold; allowed together: " +
                               listed(phase.holds->names));
         phase.hold_forces.push_back(comparison.what);
         continue;
@@ -446,7 +446,7 @@ void MotionDesigns::read_ends() {
         if (one.name == entry->value) exchange_ = relabelling(model, one, system_->pinned(phases_.back().held).moving);
       }
       if (!exchange_)
-        throw entry->error("is no reset of the model" + did_you_mean(entry->value, names) +
+        throw entry->error("is not a reset of the model" + did_you_mean(entry->value, names) +
                            "; allowed: " + (names.empty() ? "none" : listed(names)));
     }
   }
@@ -528,7 +528,7 @@ void MotionDesigns::read_requirements() {
     for (const CustomEntry& entry : section->entries) {
       Expression e = expression(entry, entry.value);
       if (!e.is_condition())
-        throw entry.error("is no condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
+        throw entry.error("is not a condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
       requirements_.emplace_back(entry.key + ": " + entry.value + " (" + entry.source + ")", std::move(e));
     }
 }
@@ -567,7 +567,7 @@ Coefficient MotionDesigns::evaluated(const Expression& e, const Values& values) 
   return e.evaluate<Coefficient>(numbers);
 }
 
-// The coordinate that a quantity is the force on; -1: it is no force.
+// The coordinate that a quantity is the force on; -1: it is not a force.
 int MotionDesigns::held_coordinate(const Expression::Quantity& force) const {
   if (force.name == "normal") return 1;
   if (force.name == "tangential") return 0;

@@ -193,7 +193,7 @@ class MotionDesigns final : public MotionDescription {
   Values values(const Eigen::VectorXd& design) const;
   Coefficient named(const Values& values, const std::string& name) const;
   Coefficient evaluated(const Expression& e, const Values& values) const;
-  // `index_of`: the coordinate or component that a quantity is the force of; -1: it is no force.
+  // `index_of`: the coordinate or component that a quantity is the force of; -1: it is not a force.
   dmoc::ForceCondition force_condition(const Expression& e, const Values& values,
                                        const std::function<int(const Expression::Quantity&)>& index_of) const;
   int held_coordinate(const Expression::Quantity& force) const;

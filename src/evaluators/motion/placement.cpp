@@ -116,7 +116,7 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
       const bool plane = d == 2;
       const std::string axes = "xyz";
       if (words.size() != (plane ? 2U : 3U) || (!plane && (words[1].size() != 1 || axes.find(words[1]) > 2)))
-        throw entry.error("'" + clause + "' is no turn" + allowed);
+        throw entry.error("'" + clause + "' is not a turn" + allowed);
       p.turns.emplace_back(plane ? 2 : static_cast<int>(axes.find(words[1])), read(words.back()));
       p.attitude = true;
     } else if (what == "velocity") {

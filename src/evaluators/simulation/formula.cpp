@@ -132,7 +132,7 @@ Condition FormulaReader::condition(const CustomEntry& entry, std::string_view te
        f.uses(StateQuantity::resting) || f.uses(StateQuantity::touching_links));
   if (!f.expression.is_condition() && !truth)
     throw entry.error(
-        "is no condition; allowed: comparisons, in_contact, has_touched, resting, joined by and, or, not");
+        "is not a condition; allowed: comparisons, in_contact, has_touched, resting, joined by and, or, not");
   return {truth ? Condition::truth : Condition::comparison, std::move(f), {}};
 }
 
@@ -149,7 +149,7 @@ Formula FormulaReader::start(const CustomEntry& entry, const Expression& express
 
 Formula FormulaReader::requirement(const CustomEntry& entry) {
   Formula f = read(entry, entry.parsed(), false);
-  if (!f.expression.is_condition()) throw entry.error("is no condition; allowed: comparisons, and, or, not");
+  if (!f.expression.is_condition()) throw entry.error("is not a condition; allowed: comparisons, and, or, not");
   if (f.uses(StateQuantity::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
   return f;
 }

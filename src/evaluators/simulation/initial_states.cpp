@@ -113,7 +113,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
     targets_.push_back(target(names_[i]));
     if (targets_[i].kind == Target::none && !is_name(names_[i]))
       throw sources_[i].error("'" + shown(names_[i]) +
-                              "' is no name; allowed: a coordinate, rate(COORDINATE), a parameter, or a new name of "
+                              "' is not a name; allowed: a coordinate, rate(COORDINATE), a parameter, or a new name of "
                               "letters, digits and _, a letter first");
     varies_model_ |= targets_[i].kind == Target::parameter;
   }
@@ -125,7 +125,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
         for (const auto& name : model.structure.coordinate_names) known.push_back("rate(" + name + ")");
         std::vector<std::string> wider = known;
         for (const auto& parameter : model.parameters) wider.push_back(parameter.name);
-        throw entry.error("'" + shown(entry.key) + "' is no coordinate" + did_you_mean(entry.key, wider) +
+        throw entry.error("'" + shown(entry.key) + "' is not a coordinate" + did_you_mean(entry.key, wider) +
                           "; allowed: parameters, " + listed(known));
       }
       if (std::find(names_.begin(), names_.end(), entry.key) != names_.end())
@@ -240,7 +240,7 @@ void InitialStates::check_used(const FormulaReader& reader) const {
     for (const auto& name : model_.structure.coordinate_names) known.push_back("rate(" + name + ")");
     for (const auto& parameter : model_.parameters) known.push_back(parameter.name);
     throw sources_[i].error("'" + shown(names_[i]) +
-                            "' is no coordinate, rate or parameter, and nothing in [initial-state] speaks of it" +
+                            "' is not a coordinate, rate or parameter, and nothing in [initial-state] speaks of it" +
                             did_you_mean(names_[i], known) + "; allowed: " + listed(known));
   }
 }
