@@ -185,7 +185,7 @@ TEST(Elastic, MistakesAreOneLine) {
   EXPECT_NE(latch("--initial-states.ofset=0 .. 1").find("did you mean 'offset'"), std::string::npos);
   EXPECT_NE(latch("--design.offset=0").find("given as design.offset, too"), std::string::npos);
   EXPECT_NE(latch("--cost.success=capture").find("did you mean 'captured'"), std::string::npos);
-  EXPECT_NE(latch("--outcome.captured.when=pin.x").find("no condition"), std::string::npos);
+  EXPECT_NE(latch("--outcome.captured.when=pin.x").find("not a condition"), std::string::npos);
   EXPECT_NE(latch("--outcome.captured.when=pin.z < 1").find("'pin.z' is unknown"), std::string::npos);
   EXPECT_NE(complaint({"--design.speed=2 mm"}).find("m/s"), std::string::npos);
   EXPECT_NE(complaint({"--body.bar.cells=40"}).find("allowed: 2 numbers"), std::string::npos);

@@ -435,7 +435,7 @@ TEST(MotionContacts, MistakesAreOneLine) {
   EXPECT_NE(complaint("stick, slide, friction 0.3").find("does not slide"), std::string::npos);
   EXPECT_NE(complaint("restitution 1", "", {"--contact.wall.release", "6"}).find("lets go of what stays"),
             std::string::npos);
-  EXPECT_NE(complaint("stay", "", {"--contact.wall.release", "4"}).find("no node inside"), std::string::npos);
+  EXPECT_NE(complaint("stay", "", {"--contact.wall.release", "4"}).find("is not a node inside"), std::string::npos);
   EXPECT_NE(complaint("stay", "[contact again]\nnode = 6\ntouch = cube, wall\n").find("stays until then"),
             std::string::npos);
   EXPECT_NE(complaint("restitution 0.5, stay").find("does not bounce"), std::string::npos);

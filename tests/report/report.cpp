@@ -103,10 +103,10 @@ TEST(Report, FailuresHaveACauseAndAHost) {
   add(3, Status::lost, "node2");
   add(4, Status::timed_out, "node1");
   const std::string failed = table(contents, {.failed_only = true});
-  EXPECT_NE(failed.find("status     cause    wall_time  rank  host   reason"), std::string::npos) << failed;
-  EXPECT_NE(failed.find("lost       design   0.00       0     node2"), std::string::npos) << failed;
-  EXPECT_NE(failed.find("lost       machine  0.00       0     node2"), std::string::npos) << failed;
-  EXPECT_NE(failed.find("timed_out  study    0.00       0     node1"), std::string::npos) << failed;
+  EXPECT_NE(failed.find("status     cause    wall_time [s]  rank  host   reason"), std::string::npos) << failed;
+  EXPECT_NE(failed.find("lost       design   0.00           0     node2"), std::string::npos) << failed;
+  EXPECT_NE(failed.find("lost       machine  0.00           0     node2"), std::string::npos) << failed;
+  EXPECT_NE(failed.find("timed_out  study    0.00           0     node1"), std::string::npos) << failed;
   EXPECT_EQ(table(contents).find("cause"), std::string::npos);
   EXPECT_EQ(causes_text(contents),
             "attempts without a cost because of the design: 3 (lost 2, failed 1; on node1 2, node2 1)\n"
@@ -208,9 +208,9 @@ TEST(Report, TableIsInTheOrderOfTheIds) {
     if (id) row.cost = 0.5;
   }
   EXPECT_EQ(table(contents),
-            "id  knee [m]  ratio  cost  status     wall_time  rank  reason\n"
-            "0   0.25      0      -     timed_out  0.00       0     took too long\n"
-            "1   0.25      1      0.5   ok         0.00       0\n"
+            "id  knee [m]  ratio  cost  status     wall_time [s]  rank  reason\n"
+            "0   0.25      0      -     timed_out  0.00           0     took too long\n"
+            "1   0.25      1      0.5   ok         0.00           0\n"
             "\n"
             "best: 0.5 at knee = 0.25 m, ratio = 1 (evaluation 1)\n"
             "note: ratio is at its upper bound 1: the optimum may lie beyond the range\n"
@@ -234,8 +234,8 @@ TEST(Report, TableShowsWhatWasAskedFor) {
     return text.substr(0, text.find("\n\n") + 1);
   };
   EXPECT_EQ(first_lines({}),
-            "id  knee [m]  ratio  cost  peak [N m]  status  wall_time  rank  reason\n"
-            "3   0.25      0.5    0.5   25          ok      0.00       0     violates peak <= 20 (25)\n");
+            "id  knee [m]  ratio  cost  peak [N m]  status  wall_time [s]  rank  reason\n"
+            "3   0.25      0.5    0.5   25          ok      0.00           0     violates peak <= 20 (25)\n");
   EXPECT_EQ(first_lines({.columns = {"loss", "metrics.peak", "knee"}}),
             "id  loss [J]  peak [N m]  knee [m]\n"
             "3   1.5       25          0.25\n");
