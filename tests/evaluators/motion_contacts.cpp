@@ -444,7 +444,7 @@ TEST(MotionContacts, MistakesAreOneLine) {
   EXPECT_NE(complaint("stick", "", {"--motion.contact", "penalty"}).find("nothing sticks"), std::string::npos);
   EXPECT_NE(complaint("restitution 1", "[contact again]\nnode = 4\ntouch = cube, wall\n").find("one contact at a node"),
             std::string::npos);
-  EXPECT_NE(complaint("restitution 1", "[contact end]\nnode = 8\ntouch = cube, wall\n").find("no node inside"),
+  EXPECT_NE(complaint("restitution 1", "[contact end]\nnode = 8\ntouch = cube, wall\n").find("not a node inside"),
             std::string::npos);
   EXPECT_NE(complaint("restitution 1", "[contact lost]\nnode = 5\ntouch = cub, wall\n").find("mean 'cube'"),
             std::string::npos);
