@@ -13,6 +13,7 @@
 
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/initial_guess.hpp"
 #include "measure.hpp"
 #include "nlp/solve.hpp"
 #include "record/random.hpp"
@@ -25,11 +26,11 @@ int main(int argc, char** argv) {
   const int starts = argc > 2 ? std::atoi(argv[2]) : 20;
   const Settings settings = evaluators::read_settings(argv[1], {argv + std::min(argc, 3), argv + argc});
   const evaluators::MotionDesigns designs(settings);
-  const Eigen::VectorXd design = designs.middle();
+  const Eigen::VectorXd design = evaluators::middle_design(designs.motion());
   std::vector<double> ratios, native_seconds, ipopt_seconds;
   int solved[2] = {0, 0};
   for (int i = 0; i < starts; ++i) {
-    const auto path = designs.path(design, evaluation_seed(1, i), i);
+    const auto path = evaluators::initial_path(designs.motion(), design, evaluation_seed(1, i), i);
     const auto planned = designs.plan(design, path);
     const Eigen::VectorXd x = designs.start(planned, path);
     double seconds[2];

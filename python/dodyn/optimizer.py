@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from .archive import PathLike, parse_constraints
-from .program import Server, Value, configuration_text, find_program, text_of
+from .program import Closing, Server, Value, configuration_text, find_program, text_of
 
 MAX_EVALUATIONS = 1000000  # default budget: in practice the search ends by its own rule
 
@@ -40,7 +38,7 @@ class Told:
     reason: str
 
 
-class Optimizer:
+class Optimizer(Closing):
     """Minimizes a function with few, expensive evaluations.
 
         optimizer = dodyn.Optimizer({"x": (0, 1), "material": ["steel", "brass"]}, constraints=["g <= 0"])
@@ -191,13 +189,3 @@ class Optimizer:
     def close(self) -> None:
         """Ends the process of the search."""
         self._server.close()
-
-    def __enter__(self) -> Optimizer:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.close()

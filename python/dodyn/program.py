@@ -11,10 +11,12 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union
+from types import TracebackType
+from typing import Any, TypeVar, Union
 
 from .archive import PathLike
 
+_Closing = TypeVar("_Closing", bound="Closing")
 Value = Union[str, float, int, bool, Sequence[Any]]
 
 
@@ -67,6 +69,24 @@ def configuration_text(sections: Mapping[str, Mapping[str, Value]]) -> str:
     for section, entries in sections.items():
         lines += [f"[{section}]", *(f"{key} = {text_of(value)}" for key, value in entries.items()), ""]
     return "\n".join(lines)
+
+
+class Closing:
+    """Base class of objects that own a process: the end of a `with` block calls close(), and so does the end of the object."""
+
+    def close(self) -> None:
+        """Ends the process."""
+        raise NotImplementedError
+
+    def __enter__(self: _Closing) -> _Closing:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
 
 
 class Server:

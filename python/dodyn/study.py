@@ -15,14 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from .archive import Archive, Channel, Evaluation, PathLike, Quantity, Trajectory
 from .model import Model, Motion, write_models
-from .program import ProgramError, Server, Value, configuration_text, design_words, find_program, number, numbers_by_name, text_of
+from .program import Closing, ProgramError, Server, Value, configuration_text, design_words, find_program, number, numbers_by_name, text_of
 
 POLL = 0.05  # interval at which the archive of a running study is checked, s
 GRACE = 30.0  # time that a study may take to end after a request, s
@@ -70,7 +69,7 @@ class Result:
         return self.status == "ok"
 
 
-class Study:
+class Study(Closing):
     """A study of the program: a configuration, with designs fixed or freed and settings changed.
 
         study = dodyn.Study("knee.cfg", design={"knee": (0.3, 0.65)})
@@ -285,13 +284,3 @@ class Study:
         if self._server is not None:
             self._server.close()
             self._server = None
-
-    def __enter__(self) -> Study:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.close()

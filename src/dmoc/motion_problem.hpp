@@ -233,8 +233,27 @@ class MotionProblem {
     int jump = 0, configuration = 0, impulse_rows = 0;
     Impulse impulse = {};
   };
+  // Factors of the rows of a phase's dynamics.
+  struct DynamicsScale {
+    Coefficient h, inner;  // step; of momenta at inner knots. If the duration is an unknown: 0 and 1
+    int last_knot;
+    // Of the slots of a knot in the rows of its momentum.
+    Coefficient at(int knot) const {
+      return knot == 0 ? Coefficient(-1.0) : knot == last_knot ? Coefficient(1.0) : inner;
+    }
+  };
+  class Reintegration;
+  // Adds the unknowns.
   void lay_out();
+  // Adds rows without terms, except those of events and boundaries that are linear.
+  void add_row_ranges();
   void add_dynamics(PhaseLayout& laid);
+  // Adds control `i` at a point of interval `k`, of an actuator on a coordinate. `half`: (u, T) -> h u / 2.
+  void add_control(const PhaseLayout& laid, int k, int point, int i, const DynamicsScale& scale, const Element& half);
+  // Adds the momenta of the velocities at both ends of a phase.
+  void add_end_momenta(int phase);
+  // Adds the momenta that arrive through an event with its own function of them.
+  void add_event_momentum(const EventLayout& joint);
   void add_event_rows(EventLayout& joint);
   void add_boundary_rows(const Boundary& boundary);
   // Adds the force or impulse on held coordinates (output i of an element belongs to coordinate i), times a factor, to
@@ -259,6 +278,12 @@ class MotionProblem {
     int from = 0, to = 0, rate = -1;
   };
   static Work work_of(const PhaseIndex& index, int interval, int half, int joint);
+  static double step_of(const PhaseLayout& laid, const Eigen::VectorXd& x);  // h, s
+  // Returns the discrete energy of an interval, J. `knots`: coordinates, [d + 1, n]; `nodes`: theta of both nodes.
+  double interval_energy(const PhaseLayout& laid, int k, double h, const Eigen::MatrixXd& knots,
+                         const Eigen::VectorXd& nodes) const;
+  PhaseMotion phase_motion(int phase, const Eigen::VectorXd& x) const;
+  EventMotion event_motion(const EventLayout& joint, const Eigen::VectorXd& x) const;
   Eigen::VectorXd relabelled(const Event& event, const Eigen::VectorXd& theta) const;
 
   std::shared_ptr<const System> system_;

@@ -88,6 +88,35 @@ AtPoint at_point(const Scheme& scheme, int point, const std::vector<std::vector<
   return at;
 }
 
+Var System::discrete_action(const std::vector<std::vector<Var>>& at, const Var& h,
+                            const std::vector<Var>& parameters) const {
+  const int size = 9 * static_cast<int>(charts_.size());
+  const std::vector<Var> numbers(parameters.begin() + 1 + 2 * size, parameters.end());
+  const Tree<Var> tree = model_.tree<Var>(numbers);
+  if (directors_) {
+    Tree<Var> first = tree, last = tree;
+    refer(first, parameters.data() + 1);
+    refer(last, parameters.data() + 1 + size);
+    const std::vector<Var>&q0 = at.front(), &q1 = at.back();
+    const auto [kinetic, potential] = director_energies(first, last, h, q0, q1);
+    const Var more =
+        energies_.empty()
+            ? Var(0.0)
+            : 0.5 * (beside(first, numbers, first.frames(q0.data())) + beside(last, numbers, last.frames(q1.data())));
+    return h * (kinetic - potential - more);
+  }
+  const Var per_h = 1.0 / h;
+  Var action(0.0);
+  for (int point = 0; point < scheme_.degree; ++point) {
+    auto [q, v] = at_point(scheme_, point, at);
+    for (Var& rate : v) rate = rate * per_h;
+    const Var share = Var(scheme_.weights(point)) * h;
+    action = action + share * tree.lagrangian(q.data(), v.data());
+    if (!energies_.empty()) action = action - share * beside(tree, numbers, tree.frames(q.data()));
+  }
+  return action;
+}
+
 Function System::record_action(const std::vector<int>& moving, bool timed) const {
   const int n = this->n(), m = static_cast<int>(moving.size()), knots = scheme_.degree + 1,
             inputs = knots * m + (timed ? 1 : 0);
@@ -110,33 +139,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
   const int size = 9 * static_cast<int>(charts_.size());
   const std::vector<Var> parameters = recorded_parameters(1 + 2 * size + model_.numbers());
   const Var h = timed ? time * parameters[0] : parameters[0];
-  const std::vector<Var> numbers(parameters.begin() + 1 + 2 * size, parameters.end());
-  const Tree<Var> tree = model_.tree<Var>(numbers);
-  const auto in_directors = [&] {
-    Tree<Var> first = tree, last = tree;
-    refer(first, parameters.data() + 1);
-    refer(last, parameters.data() + 1 + size);
-    const std::vector<Var>&q0 = at.front(), &q1 = at.back();
-    const auto [kinetic, potential] = director_energies(first, last, h, q0, q1);
-    const Var more =
-        energies_.empty()
-            ? Var(0.0)
-            : 0.5 * (beside(first, numbers, first.frames(q0.data())) + beside(last, numbers, last.frames(q1.data())));
-    return h * (kinetic - potential - more);
-  };
-  const auto by_quadrature = [&] {
-    const Var per_h = 1.0 / h;
-    Var action(0.0);
-    for (int point = 0; point < scheme_.degree; ++point) {
-      auto [q, v] = at_point(scheme_, point, at);
-      for (Var& rate : v) rate = rate * per_h;
-      const Var share = Var(scheme_.weights(point)) * h;
-      action = action + share * tree.lagrangian(q.data(), v.data());
-      if (!energies_.empty()) action = action - share * beside(tree, numbers, tree.frames(q.data()));
-    }
-    return action;
-  };
-  const int action = (directors_ ? in_directors() : by_quadrature()).node;
+  const int action = discrete_action(at, h, parameters).node;
   Program values(graph, graph.gradient(action, slots), inputs);
 
   std::vector<int> all = slots, variables;  // indices in `all`

@@ -140,6 +140,10 @@ class System {
                               return f(trees, numbers, z, first);
                             });
   }
+  // Returns the discrete action of an interval. `at`: coordinates of its knots; `parameters`: h, the directors of the
+  // references of both ends, and the model's numbers.
+  autodiff::Var discrete_action(const std::vector<std::vector<autodiff::Var>>& at, const autodiff::Var& h,
+                                const std::vector<autodiff::Var>& parameters) const;
   Function record_action(const std::vector<int>& moving, bool timed) const;
   void record_pushes(PinnedSystem& functions) const;
   void check_directors() const;

@@ -49,8 +49,13 @@ Walker::Walker(systems::Model model) {
       for (std::size_t i = 0; i < link.moves.size(); ++i)
         if (link.first + static_cast<int>(i) >= base && link.moves[i].axis != 1)
           spread[static_cast<std::size_t>(link.first - base) + i] = 0.2;  // mostly in the sagittal plane
+  find_legs();
+  record_functions();
+}
 
-  // the swing leg: what leads up from the swing foot to where its partners begin
+// Finds the links of the swing leg, from the swing foot up to the links whose partners begin there, and those of both legs.
+void Walker::find_legs() {
+  const auto& tree = system->structure();
   swing_.assign(tree.links.size(), false);
   for (int l = tree.swing_link; l >= 0 && tree.links[static_cast<std::size_t>(l)].counterpart != l &&
                                 !swing_[static_cast<std::size_t>(tree.links[static_cast<std::size_t>(l)].counterpart)];
@@ -65,7 +70,9 @@ Walker::Walker(systems::Model model) {
   std::stable_partition(leg_links_.begin(), leg_links_.end(),
                         [&](int l) { return !swing_[static_cast<std::size_t>(l)]; });
   for (const int l : leg_links_) of_stance_ += !swing_[static_cast<std::size_t>(l)];
+}
 
+void Walker::record_functions() {
   // The foot at the origin (or at rest), joints from there on.
   const auto pinned = [b = base](const auto* joint, int count) {
     using T = std::decay_t<decltype(*joint)>;
@@ -77,10 +84,15 @@ Walker::Walker(systems::Model model) {
   swing_height = system->record(j, 0, [&](const auto& t, const auto& z, const auto&) {
     return std::vector<Var>{t.swing_foot(pinned(z.data(), j).data())[static_cast<std::size_t>(base) - 1]};
   });
-  height = system->record(2 * j, 1, [&](const auto& t, const auto& z, const auto& s) {
+  // Joints at a share of the way between two nodes.
+  const auto between = [&](const auto& z, const auto& s) {
     std::vector<Var> theta;
     for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i)
       theta.push_back((1.0 - s[0]) * z[i] + s[0] * z[static_cast<std::size_t>(j) + i]);
+    return theta;
+  };
+  height = system->record(2 * j, 1, [&](const auto& t, const auto& z, const auto& s) {
+    const std::vector<Var> theta = between(z, s);
     return std::vector<Var>{t.swing_foot(pinned(theta.data(), j).data())[static_cast<std::size_t>(base) - 1]};
   });
   exchanged = system->record(
@@ -109,9 +121,7 @@ Walker::Walker(systems::Model model) {
   });
   if (base != 3) return;
   sides = system->record(2 * j, 1, [&](const auto& t, const auto& z, const auto& s) {
-    std::vector<Var> theta;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i)
-      theta.push_back((1.0 - s[0]) * z[i] + s[0] * z[static_cast<std::size_t>(j) + i]);
+    const std::vector<Var> theta = between(z, s);
     const std::vector<Var> q = pinned(theta.data(), j);
     std::vector<std::vector<Var>> ends;
     for (const int link : leg_links_) ends.push_back(t.segments(q.data(), link, link));

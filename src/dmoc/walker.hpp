@@ -64,6 +64,9 @@ struct Walker {
   }
 
  private:
+  void find_legs();
+  void record_functions();
+
   std::vector<int> leg_links_;  // links of `segments`
   std::vector<bool> swing_;     // [links] whether the link belongs to the swing leg
   int of_stance_ = 0;           // number of leg_links_ of the stance leg, which come first

@@ -305,9 +305,8 @@ bool mount_disk(const Directory& directory, const char* size) {
          ::mount("tmpfs", directory.path.c_str(), "tmpfs", 0, size) == 0;
 }
 
-// Appends until the file system refuses, frees room by `relieve`, goes on.
-int fill(const std::string& path, const std::function<void()>& relieve) {
-  Archive archive = Archive::create(path, example_layout(), {});
+// Appends rows until the file system refuses one. Returns the number of rows, and the error.
+std::pair<int, std::string> append_until_refused(Archive& archive) {
   int rows = 0;
   std::string error;
   while (error.empty() && rows < 5000) {
@@ -315,6 +314,13 @@ int fill(const std::string& path, const std::function<void()>& relieve) {
     if (error.empty()) ++rows;
   }
   EXPECT_GT(rows, 0);
+  return {rows, error};
+}
+
+// Appends until the file system refuses, frees room by `relieve`, goes on.
+int fill(const std::string& path, const std::function<void()>& relieve) {
+  Archive archive = Archive::create(path, example_layout(), {});
+  const auto [rows, error] = append_until_refused(archive);
   EXPECT_THAT(error, HasSubstr("a.h5: no room for"));
   archive.stop("disk full");
   EXPECT_EQ(read(path).stopped, "disk full");
@@ -386,13 +392,7 @@ TEST(Crash, FileSizeLimit) {
     tight.rlim_cur = 1700000;
     ::setrlimit(RLIMIT_FSIZE, &tight);
     Archive archive = Archive::create(path, example_layout(), {});
-    int rows = 0;
-    std::string error;
-    while (error.empty() && rows < 5000) {
-      error = error_of([&] { archive.append(outcome(rows)); });
-      if (error.empty()) ++rows;
-    }
-    EXPECT_GT(rows, 0);
+    const auto [rows, error] = append_until_refused(archive);
     EXPECT_THAT(error, HasSubstr("File too large"));
     EXPECT_EQ(read(path).evaluations.size(), static_cast<std::size_t>(rows));
     ::setrlimit(RLIMIT_FSIZE, &old);

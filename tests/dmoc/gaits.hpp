@@ -1,6 +1,10 @@
 // Gait problems that several tests solve.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <string>
+
 #include "dmoc/gait.hpp"
 #include "nlp/solve.hpp"
 
@@ -44,6 +48,25 @@ inline double reintegration_error(const WalkerGait& gait, const Eigen::VectorXd&
 // d cost / d design of the one design variable
 inline double slope(const WalkerGait& gait, const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers) {
   return gait.problem().design_gradient(x, multipliers, 1)(0);
+}
+
+// Expects the derivative of the Lagrangian with respect to the design to be that of differences. `gait_at`: step of the design
+// variable -> gait.
+template <class GaitAt>
+void expect_exact_slope(const GaitAt& gait_at, const std::string& name) {
+  const WalkerGait gait = gait_at(0.0);
+  const Eigen::VectorXd x = gait.cold_start(5);
+  const Eigen::VectorXd y = Eigen::VectorXd::LinSpaced(gait.problem().constraints(), -1.0, 1.3);
+  const auto lagrangian = [&](double step) {
+    const WalkerGait other = gait_at(step);
+    Eigen::VectorXd c(y.size());
+    other.problem().constraint_values(x, c);
+    return other.problem().objective(x) + y.dot(c);
+  };
+  const double h = 1e-3;
+  const double expected =
+      (8.0 * (lagrangian(h) - lagrangian(-h)) - (lagrangian(2 * h) - lagrangian(-2 * h))) / (12.0 * h);
+  EXPECT_NEAR(slope(gait, x, y), expected, 1e-7 * std::abs(expected)) << name;
 }
 
 // Absolute work with everything that makes it a well-posed problem.

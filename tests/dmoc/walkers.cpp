@@ -43,19 +43,7 @@ TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
       s.step_length = Coefficient(0.45 - 0.5 * step, -0.5);
       return gait_of(built_in(name, 0.42 + step), s);
     };
-    const WalkerGait gait = gait_at(0.0);
-    const Eigen::VectorXd x = gait.cold_start(5);
-    const Eigen::VectorXd y = Eigen::VectorXd::LinSpaced(gait.problem().constraints(), -1.0, 1.3);
-    const auto lagrangian = [&](double step) {
-      const WalkerGait other = gait_at(step);
-      Eigen::VectorXd c(y.size());
-      other.problem().constraint_values(x, c);
-      return other.problem().objective(x) + y.dot(c);
-    };
-    const double h = 1e-3;
-    const double expected =
-        (8.0 * (lagrangian(h) - lagrangian(-h)) - (lagrangian(2 * h) - lagrangian(-2 * h))) / (12.0 * h);
-    EXPECT_NEAR(slope(gait, x, y), expected, 1e-7 * std::abs(expected)) << name;
+    expect_exact_slope(gait_at, name);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "evaluators/evaluator.hpp"
 #include "evaluators/gait/design.hpp"
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/initial_guess.hpp"
 #include "nlp/solve.hpp"
 #include "record/text.hpp"
 
@@ -176,7 +177,7 @@ void check_motion(const std::string& config, std::vector<std::string> words, con
         nlp::Solution s;
         std::optional<TranscribedMotion> planned;
         for (int start = 0; start < 12 && s.status != nlp::SolveStatus::solved; ++start) {
-          const MotionPath way = designs.path(design, 1, start);
+          const MotionPath way = initial_path(designs.motion(), design, 1, start);
           planned.emplace(designs.plan(design, way));
           if (from) options.barrier = dmoc::barrier_of_neighbour;
           s = from ? nlp::solve(planned->problem.problem(), *from, options)

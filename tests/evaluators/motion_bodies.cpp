@@ -9,6 +9,7 @@
 
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/initial_guess.hpp"
 #include "geometry/hyperplanes.hpp"
 #include "nlp/check_derivatives.hpp"
 #include "whole.hpp"
@@ -242,7 +243,7 @@ TEST(MotionBodies, ARefinedMotionHasTheRowsThatItDeclares) {
 TEST(MotionBodies, DerivativesAreThoseOfDifferences) {
   const MotionDesigns designs(shipped("satellites.cfg", {"--phase.only.intervals", "3"}));
   const Eigen::VectorXd none(0);
-  const MotionPath path = designs.path(none, 5, 1);
+  const MotionPath path = initial_path(designs.motion(), none, 5, 1);
   const TranscribedMotion planned = designs.plan(none, path, 0.7);
   Eigen::VectorXd x = designs.start(planned, path);
   for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));

@@ -10,6 +10,7 @@
 #include "dmoc/clearance.hpp"
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/initial_guess.hpp"
 #include "whole.hpp"
 #include "written.hpp"
 
@@ -82,7 +83,7 @@ void expect_proven(const MotionDesigns& designs, const std::vector<Eigen::Matrix
                    const Between& between, bool plane, int samples) {
   const VectorXd none(0);
   for (const Eigen::MatrixXd& q : nodes) {
-    MotionPath path = designs.path(none, 1, 0);
+    MotionPath path = initial_path(designs.motion(), none, 1, 0);
     path.q = {q};
     designs.refer(path, none);
     const TranscribedMotion planned = designs.plan(none, path);

@@ -9,6 +9,8 @@
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
 #include "evaluators/motion/forward.hpp"
+#include "evaluators/motion/initial_guess.hpp"
+#include "evaluators/motion/read_motion.hpp"
 #include "nlp/check_derivatives.hpp"
 #include "whole.hpp"
 
@@ -146,7 +148,7 @@ TEST(MotionContacts, APenaltysForcesLeadTheSimulationAlongTheSamePath) {
     const MotionDesigns designs(settings);
     const Outcome outcome = make_evaluator(settings)->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-    const Forward forward = drive(designs, outcome.evaluation.design, outcome.trajectory, 1);
+    const Forward forward = drive(designs.motion(), outcome.evaluation.design, outcome.trajectory, 1);
     EXPECT_EQ(forward.failure, "");
     EXPECT_GT(forward.overlap, 1e-3);
     EXPECT_LE(forward.departure, K == 120 ? 2e-3 : 0.5 * before);
@@ -157,7 +159,7 @@ TEST(MotionContacts, APenaltysForcesLeadTheSimulationAlongTheSamePath) {
 // Nothing drives it: steadily to the wall, in 0.2 s, and back.
 TEST(MotionContacts, AStartThatIsSimulatedBouncesByItself) {
   const MotionDesigns designs(in_line(9, 30, {"--motion.first-guess", "simulated"}, true));
-  const MotionPath path = designs.path(Eigen::VectorXd(0), 1, 0);
+  const MotionPath path = initial_path(designs.motion(), Eigen::VectorXd(0), 1, 0);
   EXPECT_NEAR(path.duration[0], 0.2, 0.75 / 120 + 1e-9);
   EXPECT_NEAR(path.duration[0] + path.duration[1], 0.75, 1e-9);
   for (int k = 0; k < 9; ++k) EXPECT_NEAR(path.q[0](k, 1), 0.1 - 0.25 * path.duration[0] * k / 9, 1e-9);
@@ -181,7 +183,7 @@ TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
     const auto evaluator = make_evaluator(settings);
     const Outcome outcome = evaluator->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-    const Forward forward = drive(designs, outcome.evaluation.design, outcome.trajectory, 1);
+    const Forward forward = drive(designs.motion(), outcome.evaluation.design, outcome.trajectory, 1);
     EXPECT_EQ(forward.failure, "");
     EXPECT_LE(forward.departure, bound);
     EXPECT_LE(forward.turned, 10.0 * bound);
@@ -200,7 +202,7 @@ void expect_followed(const std::string& config, const std::vector<std::string>& 
   const auto settings = read_settings(std::string(CONFIGS) + "/" + config, words);
   const Outcome outcome = make_evaluator(settings)->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-  const Forward forward = drive(MotionDesigns(settings), outcome.evaluation.design, outcome.trajectory, 1);
+  const Forward forward = drive(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
   EXPECT_EQ(forward.failure, "");
   const auto [departure, turned] = forward.untouched.value_or(std::pair{forward.departure, forward.turned});
   EXPECT_LE(departure, most_departed);
@@ -240,7 +242,7 @@ TEST(MotionContacts, DerivativesAreThoseOfDifferences) {
        {"restitution 0.5", "restitution 0.5, stick, friction 0.4", "slide, friction 0.3", "stay"}) {
     const MotionDesigns designs(bounce(4, 8, law));
     const Eigen::VectorXd none(0);
-    const MotionPath path = designs.path(none, 5, 1);
+    const MotionPath path = initial_path(designs.motion(), none, 5, 1);
     const TranscribedMotion planned = designs.plan(none, path);
     Eigen::VectorXd x = designs.start(planned, path);
     for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));
@@ -341,7 +343,7 @@ TEST(MotionContacts, TwoCubesDoNotDependOnRounding) {
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << density << ": " << outcome.evaluation.reason;
     EXPECT_LE(outcome.evaluation.cost, 4e-4);
     EXPECT_LT(metric(*evaluator, outcome, "contact_first"), metric(*evaluator, outcome, "contact_second"));
-    const Forward forward = drive(MotionDesigns(settings), outcome.evaluation.design, outcome.trajectory, 1);
+    const Forward forward = drive(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
     EXPECT_EQ(forward.failure, "");
     EXPECT_EQ(forward.impacts.size(), 2U);
     EXPECT_LE(forward.departure, 1e-8);

@@ -9,6 +9,8 @@
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
 #include "evaluators/motion/forward.hpp"
+#include "evaluators/motion/initial_guess.hpp"
+#include "evaluators/motion/read_motion.hpp"
 #include "nlp/check_derivatives.hpp"
 
 namespace dodyn::evaluators::test_motion_edges {
@@ -106,7 +108,7 @@ TEST(MotionEdges, TheContactSimulationFollowsThePlan) {
       const Settings settings = bars(words);
       const Outcome outcome = found(settings);
       ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-      const Forward forward = drive(MotionDesigns(settings), outcome.evaluation.design, outcome.trajectory, 1);
+      const Forward forward = drive(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
       EXPECT_EQ(forward.failure, "");
       EXPECT_LE(forward.departure, 1e-11);
       EXPECT_LE(forward.turned, 1e-10);
@@ -118,7 +120,7 @@ TEST(MotionEdges, TheContactSimulationFollowsThePlan) {
 TEST(MotionEdges, DerivativesAreThoseOfDifferences) {
   const MotionDesigns designs(bars({"--phase.only.intervals", "6", "--contact.beam.node", "3", "--contact.beam.law",
                                     "restitution 0.5, slide, friction 0.3"}));
-  const MotionPath path = designs.path(Eigen::VectorXd(0), 5, 1);
+  const MotionPath path = initial_path(designs.motion(), Eigen::VectorXd(0), 5, 1);
   const TranscribedMotion planned = designs.plan(Eigen::VectorXd(0), path);
   Eigen::VectorXd x = designs.start(planned, path);
   for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/design.hpp"
 #include "whole.hpp"
 #include "written.hpp"
@@ -164,7 +165,7 @@ TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
                                  "\n[avoid]\nmax-rotation = 0.3\ncube, " + carrier + " = 0.05\n[cost]\ntime = 1\n");
     const MotionDesigns designs(read_settings(path.string(), {}));
     std::filesystem::remove_all(path.parent_path());
-    const auto all = designs.pairs(designs.middle());
+    const auto all = avoided_parts(designs.motion(), middle_design(designs.motion()));
     EXPECT_EQ(all.size(), 1u);
     return all.front();
   };
@@ -189,7 +190,7 @@ TEST(MotionMistakes, APeriodIsWithinWhatPhasesLast) {
                    "duration = " + duration + "\n[periodic]\nx = reach\nperiod = " + period + "\n[cost]\ntime = 1\n");
     const MotionDesigns designs(read_settings(path.string(), {}));
     std::filesystem::remove_all(path.parent_path());
-    return designs.refusal(designs.middle()).reason;
+    return designs.refusal(middle_design(designs.motion())).reason;
   };
   for (const std::string period : {"1.5", "2", "2.5"}) EXPECT_EQ(refusal(period), "") << period;
   EXPECT_EQ(refusal("1.4"), "[periodic] period = 1.4 s: the phases last 1.5 to 2.5 s together");

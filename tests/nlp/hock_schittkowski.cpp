@@ -39,6 +39,7 @@ Case bounded(Case c, VectorXd lower, VectorXd upper) {
   return c;
 }
 
+// Whole: it is a table, one problem after the other.
 std::vector<Case> cases() {
   const double inf = infinity, root3 = std::numbers::sqrt3;
   std::vector<Case> all;

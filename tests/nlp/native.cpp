@@ -54,6 +54,7 @@ struct Book {
   }
 };
 
+// Whole: it is a table, one problem after the other.
 std::vector<Case> cases() {
   const double inf = infinity, root2 = std::numbers::sqrt2, pi = std::numbers::pi;
   Book b;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 
+#include "drawn.hpp"
 #include "rigid/director.hpp"
 #include "rigid/simulation.hpp"
 
@@ -18,15 +19,8 @@ using Vector3 = Vector<3>;
 constexpr double side = 0.28284271247461906, density = 270.0, speed = 0.105;
 
 template <int n>
-geometry::Polytope<n> block(double a) {
-  if constexpr (n == 2)
-    return geometry::rectangle(a, a);
-  else
-    return geometry::box(a, a, a);
-}
-template <int n>
 Body<n> cube(const std::string& name, double a = side) {
-  return solid<n>(name, {block<n>(a)}, density).body;
+  return solid<n>(name, {cube_shape<n>(a)}, density).body;
 }
 
 // Newton's cradle of the source: cubes in a row along x, at rest with the gap between them, and strikers half a side

@@ -7,18 +7,11 @@
 #include <map>
 #include <random>
 
+#include "drawn.hpp"
 #include "rigid/director.hpp"
 
 namespace dodyn::rigid::test_detection {
 namespace {
-
-template <int n>
-geometry::Polytope<n> block(double a) {
-  if constexpr (n == 2)
-    return geometry::rectangle(a, a);
-  else
-    return geometry::box(a, a, a);
-}
 
 template <int n>
 struct Cloud {
@@ -48,13 +41,13 @@ struct Cloud {
     // a floor with a direction of its own in the middle of the list, a wall without one at its end
     for (int i = 0; i < moving; ++i) {
       if (i == moving / 2)
-        world.bodies.push_back(fixed_body<n>("floor", {block<n>(1.0).moved(below), block<n>(8.0).moved(deep)},
+        world.bodies.push_back(fixed_body<n>("floor", {cube_shape<n>(1.0).moved(below), cube_shape<n>(8.0).moved(deep)},
                                              Vector<n>(Vector<n>::Unit(n - 1))));
-      world.bodies.push_back(solid<n>("pair", {block<n>(0.2), block<n>(0.2).moved(aside)}, 100.0).body);
+      world.bodies.push_back(solid<n>("pair", {cube_shape<n>(0.2), cube_shape<n>(0.2).moved(aside)}, 100.0).body);
     }
     geometry::Frame<n> left;
     left.position[0] = -1.6;
-    world.bodies.push_back(fixed_body<n>("wall", {block<n>(2.0).moved(left)}));
+    world.bodies.push_back(fixed_body<n>("wall", {cube_shape<n>(2.0).moved(left)}));
     world.no_contact = {{4, 2}, {moving / 2, 3}};
     for (const auto &body : world.bodies) {
       geometry::Frame<n> frame;

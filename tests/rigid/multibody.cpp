@@ -3,27 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "drawn.hpp"
 #include "rigid/inertia.hpp"
 
 namespace dodyn::rigid::test_multibody {
 namespace {
-
-class Random {
- public:
-  double operator()() { return uniform_(engine_); }
-  template <int rows>
-  Vector<rows> vector(double scale = 1.0) {
-    Vector<rows> v;
-    for (int i = 0; i < rows; ++i) v[i] = scale * uniform_(engine_);
-    return v;
-  }
-
- private:
-  std::mt19937 engine_{11};
-  std::uniform_real_distribution<double> uniform_{-1.0, 1.0};
-};
 
 template <int n>
 geometry::Polytope<n> brick(double a, double b) {
@@ -75,7 +59,7 @@ struct Mixed {
 
 template <int n>
 void agrees() {
-  Random random;
+  Random random(11);
   for (int trial = 0; trial < 20; ++trial) {
     const Mixed<n> mixed(random);
     const Multibody<n> bodies(mixed.world);

@@ -7,18 +7,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "drawn.hpp"
 #include "rigid/director.hpp"
 
 namespace dodyn::rigid {
 namespace {
-
-template <int n>
-geometry::Polytope<n> cube(double side) {
-  if constexpr (n == 2)
-    return geometry::rectangle(side, side);
-  else
-    return geometry::box(side, side, side);
-}
 
 template <int n>
 Body<n> body(const std::string& name, int number, const geometry::Polytope<n>& shape, double density,
@@ -78,7 +71,7 @@ Scene<n> cradle(const Cradle& c) {
   double x = 0.0;
   for (int i = 0; i < c.cubes; ++i) {
     const bool first = i == 0, last = c.both_ends && i == c.cubes - 1;
-    scene.add(body<n>("cube", i, cube<n>(c.side), c.density, c.surface), at<n>(x * Vector<n>::Unit(0)),
+    scene.add(body<n>("cube", i, cube_shape<n>(c.side), c.density, c.surface), at<n>(x * Vector<n>::Unit(0)),
               along_x<n>(first  ? c.speed
                          : last ? -c.speed
                                 : 0.0));
@@ -91,7 +84,7 @@ template <int n>
 Scene<n> two_blocks(const TwoBlocks& t) {
   Scene<n> scene;
   for (int i = 0; i < 2; ++i)
-    scene.add(body<n>("block", i, cube<n>(t.side), t.density, t.surface),
+    scene.add(body<n>("block", i, cube_shape<n>(t.side), t.density, t.surface),
               at<n>(i * (t.side + t.distance) * Vector<n>::Unit(0)),
               along_x<n>(i == 0 ? t.speed_first : t.speed_second));
   return scene;
@@ -127,7 +120,7 @@ Scene<n> sliding_box(const SlidingBox& s) {
     pose.directors = exponential({0.0, s.tilt, 0.0});
   const double half = 0.5 * s.side * (std::abs(std::cos(s.tilt)) + std::abs(std::sin(s.tilt)));
   pose.position[n - 1] = half + s.height;
-  scene.add(body<n>("box", 0, cube<n>(s.side), s.density, s.surface), pose, along_x<n>(s.speed));
+  scene.add(body<n>("box", 0, cube_shape<n>(s.side), s.density, s.surface), pose, along_x<n>(s.speed));
   return scene;
 }
 
@@ -139,7 +132,7 @@ Scene<n> stack(const Stack& s) {
     Pose<n> pose;
     pose.position[0] = i % 2 == 0 ? 0.0 : s.offset;
     pose.position[n - 1] = (i + 0.5) * s.side;
-    scene.add(body<n>("box", i, cube<n>(s.side), s.density, s.surface), pose);
+    scene.add(body<n>("box", i, cube_shape<n>(s.side), s.density, s.surface), pose);
   }
   return scene;
 }

@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "dmoc/attitudes.hpp"
-#include "evaluators/motion/design.hpp"
+#include "evaluators/motion/contacts.hpp"
+#include "evaluators/motion/initial_guess.hpp"
 #include "geometry/polytope.hpp"
 
 namespace dodyn::evaluators {
@@ -43,11 +44,14 @@ Eigen::Matrix3d eigen_of(const systems::Matrix3<double>& R) {
 
 }  // namespace
 
-bool MotionDesigns::bring_down(const Contact& contact, int corner, const Values& values, Eigen::VectorXd& q) const {
-  const auto& model = system_->model();
+// Rotates a posture until this corner is clearly the lowest, and moves the corner into contact. Returns whether it
+// succeeded.
+bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int corner, const MotionValues& values,
+                Eigen::VectorXd& q) {
+  const auto& model = motion.system->model();
   const auto numbers = autodiff::values_of(values.model.numbers);
   const auto tree = model.tree<double>(numbers);
-  const dmoc::ContactEvent event = contact_event(contact, values);
+  const dmoc::ContactEvent event = contact_event(motion, contact, values);
   const auto& part = model.shapes[static_cast<std::size_t>(contact.part)];
   const auto corners = model.corners(part, numbers);
   const auto outward = model.dimension == 2 ? outward_of_corners<2>(corners) : outward_of_corners<3>(corners);
@@ -62,7 +66,7 @@ bool MotionDesigns::bring_down(const Contact& contact, int corner, const Values&
   for (const auto& link : tree.links)
     for (std::size_t i = 0; i < link.moves.size(); ++i) {
       const int c = link.first + static_cast<int>(i);
-      const auto needed = system_->coordinates_of(part.link);
+      const auto needed = motion.system->coordinates_of(part.link);
       if (link.moves[i].kind == systems::Move::turn && std::binary_search(needed.begin(), needed.end(), c))
         turns.push_back(c);
     }
@@ -74,11 +78,11 @@ bool MotionDesigns::bring_down(const Contact& contact, int corner, const Values&
            eigen_of(frames[static_cast<std::size_t>(part.link)].rotation) * outward[static_cast<std::size_t>(corner)];
   };
   for (int step = 0; step < most_turn_steps; ++step) {
-    auto heights = dmoc::heights(*system_, numbers, event, system_->no_reference(), q);
+    auto heights = dmoc::heights(*motion.system, numbers, event, motion.system->no_reference(), q);
     const double own = heights[static_cast<std::size_t>(corner)];
     heights.erase(heights.begin() + corner);
     if (*std::min_element(heights.begin(), heights.end()) - own >= clearly_lower * size) {
-      touch(contact, values, q);
+      touch(motion, contact, values, q);
       return true;
     }
     const Eigen::Vector3d now = seen(q);
@@ -103,21 +107,23 @@ bool MotionDesigns::bring_down(const Contact& contact, int corner, const Values&
 
 // Around its contact the motion turns and slides to the posture where the corner touches, steadily from the contact or end before
 // and back to the one after.
-std::vector<MotionPath> MotionDesigns::with_other_corners(const MotionPath& path, const Eigen::VectorXd& design) const {
+std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, const MotionPath& path,
+                                                 const Eigen::VectorXd& design) {
   std::vector<MotionPath> all;
-  if (!keys_.corners || stiffness_ > 0.0) return all;
-  const Values values = this->values(design);
-  const auto touched = touching(values, path);
-  const dmoc::Attitudes attitudes(*system_);
-  const dmoc::Reference& none = system_->no_reference();
-  const auto tree = system_->model().tree<double>(autodiff::values_of(values.model.numbers));
-  for (std::size_t i = 0; i < contacts_.size(); ++i) {
-    const Contact& contact = contacts_[i];
+  if (!motion.keys.corners || motion.penalty > 0.0) return all;
+  const MotionValues values = motion_values(motion, design);
+  const auto touched = touching(motion, values, path);
+  const dmoc::Attitudes attitudes(*motion.system);
+  const dmoc::Reference& none = motion.system->no_reference();
+  const auto tree = motion.system->model().tree<double>(autodiff::values_of(values.model.numbers));
+  for (std::size_t i = 0; i < motion.contacts.size(); ++i) {
+    const MotionContact& contact = motion.contacts[i];
     if (contact.part < 0 || contact.edges) continue;
     // phases over which it turns, stands as it touched, and turns back
-    const int first = i > 0 ? contacts_[i - 1].phase + (contacts_[i - 1].stays ? 2 : 1) : 0;
+    const int first = i > 0 ? motion.contacts[i - 1].phase + (motion.contacts[i - 1].stays ? 2 : 1) : 0;
     const int stands = contact.phase + (contact.stays ? 1 : 0);
-    const int last = i + 1 < contacts_.size() ? contacts_[i + 1].phase : static_cast<int>(phases_.size()) - 1;
+    const int last =
+        i + 1 < motion.contacts.size() ? motion.contacts[i + 1].phase : static_cast<int>(motion.phases.size()) - 1;
     const auto time = [&](int from, int to) {
       double sum = 0.0;
       for (int p = from; p <= to; ++p) sum += path.duration[static_cast<std::size_t>(p)];
@@ -125,13 +131,14 @@ std::vector<MotionPath> MotionDesigns::with_other_corners(const MotionPath& path
     };
     const double before = time(first, contact.phase), after = time(stands + 1, last);
     const Eigen::VectorXd q = path.q[static_cast<std::size_t>(contact.phase)].bottomRows(1).transpose();
-    const int count = static_cast<int>(system_->model()
-                                           .corners(system_->model().shapes[static_cast<std::size_t>(contact.part)],
-                                                    autodiff::values_of(values.model.numbers))
-                                           .size());
+    const int count =
+        static_cast<int>(motion.system->model()
+                             .corners(motion.system->model().shapes[static_cast<std::size_t>(contact.part)],
+                                      autodiff::values_of(values.model.numbers))
+                             .size());
     for (int corner = 0; corner < count; ++corner) {
       Eigen::VectorXd turned = q;
-      if (corner == touched[i].corner || !bring_down(contact, corner, values, turned)) continue;
+      if (corner == touched[i].corner || !bring_down(motion, contact, corner, values, turned)) continue;
       const Eigen::VectorXd change = turned - q;
       MotionPath other = path;
       other.references.clear();
@@ -146,7 +153,7 @@ std::vector<MotionPath> MotionDesigns::with_other_corners(const MotionPath& path
                                                   : 1.0 - (time(stands + 1, p - 1) + t) / after;
           const Eigen::VectorXd row = rows.row(k).transpose();
           Eigen::VectorXd moved = row + share * change;
-          for (std::size_t c = 0; c < system_->charts().size(); ++c) {
+          for (std::size_t c = 0; c < motion.system->charts().size(); ++c) {
             const Eigen::AngleAxisd turn(attitudes.rotation(c, turned, none) *
                                          attitudes.rotation(c, q, none).transpose());
             attitudes.set(c, Eigen::AngleAxisd(share * turn.angle(), turn.axis()) * attitudes.rotation(c, row, none),

@@ -50,15 +50,17 @@ MotionPath MotionDescription::path_of(const dmoc::MotionProblem& problem, const 
   return path;
 }
 
-void MotionDescription::refer(MotionPath& path, const Eigen::VectorXd&) const {
+void refer_along(const dmoc::System& system, MotionPath& path) {
   path.references.clear();
-  if (system().charts().empty()) return;
+  if (system.charts().empty()) return;
   dmoc::Reference last;
   for (Eigen::MatrixXd& q : path.q) {
-    path.references.push_back(references_along(system(), q, last));
+    path.references.push_back(references_along(system, q, last));
     last = path.references.back().back();
   }
 }
+
+void MotionDescription::refer(MotionPath& path, const Eigen::VectorXd&) const { refer_along(system(), path); }
 
 Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const MotionPath& path) const {
   const dmoc::MotionProblem& problem = planned.problem;

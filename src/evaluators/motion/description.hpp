@@ -42,6 +42,9 @@ struct MotionPath {
   std::vector<Eigen::MatrixXd> controls;  // controls of each phase at the points, [Kd, actuators]; or empty: none
 };
 
+// Sets the references of a path that has none.
+void refer_along(const dmoc::System& system, MotionPath& path);
+
 // A transcription, with the planes that separate bodies.
 struct TranscribedMotion {
   dmoc::MotionProblem problem;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "dmoc/attitudes.hpp"
+#include "evaluators/motion/contacts.hpp"
 #include "record/text.hpp"
 #include "rigid/simulation.hpp"
 #include "systems/bodies.hpp"
@@ -28,17 +29,17 @@ class Driver {
   using State = typename systems::Bodies<n>::State;
 
  public:
-  Driver(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps,
+  Driver(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion, int steps,
          bool touching = true)
-      : designs_(designs),
+      : plan_(plan),
         design_(design),
         motion_(motion),
         steps_(steps),
         touching_(touching),
-        values_(designs.plain(design)) {}
+        values_(plain_values(plan, design)) {}
 
   Forward run() {
-    const auto& system = designs_.system();
+    const auto& system = *plan_.system;
     result_.channels = {{"t", "s", "time", 0, {"t"}},
                         {"q", "", "coordinates", 0, system.structure().coordinate_names},
                         {"u", "", "controls of the interval that begins here (N, N m)", 0, {}},
@@ -46,7 +47,7 @@ class Driver {
     for (const auto& actuator : system.structure().actuators) result_.channels[2].coordinates.push_back(actuator.name);
     state_ = first();
     Eigen::Index row = 0;
-    for (std::size_t i = 0; i < designs_.phases().size(); ++i) {
+    for (std::size_t i = 0; i < plan_.phases.size(); ++i) {
       const auto* contact = contact_before(static_cast<int>(i));
       if (contact && contact->stays) {
         result_.note = "what stays after [contact " + contact->name + "] is not driven forward";
@@ -54,7 +55,7 @@ class Driver {
       }
       // where rounding has what touches at the end of a phase meet a little earlier, the law is that one's
       const auto* next = contact_before(static_cast<int>(i) + 1);
-      const int K = designs_.phases()[i].intervals * designs_.degree(), half = contact && next && K > 1 ? K / 2 : K;
+      const int K = plan_.phases[i].intervals * plan_.degree(), half = contact && next && K > 1 ? K / 2 : K;
       if (!move(static_cast<int>(i), row, 0, half, contact ? contact : next)) break;
       if (half < K && !move(static_cast<int>(i), row, half, K, next)) break;
       row += K + 1;
@@ -73,15 +74,15 @@ class Driver {
   }
 
  private:
-  const MotionDesigns::Contact* contact_before(int phase) const {
-    if (designs_.penalty() > 0.0) return nullptr;
-    for (const auto& c : designs_.contacts())
+  const MotionContact* contact_before(int phase) const {
+    if (plan_.penalty > 0.0) return nullptr;
+    for (const auto& c : plan_.contacts)
       if (c.phase + 1 == phase) return &c;
     return nullptr;
   }
 
   systems::Bodies<n> view(const systems::Control& control) const {
-    return systems::bodies<n>(designs_.system().model(), values_, control, {false, std::nullopt, false});
+    return systems::bodies<n>(plan_.system->model(), values_, control, {false, std::nullopt, false});
   }
   std::vector<double> row_of(std::size_t channel, Eigen::Index row) const {
     return {motion_.values[channel].row(row).begin(), motion_.values[channel].row(row).end()};
@@ -90,14 +91,14 @@ class Driver {
   // Where bodies begin, and the velocities that have the momenta which leave the first node: from the posture about its own
   // attitudes, where no angles fail.
   State first() const {
-    const auto& system = designs_.system();
+    const auto& system = *plan_.system;
     const dmoc::Attitudes attitudes(system);
     const Eigen::VectorXd q = motion_.values[1].row(0).transpose();
     const dmoc::Reference reference =
         system.charts().empty() ? system.no_reference() : attitudes.at(q, system.no_reference());
     const Eigen::VectorXd about = attitudes.moved(q, system.no_reference(), reference),
                           p = attitudes.about_angles(motion_.values[2].row(0).transpose(), about, reference);
-    const auto& functions = system.pinned(designs_.phases().front().held);
+    const auto& functions = system.pinned(plan_.phases.front().held);
     const int m = static_cast<int>(functions.moving.size());
     std::vector<dmoc::Coefficient> numbers(values_.numbers.begin(), values_.numbers.end());
     const dmoc::Element momentum = dmoc::element(functions.momentum, numbers, {}, {reference});
@@ -149,8 +150,8 @@ class Driver {
   }
 
   // Through these nodes of a phase, whose first one is this row of the motion. False: that is as far as it comes.
-  bool move(int phase, Eigen::Index row, Eigen::Index first, Eigen::Index last, const MotionDesigns::Contact* contact) {
-    const Eigen::Index K = designs_.phases()[static_cast<std::size_t>(phase)].intervals * designs_.degree();
+  bool move(int phase, Eigen::Index row, Eigen::Index first, Eigen::Index last, const MotionContact* contact) {
+    const Eigen::Index K = plan_.phases[static_cast<std::size_t>(phase)].intervals * plan_.degree();
     const double begin = motion_.values[0](row, 0),
                  h = (motion_.values[0](row + K, 0) - begin) / static_cast<double>(K);
     const auto interval = [=](double t) {
@@ -162,19 +163,19 @@ class Driver {
     const bool shaped = std::any_of(bodies.world.bodies.begin(), bodies.world.bodies.end(),
                                     [](const auto& body) { return !body.parts.empty(); });
     if (contact) {
-      const auto [restitution, friction] = designs_.bounce(*contact, design_);
+      const auto [restitution, friction] = bounce(plan_, *contact, design_);
       for (auto& body : bodies.world.bodies) body.surface = {restitution, friction};
     }
     rigid::Options options;
     options.step = h / steps_;
-    if (designs_.system().directors()) options.stepper = rigid::Stepper::variational_nodal;  // as its transcription
-    options.stiffness = designs_.penalty();
-    options.response = !shaped || !touching_         ? rigid::Response::none
-                       : designs_.penalty() > 0.0    ? rigid::Response::penalty
-                       : designs_.contacts().empty() ? rigid::Response::decomposition
-                                                     : rigid::Response::exact;
-    options.refine = 1.0;                                           // a step that is cut is another discrete path
-    options.tolerance = designs_.contacts().empty() ? 1e-6 : 1e-7;  // touching parts come nearer by contact_slack
+    if (plan_.system->directors()) options.stepper = rigid::Stepper::variational_nodal;  // as its transcription
+    options.stiffness = plan_.penalty;
+    options.response = !shaped || !touching_    ? rigid::Response::none
+                       : plan_.penalty > 0.0    ? rigid::Response::penalty
+                       : plan_.contacts.empty() ? rigid::Response::decomposition
+                                                : rigid::Response::exact;
+    options.refine = 1.0;                                      // a step that is cut is another discrete path
+    options.tolerance = plan_.contacts.empty() ? 1e-6 : 1e-7;  // touching parts come nearer by contact_slack
     rigid::Simulation<n> simulation(bodies.world, options);
     try {
       simulation.start(state_.poses, state_.twists, begin + static_cast<double>(first) * h);
@@ -221,7 +222,7 @@ class Driver {
     return true;
   }
 
-  const MotionDesigns& designs_;
+  const PhasedMotion& plan_;
   const Eigen::VectorXd& design_;
   const Trajectory& motion_;
   const int steps_;
@@ -238,19 +239,19 @@ class Driver {
 namespace {
 
 template <int n>
-Forward drive_in(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
-  Forward forward = Driver<n>(designs, design, motion, steps).run();
-  if (!designs.contacts().empty() || (forward.impacts.empty() && forward.cuts == 0)) return forward;
-  const Forward alone = Driver<n>(designs, design, motion, steps, false).run();
+Forward drive_in(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
+  Forward forward = Driver<n>(plan, design, motion, steps).run();
+  if (!plan.contacts.empty() || (forward.impacts.empty() && forward.cuts == 0)) return forward;
+  const Forward alone = Driver<n>(plan, design, motion, steps, false).run();
   if (alone.failure.empty()) forward.untouched = {alone.departure, alone.turned};
   return forward;
 }
 
 }  // namespace
 
-Forward drive(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
-  return designs.system().structure().dimension == 2 ? drive_in<2>(designs, design, motion, steps)
-                                                     : drive_in<3>(designs, design, motion, steps);
+Forward drive(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
+  return plan.system->structure().dimension == 2 ? drive_in<2>(plan, design, motion, steps)
+                                                 : drive_in<3>(plan, design, motion, steps);
 }
 
 Simulated to_simulated(const Forward& forward, int steps) {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "evaluators/motion/design.hpp"
+#include "evaluators/motion/phased_motion.hpp"
 #include "evaluators/simulated.hpp"
 
 namespace dodyn::evaluators {
@@ -29,7 +29,7 @@ struct Forward {
 
 // Runs the simulation. `motion`: channels t, q, p, u ... of the evaluator. `steps`: steps of the simulation per
 // interval. Throws ConfigError if the model cannot be expressed as a world of bodies.
-Forward drive(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps);
+Forward drive(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion, int steps);
 // Returns the deviations as text.
 Simulated to_simulated(const Forward& forward, int steps);
 

@@ -7,10 +7,13 @@
 
 #include "dmoc/attitudes.hpp"
 #include "dmoc/gait.hpp"
+#include "evaluators/motion/avoid.hpp"
+#include "evaluators/motion/contacts.hpp"
 #include "evaluators/motion/design.hpp"
 #include "evaluators/motion/forward.hpp"
 #include "evaluators/motion/pictures.hpp"
 #include "evaluators/motion/trajectory.hpp"
+#include "evaluators/motion/transcription.hpp"
 #include "record/text.hpp"
 #include "systems/mass_matrix.hpp"
 
@@ -143,6 +146,14 @@ void examine_knees(const systems::Tree<double>& tree, const Eigen::MatrixXd& q, 
   }
 }
 
+std::vector<std::string> hold_names(const PhasedMotion& motion) {
+  std::vector<std::string> names;
+  for (const MotionPhase& phase : motion.phases)
+    for (const std::string& name : phase.holds ? phase.holds->names : std::vector<std::string>())
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
+}
+
 }  // namespace
 
 std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
@@ -157,31 +168,32 @@ std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
       {{"energy_drift", "J", "largest change of the discrete energy from one interval to the next within a phase"},
        totals.drift},
   };
-  for (std::size_t i = 0; i < phases_.size(); ++i)
-    all.push_back({{"duration_" + phases_[i].name, "s", "of the phase"}, seen ? totals.durations[i] : not_a_number});
-  std::vector<Touching> touched(contacts_.size());
-  if (seen && stiffness_ == 0.0)
+  for (std::size_t i = 0; i < motion_.phases.size(); ++i)
+    all.push_back(
+        {{"duration_" + motion_.phases[i].name, "s", "of the phase"}, seen ? totals.durations[i] : not_a_number});
+  std::vector<Touching> touched(motion_.contacts.size());
+  if (seen && motion_.penalty == 0.0)
     touched = path_of(seen->solved.planned.problem, seen->solved.solution.x, seen->design).touching;
-  for (std::size_t i = 0; i < contacts_.size(); ++i) {
-    const Contact& contact = contacts_[i];
+  for (std::size_t i = 0; i < motion_.contacts.size(); ++i) {
+    const MotionContact& contact = motion_.contacts[i];
     double when = not_a_number, depth = not_a_number;
-    if (seen && stiffness_ > 0.0) {
+    if (seen && motion_.penalty > 0.0) {
       Eigen::Index deepest = 0;
       const auto& values = seen->trajectory.values;
-      depth = depths(contact, seen->design, values[MotionChannel::coordinates]).maxCoeff(&deepest);
+      depth = depths(motion_, contact, seen->design, values[MotionChannel::coordinates]).maxCoeff(&deepest);
       when = values[MotionChannel::time](deepest, 0);
     } else if (seen) {
       when = std::accumulate(totals.durations.begin(), totals.durations.begin() + contact.phase + 1, 0.0);
     }
     all.push_back(
-        {{"contact_" + contact.name, "s", stiffness_ > 0.0 ? "when it overlaps most" : "when it touches"}, when});
-    if (stiffness_ > 0.0)
+        {{"contact_" + contact.name, "s", motion_.penalty > 0.0 ? "when it overlaps most" : "when it touches"}, when});
+    if (motion_.penalty > 0.0)
       all.push_back({{"overlap_" + contact.name, "m", "how deep it overlaps then; apart: below 0"}, depth});
     else if (contact.part >= 0 && !contact.edges)
       all.push_back({{"corner_" + contact.name, "1", "corner of the shape that touches, counted from 0"},
                      static_cast<double>(touched[i].corner)});
   }
-  if (!keeps_clear()) return all;
+  if (motion_.avoided.empty()) return all;
   const dmoc::Clearance clear = seen ? seen->clearance : dmoc::Clearance{};
   all.push_back({{"clearance_at_nodes", "m", "least distance of parts that keep clear of each other; overlap: below 0"},
                  clear.at_nodes});
@@ -201,45 +213,46 @@ std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
 Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
                                  const MetricOf& metric) const {
   Examined m;
-  if (keeps_clear() && metric("clearance_pair") >= 0.0) {
+  if (!motion_.avoided.empty() && metric("clearance_pair") >= 0.0) {
     m.overlap = metric("clearance_share");
-    m.overlap_text = dmoc::missing_text(*system_, pairs(design)[static_cast<std::size_t>(metric("clearance_pair"))],
-                                        metric("clearance_missing"), metric("clearance_time"));
+    m.overlap_text = dmoc::missing_text(
+        *motion_.system, avoided_parts(motion_, design)[static_cast<std::size_t>(metric("clearance_pair"))],
+        metric("clearance_missing"), metric("clearance_time"));
   }
   if (trajectory.empty()) return m;
-  const auto tree = system_->model().tree<double>(plain(design).numbers);
+  const auto tree = motion_.system->model().tree<double>(plain(design).numbers);
   using C = MotionChannel;
   const auto& values = trajectory.values;
   const Eigen::MatrixXd &q = values[C::coordinates], &u = values[C::controls];
   // Energies are those of the model alone: no dampers, no overlap of parts, no contacts that take or give some.
-  const bool conserves =
-      !tree.actuators.empty() && system_->simply_actuated() && system_->charts().empty() && contacts_.empty();
+  const bool conserves = !tree.actuators.empty() && motion_.system->simply_actuated() &&
+                         motion_.system->charts().empty() && motion_.contacts.empty();
   if (conserves) m.work = m.balance = 0.0;
-  const Values given = this->values(design);
+  const MotionValues given = motion_values(motion_, design);
   const auto& numbers = given.model.numbers;
   // A root whose place is held in some phases and free in others is a foot.
   std::vector<int> root(static_cast<std::size_t>(tree.dimension));
   std::iota(root.begin(), root.end(), 0);
-  const auto stands = [&](const Phase& phase) {
+  const auto stands = [&](const MotionPhase& phase) {
     return std::includes(phase.held.begin(), phase.held.end(), root.begin(), root.end());
   };
-  const auto standing = std::count_if(phases_.begin(), phases_.end(), stands);
-  const bool has_foot = standing > 0 && standing < static_cast<std::ptrdiff_t>(phases_.size());
+  const auto standing = std::count_if(motion_.phases.begin(), motion_.phases.end(), stands);
+  const bool has_foot = standing > 0 && standing < static_cast<std::ptrdiff_t>(motion_.phases.size());
   m.turn = 0.0;
   std::vector<Nodes> all;
-  for (const Phase& phase : phases_) {
+  for (const MotionPhase& phase : motion_.phases) {
     all.push_back({all.empty() ? 0 : all.back().first + all.back().intervals + 1, phase.intervals * degree()});
-    m.turn = std::max(m.turn, largest_turn(*system_, q, all.back()));
+    m.turn = std::max(m.turn, largest_turn(*motion_.system, q, all.back()));
     if (conserves)
-      add_energies(*system_, tree, system_->pinned(phase.held).moving,
-                   {holds_of(static_cast<int>(all.size()) - 1, given), numbers}, q, values[C::momenta], u, all.back(),
-                   m);
+      add_energies(*motion_.system, tree, motion_.system->pinned(phase.held).moving,
+                   {holds_of(motion_, static_cast<int>(all.size()) - 1, given), numbers}, q, values[C::momenta], u,
+                   all.back(), m);
     if (has_foot) add_foot(tree.dimension - 1, stands(phase), q, values[C::forces], all.back(), m);
   }
   // Least squared control spreads a push over all time that it has: one that stands alone is asked for, such as by an obstacle.
-  if (effort_.squared_control == 0.0 || effort_.work()) {
+  if (motion_.effort.squared_control == 0.0 || motion_.effort.work()) {
     std::vector<int> intervals_of;
-    for (const Phase& phase : phases_) intervals_of.push_back(phase.intervals * degree());
+    for (const MotionPhase& phase : motion_.phases) intervals_of.push_back(phase.intervals * degree());
     examine_controls(tree, u, intervals_of, m);
   }
   examine_knees(tree, q, m);
@@ -254,21 +267,22 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
 ContinuousPlan MotionDesigns::continuous_plan() const {
   ContinuousPlan plan;
   const auto say = [&](const std::string& words) { plan.note += (plan.note.empty() ? "" : "; ") + words; };
-  if (stiffness_ > 0.0) {
+  if (motion_.penalty > 0.0) {
     say("contacts push by an energy of overlap");
     return plan;
   }
-  for (std::size_t i = 0; i < phases_.size(); ++i) {
-    const Phase& phase = phases_[i];
-    const auto contact = std::find_if(contacts_.begin(), contacts_.end(),
-                                      [&](const Contact& c) { return c.phase + 1 == static_cast<int>(i); });
+  for (std::size_t i = 0; i < motion_.phases.size(); ++i) {
+    const MotionPhase& phase = motion_.phases[i];
+    const auto contact = std::find_if(motion_.contacts.begin(), motion_.contacts.end(),
+                                      [&](const MotionContact& c) { return c.phase + 1 == static_cast<int>(i); });
     bool restarts = true;
     if (i > 0) {
-      const auto& before = phases_[i - 1].held;
+      const auto& before = motion_.phases[i - 1].held;
       const bool catches = !std::includes(before.begin(), before.end(), phase.held.begin(), phase.held.end());
-      const bool touches = contact != contacts_.end();
+      const bool touches = contact != motion_.contacts.end();
       if (touches) say("restarted after the impact of [contact " + contact->name + "]");
-      const bool grips = phase.holds && !(phases_[i - 1].holds && phase.holds->continues(*phases_[i - 1].holds));
+      const bool grips =
+          phase.holds && !(motion_.phases[i - 1].holds && phase.holds->continues(*motion_.phases[i - 1].holds));
       if (catches || grips) say("restarted at [phase " + phase.name + "], which holds what moved");
       restarts = touches || catches || grips;
     }
@@ -280,17 +294,17 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
 std::string MotionDesigns::report(const MetricOf& metric) const {
   const std::string order = degree() > 1 ? " of order " + std::to_string(2 * degree()) : "";
   std::string s = "motion\n";
-  for (const Phase& phase : phases_)
+  for (const MotionPhase& phase : motion_.phases)
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals%s\n", phase.name.c_str(),
                    metric("duration_" + phase.name), phase.intervals, order.c_str());
-  for (const Contact& contact : contacts_) {
-    s += stiffness_ > 0.0
+  for (const MotionContact& contact : motion_.contacts) {
+    s += motion_.penalty > 0.0
              ? formatted("  [contact %s] overlaps by %.4g mm at %.4g s", contact.name.c_str(),
                          1e3 * metric("overlap_" + contact.name), metric("contact_" + contact.name))
              : formatted("  [contact %s] touches at %.6g s", contact.name.c_str(), metric("contact_" + contact.name));
-    if (stiffness_ == 0.0 && contact.part >= 0 && !contact.edges)
+    if (motion_.penalty == 0.0 && contact.part >= 0 && !contact.edges)
       s += formatted(" by corner %.0f of %s", metric("corner_" + contact.name),
-                     system_->model().shapes[static_cast<std::size_t>(contact.part)].name.c_str());
+                     motion_.system->model().shapes[static_cast<std::size_t>(contact.part)].name.c_str());
     s += "\n";
   }
   s += formatted("  largest control %.4g; integral of squared controls %.5g; absolute work %.5g J\n",
@@ -299,24 +313,17 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
   if (const double normal = metric("min_normal_force"); std::isfinite(normal))
     s += normal >= -1e-6 ? formatted("  what is held is pushed with at least %.4g N\n", normal)
                          : formatted("  what is held would have to be pulled with %.4g N\n", -normal);
-  if (keeps_clear())
+  if (!motion_.avoided.empty())
     s += formatted("  parts keep %.4g mm clear at nodes, %.4g mm everywhere; nearest to their margin: %s at %.4g s\n",
                    1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"),
-                   pair_name(static_cast<std::size_t>(metric("clearance_pair"))).c_str(), metric("clearance_time"));
+                   pair_name(motion_, static_cast<std::size_t>(metric("clearance_pair"))).c_str(),
+                   metric("clearance_time"));
   return s;
 }
 
-std::vector<std::string> MotionDesigns::hold_names() const {
-  std::vector<std::string> names;
-  for (const Phase& phase : phases_)
-    for (const std::string& name : phase.holds ? phase.holds->names : std::vector<std::string>())
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  return names;
-}
-
 Channels MotionDesigns::more_channels() const {
-  Channels all = picture_channels(*this, knots());
-  if (auto names = hold_names(); !names.empty())
+  Channels all = picture_channels(motion_, knots());
+  if (auto names = hold_names(motion_); !names.empty())
     all.push_back(
         {"hold_force", "",
          "force (N, N m) on what a phase holds besides coordinates; zero where it moves; not a number at an end whose "
@@ -325,14 +332,14 @@ Channels MotionDesigns::more_channels() const {
   return all;
 }
 std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const {
-  auto all = pictures(*this, seen.design, seen.trajectory.values[MotionChannel::coordinates]);
-  const auto names = hold_names();
+  auto all = pictures(motion_, seen.design, seen.trajectory.values[MotionChannel::coordinates]);
+  const auto names = hold_names(motion_);
   if (names.empty()) return all;
   Eigen::MatrixXd& forces = all.emplace_back(Eigen::MatrixXd::Zero(knots(), static_cast<Eigen::Index>(names.size())));
   Eigen::Index row = 0;
   const dmoc::MotionProblem& problem = seen.solved.planned.problem;
-  for (std::size_t p = 0; p < phases_.size(); ++p) {
-    const Phase& phase = phases_[p];
+  for (std::size_t p = 0; p < motion_.phases.size(); ++p) {
+    const MotionPhase& phase = motion_.phases[p];
     if (phase.holds) {
       // behind that of a contact that stays, if there is one
       const Eigen::MatrixXd of_phase =
@@ -348,19 +355,24 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const 
 }
 
 std::optional<Simulated> MotionDesigns::drive_forward(const Outcome& archived) const {
-  for (const Phase& phase : phases_)
+  for (const MotionPhase& phase : motion_.phases)
     if (phase.holds)
       throw ConfigError("[phase " + phase.name + "] holds " + listed(phase.holds->names) +
                         ", which the contact simulation cannot; allowed: what is fixed, or nothing");
-  if (std::any_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return !phase.held.empty(); })) return {};
-  if (degree() > 2) throw ConfigError("motion.order = 6: the contact simulation takes even steps; allowed: 2, 4");
-  return to_simulated(drive(*this, archived.evaluation.design, archived.trajectory, keys_.steps), keys_.steps);
+  if (std::any_of(motion_.phases.begin(), motion_.phases.end(),
+                  [](const MotionPhase& phase) { return !phase.held.empty(); }))
+    return {};
+  if (degree() > 2) throw ConfigError("motion_.order = 6: the contact simulation takes even steps; allowed: 2, 4");
+  return to_simulated(drive(motion_, archived.evaluation.design, archived.trajectory, motion_.keys.steps),
+                      motion_.keys.steps);
 }
 
 // A root that is held in the next phase and not in this one is a foot that comes down.
 std::optional<systems::Place<double>> MotionDesigns::landing(int phase, const Eigen::VectorXd&) const {
-  const std::size_t i = static_cast<std::size_t>(phase), count = phases_.size();
-  if (!phases_[i].held.empty() || phases_[(i + 1) % count].held.empty() || (i + 1 == count && !periodic_)) return {};
+  const std::size_t i = static_cast<std::size_t>(phase), count = motion_.phases.size();
+  if (!motion_.phases[i].held.empty() || motion_.phases[(i + 1) % count].held.empty() ||
+      (i + 1 == count && !motion_.periodic))
+    return {};
   return systems::Place<double>{0, {0.0, 0.0, 0.0}};
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/read_motion.hpp"
 #include "evaluators/motion/trajectory.hpp"
 #include "record/text.hpp"
 

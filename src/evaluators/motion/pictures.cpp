@@ -10,18 +10,18 @@ namespace dodyn::evaluators {
 namespace {
 
 template <int n>
-std::optional<systems::Bodies<n>> drawn(const MotionDesigns& designs, const Eigen::VectorXd& design) {
-  if (designs.system().model().shapes.empty()) return std::nullopt;
+std::optional<systems::Bodies<n>> drawn(const PhasedMotion& motion, const Eigen::VectorXd& design) {
+  if (motion.system->model().shapes.empty()) return std::nullopt;
   try {
-    return systems::bodies<n>(designs.system().model(), designs.plain(design), {}, {false, std::nullopt, false});
+    return systems::bodies<n>(motion.system->model(), plain_values(motion, design), {}, {false, std::nullopt, false});
   } catch (const ConfigError&) {
     return std::nullopt;
   }
 }
 
 template <int n>
-Channels channels_of(const MotionDesigns& designs, int nodes) {
-  const auto view = drawn<n>(designs, designs.middle());
+Channels channels_of(const PhasedMotion& motion, int nodes) {
+  const auto view = drawn<n>(motion, middle_design(motion));
   if (!view) return {};
   Channel poses{"poses", "", n == 2 ? "centres, angles" : "centres, unit quaternions", nodes, {}};
   for (const auto& body : view->world.bodies)
@@ -34,9 +34,9 @@ Channels channels_of(const MotionDesigns& designs, int nodes) {
 }
 
 template <int n>
-std::vector<Eigen::MatrixXd> pictures_of(const MotionDesigns& designs, const Eigen::VectorXd& design,
+std::vector<Eigen::MatrixXd> pictures_of(const PhasedMotion& motion, const Eigen::VectorXd& design,
                                          const Eigen::MatrixXd& q) {
-  const auto view = drawn<n>(designs, design);
+  const auto view = drawn<n>(motion, design);
   if (!view) return {};
   constexpr int columns = n == 2 ? 3 : 7;
   Eigen::MatrixXd poses(q.rows(), columns * static_cast<Eigen::Index>(view->world.bodies.size()));
@@ -60,14 +60,14 @@ std::vector<Eigen::MatrixXd> pictures_of(const MotionDesigns& designs, const Eig
 
 }  // namespace
 
-Channels picture_channels(const MotionDesigns& designs, int nodes) {
-  return designs.system().structure().dimension == 2 ? channels_of<2>(designs, nodes) : channels_of<3>(designs, nodes);
+Channels picture_channels(const PhasedMotion& motion, int nodes) {
+  return motion.system->structure().dimension == 2 ? channels_of<2>(motion, nodes) : channels_of<3>(motion, nodes);
 }
 
-std::vector<Eigen::MatrixXd> pictures(const MotionDesigns& designs, const Eigen::VectorXd& design,
+std::vector<Eigen::MatrixXd> pictures(const PhasedMotion& motion, const Eigen::VectorXd& design,
                                       const Eigen::MatrixXd& q) {
-  return designs.system().structure().dimension == 2 ? pictures_of<2>(designs, design, q)
-                                                     : pictures_of<3>(designs, design, q);
+  return motion.system->structure().dimension == 2 ? pictures_of<2>(motion, design, q)
+                                                   : pictures_of<3>(motion, design, q);
 }
 
 }  // namespace dodyn::evaluators

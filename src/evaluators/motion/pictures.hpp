@@ -2,14 +2,14 @@
 // shapes, or cannot be expressed as a world of bodies.
 #pragma once
 
-#include "evaluators/motion/design.hpp"
+#include "evaluators/motion/phased_motion.hpp"
 #include "record/trajectory.hpp"
 
 namespace dodyn::evaluators {
 
-Channels picture_channels(const MotionDesigns& designs, int nodes);
+Channels picture_channels(const PhasedMotion& motion, int nodes);
 // Returns the values of these channels for a design's motion q [nodes, coordinates].
-std::vector<Eigen::MatrixXd> pictures(const MotionDesigns& designs, const Eigen::VectorXd& design,
+std::vector<Eigen::MatrixXd> pictures(const PhasedMotion& motion, const Eigen::VectorXd& design,
                                       const Eigen::MatrixXd& q);
 
 }  // namespace dodyn::evaluators

@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "dmoc/attitudes.hpp"
-#include "evaluators/motion/design.hpp"
+#include "evaluators/motion/contacts.hpp"
+#include "evaluators/motion/initial_guess.hpp"
 #include "rigid/simulation.hpp"
 #include "systems/bodies.hpp"
 
 namespace dodyn::evaluators {
+
+using dmoc::Coefficient;
 
 namespace {
 
@@ -65,14 +68,14 @@ Coast coast(const systems::Model& model, const systems::Values<double>& values, 
 
 }  // namespace
 
-void MotionDesigns::let_go(MotionPath& path, const Eigen::VectorXd& design) const {
-  const Values all = values(design);
-  const auto evaluate = [&](const Expression& e) { return evaluated(e, all); };
-  Eigen::VectorXd v = Eigen::VectorXd::Zero(system_->n());
-  for (const Given& g : start_)
-    if (g.rate) v(g.coordinate) = evaluated(g.value, all).value;
+void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eigen::VectorXd& design) {
+  const MotionValues all = motion_values(motion, design);
+  const auto evaluate = [&](const Expression& e) { return all.evaluated(e); };
+  Eigen::VectorXd v = Eigen::VectorXd::Zero(motion.system->n());
+  for (const GivenCoordinate& g : motion.start.given)
+    if (g.rate) v(g.coordinate) = all.evaluated(g.value).value;
   std::vector<Throw> thrown;
-  for (const Placement& p : start_places_) {
+  for (const Placement& p : motion.start.placements) {
     if (!p.moves() || p.from >= 0) continue;
     const auto numbers = [](const std::optional<std::array<Coefficient, 3>>& three) {
       std::optional<std::array<double, 3>> plain;
@@ -84,51 +87,54 @@ void MotionDesigns::let_go(MotionPath& path, const Eigen::VectorXd& design) cons
   }
   double whole = 0.0;
   int intervals = 0;
-  for (std::size_t i = 0; i < phases_.size(); ++i) {
+  for (std::size_t i = 0; i < motion.phases.size(); ++i) {
     whole += path.duration[i];
-    intervals += phases_[i].intervals;
+    intervals += motion.phases[i].intervals;
   }
   constexpr int finer = 4;
   rigid::Options options;
   options.step = whole / (finer * intervals);
-  if (stiffness_ > 0.0) {
+  if (motion.penalty > 0.0) {
     options.response = rigid::Response::penalty;
-    options.stiffness = stiffness_;
+    options.stiffness = motion.penalty;
   }
   std::optional<std::pair<double, double>> law;
-  if (!contacts_.empty()) law = bounce(contacts_.front(), design);
+  if (!motion.contacts.empty()) law = bounce(motion, motion.contacts.front(), design);
   const Eigen::VectorXd first = path.q.front().row(0).transpose();
-  const auto found = system_->structure().dimension == 2
-                         ? coast<2>(system_->model(), plain(design), first, v, thrown, options, law, finer * intervals)
-                         : coast<3>(system_->model(), plain(design), first, v, thrown, options, law, finer * intervals);
+  const auto found = motion.system->structure().dimension == 2
+                         ? coast<2>(motion.system->model(), plain_values(motion, design), first, v, thrown, options,
+                                    law, finer * intervals)
+                         : coast<3>(motion.system->model(), plain_values(motion, design), first, v, thrown, options,
+                                    law, finer * intervals);
   if (found.t.size() < 2) return;
   path.simulated = true;
 
   // pieces end where it touches, as often as it does; what is left is shared out by intervals
   std::size_t touched = 0;
   double begin = 0.0;
-  const dmoc::Attitudes attitudes(*system_);
-  for (std::size_t i = 0; i < phases_.size(); ++i) {
+  const dmoc::Attitudes attitudes(*motion.system);
+  for (std::size_t i = 0; i < motion.phases.size(); ++i) {
     const bool ends_by_contact =
-        stiffness_ == 0.0 &&
-        std::any_of(contacts_.begin(), contacts_.end(), [&](const auto& c) { return c.phase == static_cast<int>(i); });
+        motion.penalty == 0.0 && std::any_of(motion.contacts.begin(), motion.contacts.end(),
+                                             [&](const auto& c) { return c.phase == static_cast<int>(i); });
     if (ends_by_contact && touched < found.impacts.size() && found.impacts[touched] > begin) {
       path.duration[i] = found.impacts[touched++] - begin;
       double planned = 0.0;
-      for (std::size_t j = i + 1; j < phases_.size(); ++j) planned += path.duration[j];
-      for (std::size_t j = i + 1; j < phases_.size(); ++j)
+      for (std::size_t j = i + 1; j < motion.phases.size(); ++j) planned += path.duration[j];
+      for (std::size_t j = i + 1; j < motion.phases.size(); ++j)
         path.duration[j] *= std::max(whole - begin - path.duration[i], 1e-3 * whole) / planned;
     }
-    for (int k = 0; k <= phases_[i].intervals * degree(); ++k) {
-      const double passed = system_->scheme().position(k),
-                   t = std::min(begin + path.duration[i] * passed / phases_[i].intervals, found.t.back());
+    for (int k = 0; k <= motion.phases[i].intervals * motion.degree(); ++k) {
+      const double passed = motion.system->scheme().position(k),
+                   t = std::min(begin + path.duration[i] * passed / motion.phases[i].intervals, found.t.back());
       const auto next = std::max<std::size_t>(
           1, static_cast<std::size_t>(std::lower_bound(found.t.begin(), found.t.end(), t) - found.t.begin()));
       const std::size_t at = std::min(next, found.t.size() - 1);
-      path.q[i].row(k) = attitudes
-                             .between(found.q[at - 1], system_->no_reference(), found.q[at], system_->no_reference(),
-                                      (t - found.t[at - 1]) / (found.t[at] - found.t[at - 1]))
-                             .transpose();
+      path.q[i].row(k) =
+          attitudes
+              .between(found.q[at - 1], motion.system->no_reference(), found.q[at], motion.system->no_reference(),
+                       (t - found.t[at - 1]) / (found.t[at] - found.t[at - 1]))
+              .transpose();
     }
     begin += path.duration[i];
   }

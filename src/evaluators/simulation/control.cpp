@@ -36,6 +36,15 @@ const KeyTable<ControlKeys>& control_table() {
                .minimum = 0,
                .maximum = 1e3};
   };
+  const auto limit = [](const char* unit) {
+    return Key{.unit = unit,
+               .description = "longer commands are shortened",
+               .minimum = 0,
+               .maximum = 1e9,
+               .open_minimum = true,
+               .word = "none",
+               .named_number = unlimited};
+  };
   using O = rigid::ControllerOptions;
   using L = rigid::ControlLaw;
   static const auto table =
@@ -53,22 +62,8 @@ const KeyTable<ControlKeys>& control_table() {
                {.description = "how an error of attitude is a vector"})
           .add("feed-forward", law(&L::feed_forward),
                {.description = "whether the curve's accelerations and gravity are in the commands"})
-          .add("max-force", law(&L::largest_force),
-               {.unit = "N",
-                .description = "longer commands are shortened",
-                .minimum = 0,
-                .maximum = 1e9,
-                .open_minimum = true,
-                .word = "none",
-                .named_number = unlimited})
-          .add("max-torque", law(&L::largest_torque),
-               {.unit = "N m",
-                .description = "longer commands are shortened",
-                .minimum = 0,
-                .maximum = 1e9,
-                .open_minimum = true,
-                .word = "none",
-                .named_number = unlimited})
+          .add("max-force", law(&L::largest_force), limit("N"))
+          .add("max-torque", law(&L::largest_torque), limit("N m"))
           .add("sample-rate", &C::rate,
                {.unit = "1/s",
                 .description = "of commands that are held between samples",

@@ -1,10 +1,11 @@
 // The posture that the start, or the goal, asks for, and whether there is one: places and attitudes of links through all joints.
+#include "evaluators/motion/postures.hpp"
+
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "evaluators/motion/design.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators {
@@ -37,15 +38,24 @@ void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<d
 
 }  // namespace
 
-MotionDesigns::Postures MotionDesigns::postures(const Values& values) const {
+void place(const std::vector<Placement>& placements, const std::vector<GivenCoordinate>& given,
+           const MotionValues& values, Eigen::VectorXd& q) {
+  const auto tree = values.system->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
+  put(
+      placements, [&](const Expression& e) { return values.evaluated(e); }, *values.system, tree, q);
+  for (const GivenCoordinate& g : given)
+    if (!g.rate) q(g.coordinate) = values.evaluated(g.value).value;
+}
+
+Postures postures(const PhasedMotion& motion, const MotionValues& values) {
   constexpr double allowed = 1e-6;
-  const auto tree = system_->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
-  const auto evaluate = [&](const Expression& e) { return evaluated(e, values); };
+  const auto tree = motion.system->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
+  const auto evaluate = [&](const Expression& e) { return values.evaluated(e); };
   Postures found;
-  Eigen::VectorXd q = Eigen::VectorXd::Zero(system_->n());
+  Eigen::VectorXd q = Eigen::VectorXd::Zero(motion.system->n());
   for (const bool end : {false, true}) {
-    const auto& placements = end ? goal_places_ : start_places_;
-    const auto& given = end ? goal_ : start_;
+    const auto& placements = motion.at(end).placements;
+    const auto& given = motion.at(end).given;
     for (const Placement& p : placements)
       for (const auto& range : pose_of(p, evaluate, tree.dimension).place)
         if (found.odds.empty() && range && range->first.value > range->second.value)
@@ -64,9 +74,9 @@ MotionDesigns::Postures MotionDesigns::postures(const Values& values) const {
         add_distance(pose_of(p, evaluate, tree.dimension), frames, tree.dimension, all);
         sources.resize(all.size(), p.source);
       }
-      for (const Given& g : given) {
+      for (const GivenCoordinate& g : given) {
         if (g.rate) continue;
-        all.push_back(at(g.coordinate) - evaluated(g.value, values).value);
+        all.push_back(at(g.coordinate) - values.evaluated(g.value).value);
         sources.push_back(g.source);
       }
       return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size())));

@@ -1,0 +1,18 @@
+// Parts that must not overlap: [avoid].
+#pragma once
+
+#include "dmoc/separation.hpp"
+#include "evaluators/motion/phased_motion.hpp"
+
+namespace dodyn::evaluators {
+
+// Reads [avoid]. Throws ConfigError.
+void read_avoided(PhasedMotion& motion);
+// Returns the pairs of parts that must not overlap.
+std::vector<dmoc::PartPair> avoided_parts(const PhasedMotion& motion, const Eigen::VectorXd& design);
+// Returns the names of a pair, in the order of avoided_parts().
+std::string pair_name(const PhasedMotion& motion, std::size_t pair);
+// Describes an overlap at the start or the goal; empty: none.
+std::string overlap(const PhasedMotion& motion, const MotionValues& values, const Eigen::VectorXd& design);
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,299 @@
+#include "evaluators/motion/initial_guess.hpp"
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <random>
+
+#include "dmoc/attitudes.hpp"
+#include "evaluators/motion/contacts.hpp"
+#include "evaluators/motion/postures.hpp"
+
+namespace dodyn::evaluators {
+
+using dmoc::Coefficient;
+
+namespace {
+
+// Of every second guess: detours up to this many times larger than the others', and harmonics beside the first two.
+constexpr double largest_detour = 10.0;
+constexpr int more_harmonics = 3;
+// How far guesses go into a range that has one end, m or rad.
+constexpr double open_range = 1.0;
+
+// Moves where a periodic motion begins and ends until the end, as the exchange sees it, is `ahead` of where it begins:
+// Gauss-Newton steps, of the end alone first and then the least ones of both. `begins`, `ends`: which coordinates may move.
+void close(const autodiff::Element& exchange, const std::vector<int>& begins, const std::vector<int>& ends,
+           const Eigen::VectorXd& ahead, Eigen::VectorXd& first, Eigen::VectorXd& last) {
+  const Eigen::Index n = first.size(), b = static_cast<Eigen::Index>(begins.size()),
+                     e = static_cast<Eigen::Index>(ends.size());
+  for (int step = 0; step < 8; ++step) {
+    const Eigen::VectorXd theta = last(ends);
+    Eigen::MatrixXd slopes(n, e + b);
+    slopes << dmoc::jacobian(exchange, theta), Eigen::MatrixXd::Zero(n, b);
+    if (step >= 3)
+      for (Eigen::Index i = 0; i < b; ++i) slopes(begins[static_cast<std::size_t>(i)], e + i) = -1.0;
+    const Eigen::VectorXd change =
+        slopes.completeOrthogonalDecomposition().solve(first + ahead - dmoc::value(exchange, theta));
+    last(ends) += change.head(e);
+    first(begins) += change.tail(b);
+  }
+}
+
+// Coordinates at a share of the time, where a guess passes.
+struct Knot {
+  double share = 0.0;
+  Eigen::VectorXd q;
+};
+
+// Returns the coordinates at a share of the way from one knot to another.
+Eigen::VectorXd posture_between(const dmoc::System& system, const Knot& before, const Knot& after, double share) {
+  return dmoc::Attitudes(system).between(before.q, system.no_reference(), after.q, system.no_reference(), share);
+}
+
+// Returns the first knot, from the second, that is not before a share.
+std::size_t knot_after(const std::vector<Knot>& knots, double share) {
+  std::size_t i = 1;
+  while (i + 1 < knots.size() && share > knots[i].share) ++i;
+  return i;
+}
+
+// Puts coordinates into the ranges of their joints, and sets the sizes of detours there.
+void enter_ranges(const systems::Tree<Coefficient>& tree, Eigen::VectorXd& q, Eigen::VectorXd& size) {
+  for (const auto& range : tree.ranges) {
+    if (!range.from && !range.to) continue;
+    const double reach = range.from && range.to ? range.to->value - range.from->value : open_range;
+    double& middle = q(range.coordinate) = 0.0;
+    if (range.from) middle = std::max(middle, range.from->value + 0.1 * reach);
+    if (range.to) middle = std::min(middle, range.to->value - 0.1 * reach);
+    size(range.coordinate) = 0.2 * reach;
+  }
+}
+
+// Returns the durations of phases that contacts split, as if nodes were evenly spread, s; 0: of other phases.
+std::vector<double> durations_of_pieces(const PhasedMotion& motion, const MotionValues& all) {
+  std::vector<double> durations(motion.phases.size(), 0.0);
+  const auto intervals = [&](int i) { return motion.phases[static_cast<std::size_t>(i)].intervals; };
+  for (const CutPhase& whole : motion.cut_phases) {
+    const double T = 0.5 * (all.evaluated(whole.shortest).value + all.evaluated(whole.longest).value);
+    int K = 0;
+    for (int i = whole.first; i < whole.first + whole.count; ++i) K += intervals(i);
+    for (int i = whole.first; i < whole.first + whole.count; ++i)
+      durations[static_cast<std::size_t>(i)] = T * intervals(i) / K;
+  }
+  return durations;
+}
+
+// Returns the share of the time at which a contact happens.
+double share_of(const MotionContact& contact, const PhasedMotion& motion, const MotionValues& all,
+                const std::vector<double>& pieces) {
+  double passed_by = 0.0, whole = 0.0;
+  for (std::size_t i = 0; i < motion.phases.size(); ++i) {
+    const MotionPhase& phase = motion.phases[i];
+    const double T = pieces[i] > 0.0
+                         ? pieces[i]
+                         : std::sqrt(all.evaluated(phase.shortest).value * all.evaluated(phase.longest).value);
+    whole += T;
+    const int number = static_cast<int>(i);
+    if (number < contact.phase || (number == contact.phase && contact.node == 0)) passed_by += T;
+    if (number == contact.phase) passed_by += T * contact.node / phase.intervals;
+  }
+  return passed_by / whole;
+}
+
+// Returns the knots from the start through waypoints and contacts to the goal.
+std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& motion, const MotionValues& all,
+                             const std::vector<double>& pieces) {
+  const dmoc::System& system = *motion.system;
+  Eigen::VectorXd first = start, last = start;
+  std::vector<Knot> knots = {{0.0, first}};
+  for (const Waypoint& way : motion.waypoints) {
+    place(way.placements, way.given, all, last);
+    knots.push_back({way.share, last});
+  }
+  if (motion.periodic) last = first;
+  // Coordinates that the goal leaves free stay as they are at the last waypoint.
+  place(motion.goal.placements, motion.goal.given, all, last);
+  for (const GivenCoordinate& g : motion.shift) last(g.coordinate) = first(g.coordinate) + all.evaluated(g.value).value;
+  if (motion.exchange) {
+    Eigen::VectorXd ahead = Eigen::VectorXd::Zero(system.n());
+    for (const GivenCoordinate& g : motion.shift) ahead(g.coordinate) = all.evaluated(g.value).value;
+    for (const int c : motion.phases.front().held) first(c) = 0.0;
+    last = first;
+    close(*dmoc::element(motion.exchange->configuration, all.model.numbers),
+          system.pinned(motion.phases.front().held).moving, system.pinned(motion.phases.back().held).moving, ahead,
+          first, last);
+    knots.front().q = first;
+  }
+  knots.push_back({1.0, last});
+  for (const MotionContact& contact : motion.contacts) {
+    const double share = share_of(contact, motion, all, pieces);
+    const std::size_t i = knot_after(knots, share);
+    const Knot &before = knots[i - 1], &after = knots[i];
+    Eigen::VectorXd q =
+        posture_between(system, before, after, (share - before.share) / std::max(after.share - before.share, 1e-9));
+    touch(motion, contact, all, q);
+    knots.insert(knots.begin() + static_cast<std::ptrdiff_t>(i), {share, std::move(q)});
+  }
+  return knots;
+}
+
+// Sets the sizes of detours to the sizes of the bodies that they go round.
+void size_of_bodies(const PhasedMotion& motion, const MotionValues& all, double distance, Eigen::VectorXd& size) {
+  double radius = 0.1 * distance;
+  for (const auto& shape : motion.system->model().shapes) {
+    if (motion.system->coordinates_of(shape.link).empty()) continue;
+    for (const auto& r : motion.system->model().corners(shape, autodiff::values_of(all.model.numbers)))
+      radius = std::max(radius, std::sqrt(systems::dot(r, r)));
+  }
+  for (const auto& link : motion.system->structure().links)
+    for (std::size_t i = 0; i < link.moves.size(); ++i)
+      size(link.first + static_cast<int>(i)) = link.moves[i].kind == systems::Move::slide ? radius : 1.0;
+}
+
+using Uniform = std::function<double()>;  // draws a number in [-1, 1)
+
+// Returns the durations of the phases, s, drawn where they are free. `large`: of widely spread guesses.
+std::vector<double> durations_of(const PhasedMotion& motion, const MotionValues& all, const std::vector<double>& pieces,
+                                 bool large, const Uniform& uniform) {
+  const double spread = large ? 1.0 : 0.3;  // factors of 2.7 or 1.35
+  std::vector<double> durations;
+  for (const MotionPhase& phase : motion.phases) {
+    const double shortest = all.evaluated(phase.shortest).value, longest = all.evaluated(phase.longest).value;
+    const double piece = pieces[durations.size()];
+    const auto guessed = [&] { return std::sqrt(shortest * longest) * std::exp(spread * uniform()); };
+    durations.push_back(piece > 0.0      ? piece
+                        : !phase.timed() ? shortest
+                        : large          ? std::clamp(guessed(), shortest, longest)
+                                         : guessed());
+  }
+  if (!motion.period) return durations;
+  // The period is shared by how much longer or shorter each phase may still be.
+  double rest = all.evaluated(*motion.period).value, room = 0.0;
+  for (const double T : durations) rest -= T;
+  const auto limit = [&](std::size_t i) {
+    return all.evaluated(rest > 0.0 ? motion.phases[i].longest : motion.phases[i].shortest).value;
+  };
+  for (std::size_t i = 0; i < durations.size(); ++i) room += std::abs(limit(i) - durations[i]);
+  for (std::size_t i = 0; i < durations.size() && room > 0.0; ++i)
+    durations[i] += std::abs(limit(i) - durations[i]) * rest / room;
+  return durations;
+}
+
+// Deviations from the path through the knots: harmonics of each coordinate.
+struct Detours {
+  Eigen::VectorXd bow, wave;
+  Eigen::MatrixXd harmonics;  // [more_harmonics, n]
+
+  double at(int c, double share) const {
+    const double angle = std::numbers::pi * share;
+    double bent = bow(c) * std::sin(angle) + wave(c) * std::sin(2 * angle);
+    for (int h = 0; h < more_harmonics; ++h) bent += harmonics(h, c) * std::sin((h + 3) * angle);
+    return bent;
+  }
+};
+Detours draw_detours(const Eigen::VectorXd& size, bool straight, bool large, const Uniform& uniform) {
+  const Eigen::Index n = size.size();
+  Detours all{Eigen::VectorXd(n), Eigen::VectorXd(n), Eigen::MatrixXd::Zero(more_harmonics, n)};
+  for (Eigen::Index c = 0; c < n; ++c) {
+    all.bow(c) = size(c) * uniform();
+    all.wave(c) = 0.3 * size(c) * uniform();
+  }
+  if (straight) all.bow.setZero(), all.wave.setZero();
+  if (!large) return all;
+  const double larger = std::pow(largest_detour, 0.5 * (1.0 + uniform()));
+  all.bow *= larger;
+  all.wave *= larger;
+  for (Eigen::Index i = 0; i < all.harmonics.size(); ++i) all.harmonics(i) = uniform();
+  for (Eigen::Index c = 0; c < n; ++c) all.harmonics.col(c) *= larger * size(c) / more_harmonics;
+  return all;
+}
+
+// Adds the coordinates of all phases to a path with durations. A coordinate goes from its first to its last value in the time in
+// which it moves.
+void follow(const std::vector<Knot>& knots, const Detours& detours, const PhasedMotion& motion, MotionPath& path) {
+  const dmoc::System& system = *motion.system;
+  const int n = system.n();
+  std::vector<double> moving_time(static_cast<std::size_t>(n), 0.0), passed = moving_time;
+  std::vector<std::vector<int>> moving;
+  for (std::size_t i = 0; i < motion.phases.size(); ++i) {
+    moving.push_back(system.pinned(motion.phases[i].held).moving);
+    for (const int c : moving[i]) moving_time[static_cast<std::size_t>(c)] += path.duration[i];
+  }
+  const dmoc::Attitudes attitudes(system);
+  const auto along = [&](double share) -> Eigen::VectorXd {
+    const std::size_t i = knot_after(knots, share);
+    const double from = knots[i - 1].share, to = knots[i].share;
+    return posture_between(system, knots[i - 1], knots[i], to > from ? (share - from) / (to - from) : 1.0);
+  };
+  for (std::size_t i = 0; i < motion.phases.size(); ++i) {
+    const int K = motion.phases[i].intervals;
+    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K * motion.degree() + 1, n);
+    for (int k = 0; k < q.rows(); ++k) {
+      const auto share = [&](int c) {
+        const auto at = static_cast<std::size_t>(c);
+        return (passed[at] + path.duration[i] * system.scheme().position(k) / K) / moving_time[at];
+      };
+      for (const int c : moving[i]) {
+        const double bent = detours.at(c, share(c));
+        q(k, c) = system.is_chart(c) ? bent : along(share(c))(c) + bent;
+      }
+      for (std::size_t c = 0; c < system.charts().size(); ++c) {
+        const auto& link = system.structure().links[static_cast<std::size_t>(system.charts()[c])];
+        const int turn = link.first + static_cast<int>(link.moves.size()) - 3;
+        if (std::find(moving[i].begin(), moving[i].end(), turn) == moving[i].end()) continue;
+        Eigen::VectorXd row = q.row(k).transpose();
+        const Eigen::Vector3d detour = row.segment<3>(turn);
+        const Eigen::Matrix3d straight = attitudes.rotation(c, along(share(turn)), system.no_reference());
+        const Eigen::Matrix3d bent =
+            detour.norm() > 0.0 ? Eigen::AngleAxisd(detour.norm(), detour.normalized()) * straight : straight;
+        attitudes.set(c, bent, system.no_reference(), row);
+        q.row(k) = row.transpose();
+      }
+    }
+    path.q.push_back(std::move(q));
+    for (const int c : moving[i]) passed[static_cast<std::size_t>(c)] += path.duration[i];
+  }
+}
+
+}  // namespace
+
+MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& design, std::uint64_t seed, int number) {
+  const MotionValues all = motion_values(motion, design);
+  const auto tree = motion.system->model().tree<Coefficient>(all.model.numbers);
+  std::mt19937_64 random(seed);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
+  const int n = motion.system->n();
+  Eigen::VectorXd first = Eigen::VectorXd::Zero(n), size = Eigen::VectorXd::Constant(n, 0.3);
+  enter_ranges(tree, first, size);
+  for (const GivenCoordinate& g : motion.guess) first(g.coordinate) = all.evaluated(g.value).value;
+  place(motion.start.placements, motion.start.given, all, first);
+  const std::vector<double> pieces = durations_of_pieces(motion, all);
+  const std::vector<Knot> knots = knots_from(first, motion, all, pieces);
+  const bool bodies = !motion.start.placements.empty() || !motion.goal.placements.empty();
+  if (bodies) size_of_bodies(motion, all, (knots.back().q - knots.front().q).norm(), size);
+
+  // Every second guess is of another kind: 1 to 10 times larger, with three more harmonics, but not beyond the ranges of joints.
+  const bool large = number % 2 == 1 && !bodies;
+  MotionPath path;
+  path.duration = durations_of(motion, all, pieces, large, uniform);
+  follow(knots, draw_detours(size, bodies && number == 0, large, uniform), motion, path);
+  if (large)
+    for (Eigen::MatrixXd& q : path.q)
+      for (const auto& range : tree.ranges) {
+        if (range.from) q.col(range.coordinate) = q.col(range.coordinate).cwiseMax(range.from->value);
+        if (range.to) q.col(range.coordinate) = q.col(range.coordinate).cwiseMin(range.to->value);
+      }
+  if (number == 0 && motion.keys.simulated) simulate_unactuated(motion, path, design);
+  refer_path(motion, path, design);
+  return path;
+}
+
+void refer_path(const PhasedMotion& motion, MotionPath& path, const Eigen::VectorXd& design) {
+  path.touching = touching(motion, motion_values(motion, design), path);
+  refer_along(*motion.system, path);
+}
+
+}  // namespace dodyn::evaluators

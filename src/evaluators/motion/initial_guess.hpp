@@ -1,0 +1,27 @@
+// Initial guesses of a motion: paths from the start to the goal, and paths near a motion that was found.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "evaluators/motion/description.hpp"
+#include "evaluators/motion/phased_motion.hpp"
+
+namespace dodyn::evaluators {
+
+// Returns initial guess `number`: coordinates from the start to the goal through waypoints, or along the given guess,
+// with random deviations. The first guess is straight if bodies are placed.
+MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& design, std::uint64_t seed, int number);
+
+// Replaces the path of bodies without controls by that of a contact simulation from the initial state (Johnson 2013,
+// section 4.4.3.1).
+void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eigen::VectorXd& design);
+
+// Returns guesses near a motion, without references, in which another corner touches: one for each contact and corner.
+std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, const MotionPath& path,
+                                                 const Eigen::VectorXd& design);
+
+// Sets the references of a path that has none, and its touching corners and edges.
+void refer_path(const PhasedMotion& motion, MotionPath& path, const Eigen::VectorXd& design);
+
+}  // namespace dodyn::evaluators

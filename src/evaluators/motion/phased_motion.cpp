@@ -1,0 +1,57 @@
+#include "evaluators/motion/phased_motion.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "evaluators/motion/description.hpp"
+#include "evaluators/parameters.hpp"
+
+namespace dodyn::evaluators {
+
+using dmoc::Coefficient;
+
+Coefficient MotionValues::named(const std::string& name) const {
+  for (const auto& [known, value] : motion)
+    if (known == name) return value;
+  return model.parameters[static_cast<std::size_t>(system->model().parameter(name))];
+}
+
+Coefficient MotionValues::evaluated(const Expression& e) const {
+  std::vector<Coefficient> numbers;
+  for (const auto& q : e.quantities()) numbers.push_back(named(q.name));
+  return e.evaluate<Coefficient>(numbers);
+}
+
+MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& design) {
+  const systems::Model& model = motion.system->model();
+  const Settings& settings = motion.settings;
+  std::map<std::string, Coefficient> given;
+  for (const systems::Parameter& p : model.parameters)
+    if (settings.design_given(p.name)) given[p.name] = design_value(settings, p.name, design);
+  MotionValues all;
+  all.system = motion.system;
+  all.model = model.evaluate<Coefficient>(given);
+  for (const auto& [name, e] : motion.parameters)
+    all.motion.emplace_back(name,
+                            settings.design_given(name) ? design_value(settings, name, design) : all.evaluated(e));
+  all.motion.emplace_back("weight", model.tree<Coefficient>(all.model.numbers).weight());
+  return all;
+}
+
+systems::Values<double> plain_values(const PhasedMotion& motion, const Eigen::VectorXd& design) {
+  const MotionValues all = motion_values(motion, design);
+  return {autodiff::values_of(all.model.parameters), autodiff::values_of(all.model.numbers)};
+}
+
+Eigen::VectorXd middle_design(const PhasedMotion& motion) { return MotionDescription::middle(motion.settings); }
+
+int held_coordinate(const PhasedMotion& motion, const Expression::Quantity& force) {
+  if (force.name == "normal") return 1;
+  if (force.name == "tangential") return 0;
+  if (force.name != "reaction") return -1;
+  const auto& names = motion.system->structure().coordinate_names;
+  const auto at = std::find(names.begin(), names.end(), force.arguments.front());
+  return at == names.end() ? -1 : static_cast<int>(at - names.begin());
+}
+
+}  // namespace dodyn::evaluators

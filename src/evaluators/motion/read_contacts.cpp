@@ -1,0 +1,145 @@
+// Reads [contact]: contacts on schedule, which cut a phase into pieces.
+#include <algorithm>
+#include <cmath>
+
+#include "evaluators/motion/read_motion.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+// Reads touch = POINT or SHAPE, SHAPE SIDE, or edges SHAPE, SHAPE.
+void read_touch(const systems::Model& model, const CustomEntry& where, MotionContact& contact) {
+  std::vector<std::string> names;
+  auto parts = split_list(where.value);
+  if (!parts.empty() && parts[0].starts_with("edges ")) {
+    contact.edges = true;
+    parts[0] = parts[0].substr(parts[0].find_first_not_of(' ', 6));
+    if (model.dimension == 2) throw where.error("edges meet in space; in the plane a corner touches a side");
+  }
+  if (parts.size() != 2)
+    throw where.error(
+        "allowed: POINT, SHAPE or POINT, SHAPE +x (-x, +y, -y, +z, -z); a SHAPE in the place of POINT: "
+        "its lowest corner; edges SHAPE, SHAPE: an edge of each");
+  const auto& points = model.structure.named_points;
+  for (const auto& p : points) names.push_back(p.name);
+  for (const auto& p : model.shapes) names.push_back(p.name);
+  const auto point = std::find(names.begin(), names.end(), parts[0]);
+  if (point == names.end())
+    throw where.error("there is no [point " + parts[0] + "] or [shape " + parts[0] + "]" +
+                      did_you_mean(parts[0], names));
+  const int index = static_cast<int>(point - names.begin()), count = static_cast<int>(points.size());
+  (index < count ? contact.point : contact.part) = index < count ? index : index - count;
+  std::string shape = parts[1], side;
+  if (const auto blank = shape.find(' '); blank != std::string::npos) {
+    side = shape.substr(shape.find_first_not_of(' ', blank));
+    shape.resize(blank);
+  }
+  names.clear();
+  for (const auto& s : model.shapes) names.push_back(s.name);
+  const auto at = std::find(names.begin(), names.end(), shape);
+  if (at == names.end()) throw where.error("there is no [shape " + shape + "]" + did_you_mean(shape, names));
+  contact.shape = static_cast<int>(at - names.begin());
+  const auto& of = model.shapes[static_cast<std::size_t>(contact.shape)];
+  if (contact.edges) {
+    if (contact.part < 0 || !side.empty()) throw where.error("allowed after edges: SHAPE, SHAPE");
+  } else if (side.empty()) {
+    if (!of.outward)
+      throw where.error("shape '" + shape + "' has no outward direction; allowed: " + shape +
+                        " +x (-x, +y, ...), along the axes of its link");
+  } else {
+    const auto axis = side.size() == 2 ? std::string("xyz").find(side[1]) : std::string::npos;
+    if (axis >= static_cast<std::size_t>(model.dimension) || (side[0] != '+' && side[0] != '-'))
+      throw where.error("'" + side + "' is not a side; allowed: +x, -x, +y, -y" +
+                        (model.dimension == 3 ? ", +z, -z" : ""));
+    contact.side = std::array<double, 3>{};
+    (*contact.side)[axis] = side[0] == '+' ? 1.0 : -1.0;
+  }
+  if ((contact.point >= 0 ? points[static_cast<std::size_t>(contact.point)].place.link
+                          : model.shapes[static_cast<std::size_t>(contact.part)].link) == of.link)
+    throw where.error("what touches and what is touched are of one link");
+}
+
+// Reads law = clauses, by commas.
+void read_law(const PhasedMotion& motion, const CustomEntry& law, MotionContact& contact) {
+  bool bounces = false;
+  for (const std::string& clause : split_list(law.value)) {
+    if (clause.starts_with("restitution "))
+      bounces = true, contact.restitution = parameter_expression(motion, law, clause.substr(12));
+    else if (clause == "stick")
+      contact.sticks = true;
+    else if (clause == "slide")
+      contact.slides = true;
+    else if (clause == "stay")
+      contact.sticks = contact.stays = true;
+    else if (clause.starts_with("friction "))
+      contact.friction = parameter_expression(motion, law, clause.substr(9));
+    else
+      throw law.error("'" + clause +
+                      "' is not understood; allowed: restitution E, stick, slide, stay, friction MU, by commas");
+  }
+  if (contact.slides && contact.sticks)
+    throw law.error("a point that sticks does not slide; allowed: restitution E, stick or slide, friction MU");
+  if (contact.friction && !contact.sticks && !contact.slides)
+    throw law.error(
+        "friction holds a point that sticks, or brakes one that slides; allowed: restitution E, stick or slide, "
+        "friction MU");
+  if (contact.stays && contact.edges)
+    throw law.error("edges do not stay on each other; allowed: restitution E, stick or slide");
+  if (contact.slides && !contact.friction)
+    throw law.error("what slides has no friction; allowed: restitution E, slide, friction MU");
+  if (contact.stays && !bounces) contact.restitution = 0.0;
+  if (contact.stays && contact.restitution.is_constant() && contact.restitution.constant() != 0.0)
+    throw law.error("what stays does not bounce; allowed: restitution 0, stay");
+}
+
+}  // namespace
+
+std::vector<Cut> cuts_of(const PhasedMotion& motion, const CustomSection& phase, int intervals) {
+  const auto phases = motion.settings.sections_of("phase");
+  std::vector<Cut> all;
+  for (const CustomSection* section : motion.settings.sections_of("contact")) {
+    const CustomEntry *in = section->find("phase"), *at = section->find("node"), *release = section->find("release");
+    if (!in && phases.size() > 1) throw section->error("needs phase = PHASE, since there are several");
+    if (in) {
+      std::vector<std::string> names;
+      for (const CustomSection* p : phases) names.push_back(p->name);
+      if (std::find(names.begin(), names.end(), in->value) == names.end())
+        throw in->error("there is no [phase " + in->value + "]" + did_you_mean(in->value, names));
+      if (in->value != phase.name) continue;
+    }
+    const auto read = [&](const CustomEntry& entry, int first) {
+      const Expression e = parameter_expression(motion, entry, entry.value);
+      const double node = e.is_constant() ? e.constant() : 0.0;
+      if (node != std::round(node) || node < first || node > intervals - 1)
+        throw entry.error(formatted("is not a node inside [phase %s]; allowed: an integer in [%d, %d]",
+                                    phase.name.c_str(), first, intervals - 1));
+      return static_cast<int>(node);
+    };
+    all.push_back({read(*at, 1), section, false});
+    if (release) all.push_back({read(*release, all.back().node + 1), section, true});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Cut& a, const Cut& b) { return a.node < b.node; });
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (all[i].node == all[i - 1].node)
+      throw all[i].contact->error(formatted("is at node %d, as [contact %s] is; allowed: one contact at a node",
+                                            all[i].node, all[i - 1].contact->name.c_str()));
+  return all;
+}
+
+void read_contact(PhasedMotion& motion, const CustomSection& section, int phase) {
+  MotionContact contact;
+  contact.name = section.name;
+  contact.phase = phase;
+  if (!motion.contacts.empty() && motion.contacts.back().stays && motion.contacts.back().phase + 1 == phase)
+    throw section.error("[contact " + motion.contacts.back().name +
+                        "] stays until then; allowed: one contact at a time, the next after its release = NODE");
+  read_touch(motion.system->model(), *section.find("touch"), contact);
+  if (const CustomEntry* law = section.find("law")) read_law(motion, *law, contact);
+  if (section.find("release") && !contact.stays)
+    throw section.find("release")->error("lets go of what stays; allowed: with law = stay");
+  motion.contacts.push_back(std::move(contact));
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,225 @@
+#include "evaluators/motion/read_motion.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluators/dimensions.hpp"
+#include "evaluators/motion/avoid.hpp"
+#include "evaluators/motion/contacts.hpp"
+#include "evaluators/motion/initial_guess.hpp"
+#include "evaluators/motion/postures.hpp"
+#include "evaluators/parameters.hpp"
+#include "settings/units.hpp"
+#include "systems/sections.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+systems::HybridModel model_of(const NamedModel& named) {
+  systems::HybridModel system = systems::read_piece_model(named.text, named.path);
+  systems::check_honoured(system.model, "motion");
+  return system;
+}
+
+}  // namespace
+
+std::vector<DesignVariable> motion_variables(const Settings& so_far) {
+  std::vector<DesignVariable> all;
+  if (so_far.text("motion.model").empty()) {
+    if (so_far.file.empty()) return all;  // --help: no configuration says which
+    throw ConfigError(so_far.file +
+                      ": motion.model is missing; allowed: a model that comes with the program, or a file");
+  }
+  const systems::Model model = model_of(named_model(so_far, "motion.model")).model;
+  all = parameter_variables(model);
+  for (const CustomSection* section : so_far.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries) {
+      if (model.parameter(entry.key) >= 0)
+        throw entry.error("is a parameter of the model; set it by design." + entry.key);
+      const Expression e = entry.parsed();
+      DesignVariable v{
+          entry.key, stated_unit(entry.value), "of the motion", e.is_constant() ? e.constant() : 0.0, -1e308, 1e308};
+      if (!e.is_constant()) v.formula = entry.value;
+      all.push_back(std::move(v));
+    }
+  return all;
+}
+
+std::vector<ini::SectionKind> motion_sections() {
+  using Name = ini::SectionKind::Name;
+  const auto kind = [](const char* name, Name named, const char* description) {
+    return ini::SectionKind{.kind = name, .name = named, .any_key = true, .description = description};
+  };
+  return {
+      kind("parameters", Name::none, "parameters of the motion, beside the model's: NAME = expression"),
+      {.kind = "phase",
+       .name = Name::required,
+       .keys = {"fixed", "hold", "intervals", "duration", "require"},
+       .description =
+           "a phase, in the order of the motion: what is fixed at zero (a point that is the model's foot, or "
+           "coordinates), what is held where it is (POINT, POINT - POINT, or expressions of positions), "
+           "intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
+      {.kind = "contact",
+       .name = Name::required,
+       .keys = {"phase", "node", "touch", "law", "release"},
+       .needed = {"node", "touch"},
+       .description =
+           "a contact on schedule: phase (where there are several), node, touch = POINT or SHAPE, SHAPE [+x, "
+           "-x, ...] or edges SHAPE, SHAPE, law = restitution E, stick, slide, stay, friction MU (by commas), release "
+           "= the node at which it "
+           "stays no longer"},
+      kind("periodic", Name::none,
+           "the motion repeats itself, these coordinates ahead: COORDINATE = expression; reset = NAME of the "
+           "model's, as which its end is seen; period = expression, s: what its phases last together"),
+      kind("initial-state", Name::none,
+           "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
+           "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, by commas"),
+      kind("goal", Name::none, "given at the end, the same; cost = expression, a term of the cost besides"),
+      {.kind = "waypoint",
+       .name = Name::required,
+       .any_key = true,
+       .description = "a point that initial guesses go by: share = of the time that has passed, and what "
+                      "[initial-state] may have"},
+      kind("avoid", Name::none,
+           "who keeps clear of whom: LINK, LINK = margin (m); max-rotation = of a link in an interval (rad); "
+           "growth-steps = "
+           "steps in which bodies are grown from small ones"),
+      kind("guess", Name::none, "about which initial guesses are made: COORDINATE = expression"),
+      kind("cost", Name::none,
+           "weights of squared-control, absolute-work, positive-work, loss, time; per = expression divides all; any "
+           "other "
+           "NAME = an expression whose integral counts"),
+      kind("require", Name::none, "NAME = a condition of parameters that a design must meet")};
+}
+
+const KeyTable<MotionKeys>& motion_keys() {
+  using M = MotionKeys;
+  static const KeyTable<M> table =
+      KeyTable<M>("motion.")
+          .add("model", &M::model, {.type = Type::path, .description = "the system: a model (docs/models.md)"})
+          .add("order", &M::order, {{"2", 2}, {"4", 4}, {"6", 6}},
+               {.description =
+                    "order of the integrator: the error of the mesh falls with this power of the interval. An interval "
+                    "has order/2 controls, and order/2 - 1 knots between its nodes"})
+          .add("steps", &M::steps,
+               {.description = "dodyn simulate: steps of the contact simulation in an interval of the motion",
+                .minimum = 1,
+                .maximum = 10000,
+                .identity = false})
+          .add("first-guess", &M::simulated, {{"straight", false}, {"simulated", true}},
+               {.description =
+                    "start 0 goes straight by the way points, or as bodies go that nothing drives, through the "
+                    "contact simulation"})
+          .add("contact", &M::penalty, {{"schedule", false}, {"penalty", true}},
+               {.description = "contacts happen at their nodes, by an impulse, or push by an energy of overlap"})
+          .add("contact-corners", &M::corners, {{"search", true}, {"lowest", false}},
+               {.description =
+                    "of a contact of a shape: each other corner is tried near the best motion, on a coarse mesh, "
+                    "or the one that is lowest in the initial guess touches"})
+          .add("contact-planes", &M::node_planes, {{"interval", false}, {"node", true}},
+               {.description =
+                    "of [avoid] between two bodies that touch on schedule and both move: a separating plane per "
+                    "interval, which stops bodies that move on together, or per node, which fewer initial "
+                    "guesses solve"})
+          .add("contact-stiffness", &M::stiffness,
+               {.unit = "N/m",
+                .description = "of a contact by penalty: C of the energy C/2 overlap^2 of every corner",
+                .minimum = 1e-6,
+                .maximum = 1e12})
+          .add("contact-width", &M::width,
+               {.unit = "m",
+                .description = "of a contact by penalty: over which its force sets in smoothly",
+                .minimum = 1e-9,
+                .maximum = 1.0});
+  return table;
+}
+
+namespace {
+
+void check_order(const PhasedMotion& motion) {
+  const auto refuse = [&](const std::string& what) {
+    throw motion.settings.error("motion.order", what + "; allowed: 2");
+  };
+  const auto& tree = motion.system->structure();
+  for (const auto& link : tree.links) {
+    const auto turns = std::count_if(link.moves.begin(), link.moves.end(), [](const auto& move) {
+      return move.kind == systems::Move::turn && !move.is_oblique();
+    });
+    if (turns == 3) refuse("[link " + link.name + "] has a joint of three turns, whose integrator has order 2");
+  }
+  if (!motion.avoided.empty()) refuse("[avoid] keeps shapes apart on straight ways between nodes, which have order 2");
+  if (motion.effort.work()) refuse("absolute-work and positive-work are integrated with order 2");
+}
+
+void read_parameters(PhasedMotion& motion) {
+  for (const CustomSection* section : motion.settings.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries) {
+      motion.parameters.emplace_back(entry.key, parameter_expression(motion, entry, entry.value));
+      motion.names.push_back(entry.key);
+    }
+  motion.names.push_back("weight");
+}
+
+}  // namespace
+
+PhasedMotion read_motion(const Settings& settings) {
+  PhasedMotion motion;
+  motion.settings = settings;
+  motion.keys = motion_keys().read(settings);
+  const NamedModel named = named_model(settings, "motion.model");
+  motion.text = named.text;
+  systems::HybridModel read = model_of(named);
+  check_dimensions(settings, read.model);
+  const bool directors = read.model.dimension == 3 && motion.keys.order == 2;
+  motion.system = std::make_shared<const dmoc::System>(std::move(read.model), directors, std::vector<dmoc::Energy>(),
+                                                       motion.keys.order);
+  if (motion.keys.penalty) motion.penalty = motion.keys.stiffness;
+  read_parameters(motion);
+  read_phases(motion, read.pieces.constraints);
+  if (motion.penalty > 0.0) add_penalties(motion);
+  read_ends(motion);
+  read_waypoints(motion);
+  read_avoided(motion);
+  read_cost(motion);
+  if (motion.keys.order > 2) check_order(motion);
+  const Eigen::VectorXd middle = middle_design(motion);
+  const MotionValues all = motion_values(motion, middle);         // refuses numbers that the model cannot have
+  if (motion.keys.simulated) initial_path(motion, middle, 0, 0);  // refuses models that the simulation cannot have
+  if (!settings.variables.empty()) return motion;
+  if (const std::string complaint = postures(motion, all).odds; !complaint.empty()) throw ConfigError(complaint);
+  if (const std::string complaint = overlap(motion, all, middle); !complaint.empty())
+    throw ConfigError(settings.file + ": " + complaint);
+  return motion;
+}
+
+Expression parameter_expression(const PhasedMotion& motion, const CustomEntry& entry, const std::string& text) {
+  Expression e = entry.parsed(text);
+  for (const auto& q : e.quantities()) {
+    const bool known =
+        q.arguments.empty() && (std::find(motion.names.begin(), motion.names.end(), q.name) != motion.names.end() ||
+                                motion.system->model().parameter(q.name) >= 0);
+    if (known) continue;
+    std::vector<std::string> all = motion.names;
+    for (const auto& p : motion.system->model().parameters) all.push_back(p.name);
+    throw entry.error("unknown parameter '" + q.text() + "'" + did_you_mean(q.text(), all));
+  }
+  return e;
+}
+
+int read_coordinate(const PhasedMotion& motion, const CustomEntry& entry, const std::string& name) {
+  const auto& names = motion.system->structure().coordinate_names;
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at != names.end()) return static_cast<int>(at - names.begin());
+  std::string list;
+  for (const auto& n : names) list += (list.empty() ? "" : ", ") + n;
+  throw entry.error("'" + name + "' is not a coordinate" + did_you_mean(name, names) + "; allowed: " + list);
+}
+
+dmoc::PhaseClock clock_of(const PhasedMotion& motion, const MotionPhase& phase, std::size_t earlier) {
+  const auto end = motion.phases.begin() + static_cast<std::ptrdiff_t>(earlier);
+  const auto timed = std::count_if(motion.phases.begin(), end, [](const MotionPhase& other) { return other.timed(); });
+  return {phase.timed(), static_cast<int>(timed)};
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,162 @@
+// Reads [phase] and [contact].
+#include <algorithm>
+#include <cmath>
+
+#include "evaluators/motion/read_motion.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+// How many times longer or shorter than planned a piece between contacts may be.
+constexpr double piece_stretch = 8.0;
+
+// What is held: coordinates, or a point that is the root's own place, whose slides are held then.
+std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
+  const auto& tree = motion.system->structure();
+  std::vector<int> held;
+  for (const std::string& name : split_list(entry.value)) {
+    const auto point =
+        std::find_if(tree.named_points.begin(), tree.named_points.end(), [&](const auto& p) { return p.name == name; });
+    const bool is_coordinate =
+        std::find(tree.coordinate_names.begin(), tree.coordinate_names.end(), name) != tree.coordinate_names.end();
+    if (is_coordinate || point == tree.named_points.end()) {
+      held.push_back(read_coordinate(motion, entry, name));
+      continue;
+    }
+    const auto& place = point->place;
+    const bool at_root = place.link == 0 && std::all_of(place.at.begin(), place.at.end(),
+                                                        [](const systems::Number& x) { return x.is_zero(); });
+    if (!at_root)
+      throw entry.error("point '" + name +
+                        "' is not where the first link begins; only that one can be held, or coordinates");
+    const auto& moves = tree.links[0].moves;
+    for (std::size_t i = 0; i < moves.size() && moves[i].kind == systems::Move::slide; ++i)
+      held.push_back(tree.links[0].first + static_cast<int>(i));
+  }
+  std::sort(held.begin(), held.end());
+  held.erase(std::unique(held.begin(), held.end()), held.end());
+  return held;
+}
+
+void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const CustomEntry& entry,
+                      const std::string& text) {
+  try {
+    for (const auto& comparison : Expression::parse(text).comparisons()) {
+      const auto& quantities = comparison.what.quantities();
+      const bool of_point = std::any_of(quantities.begin(), quantities.end(),
+                                        [](const auto& q) { return q.name == "normal" || q.name == "tangential"; });
+      const bool of_force = of_point || std::any_of(quantities.begin(), quantities.end(),
+                                                    [](const auto& q) { return q.name == "reaction"; });
+      if (!of_force) {
+        phase.constraints.emplace_back(
+            dmoc::path_function(*motion.system, phase.held, clock_of(motion, phase, motion.phases.size()),
+                                comparison.what, motion.names),
+            comparison.equality);
+        continue;
+      }
+      const int d = motion.system->structure().dimension;
+      if (phase.holds && std::any_of(quantities.begin(), quantities.end(),
+                                     [&](const auto& q) { return phase.holds->component(q, d) >= 0; })) {
+        if (comparison.equality) throw entry.error("is not understood of forces; allowed: comparisons with <= or >=");
+        for (const auto& q : quantities)
+          if (phase.holds->component(q, d) < 0 && (held_coordinate(motion, q) >= 0 || q.name == "reaction"))
+            throw entry.error("'" + q.text() + "' is not a force of what this phase holds by hold; allowed together: " +
+                              listed(phase.holds->names));
+        phase.hold_forces.push_back(comparison.what);
+        continue;
+      }
+      if (of_point && (phase.held.empty() || phase.held.front() != 0 || static_cast<int>(phase.held.size()) < d))
+        throw entry.error("speaks of a force, but this phase holds no such point");
+      for (const auto& q : quantities) {
+        if (q.name != "reaction") continue;
+        const int c = q.arguments.size() == 1 ? read_coordinate(motion, entry, q.arguments.front()) : -1;
+        if (std::find(phase.held.begin(), phase.held.end(), c) == phase.held.end())
+          throw entry.error("'" + q.text() +
+                            "': this phase holds no such coordinate; allowed: reaction(COORDINATE) of what is held");
+      }
+      if (comparison.equality || (of_point && d != 2))
+        throw entry.error(
+            "is not understood of forces; allowed: comparisons with <= or >=, of normal and tangential in the plane");
+      phase.forces.push_back(comparison.what);
+    }
+  } catch (const ExpressionError& error) {
+    throw entry.error(error.what());
+  }
+}
+
+// A phase, in pieces where contacts cut it: their durations are unknowns.
+void read_phase(PhasedMotion& motion, const CustomSection& section,
+                const std::vector<systems::Wire>& model_constraints) {
+  MotionPhase phase;
+  phase.name = section.name;
+  if (const CustomEntry* fixed = section.find("fixed")) phase.held = held_by(motion, *fixed);
+  phase.holds = read_holds(*motion.system, model_constraints, section.find("hold"), phase.held, motion.names);
+  if (phase.holds && motion.keys.simulated)
+    throw section.error(
+        "holds what the contact simulation cannot; allowed with motion.first-guess = simulated: phases that hold "
+        "nothing");
+  if (const CustomEntry* intervals = section.find("intervals")) {
+    const Expression e = parameter_expression(motion, *intervals, intervals->value);
+    const double count = e.is_constant() ? e.constant() : 0.0;
+    if (count < 2 || count > 10000 || count != std::round(count))
+      throw intervals->error("is not a number of intervals; allowed: an integer in [2, 10000]");
+    phase.intervals = static_cast<int>(count);
+  }
+  const CustomEntry* duration = section.find("duration");
+  if (!duration) throw section.error("has no duration; allowed: duration = seconds, or SHORTEST .. LONGEST");
+  try {
+    parse_range(duration->value);
+  } catch (const ExpressionError& error) {
+    throw duration->error(error.what());
+  }
+  const auto dots = duration->value.find("..");
+  const std::string low = duration->value.substr(0, dots),
+                    high = dots == std::string::npos ? low : duration->value.substr(dots + 2);
+  auto cuts = cuts_of(motion, section, phase.intervals);
+  if (motion.penalty > 0.0) {
+    for (const Cut& cut : cuts) {
+      if (cut.release) continue;
+      read_contact(motion, *cut.contact, static_cast<int>(motion.phases.size()));
+      motion.contacts.back().node = cut.node;
+    }
+    cuts.clear();
+  }
+  const int pieces = static_cast<int>(cuts.size()) + 1, K = phase.intervals;
+  if (pieces > 1)
+    motion.cut_phases.push_back({static_cast<int>(motion.phases.size()), pieces,
+                                 parameter_expression(motion, *duration, low),
+                                 parameter_expression(motion, *duration, high)});
+  for (int i = 0; i < pieces; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const int from = i == 0 ? 0 : cuts[at - 1].node, to = i + 1 == pieces ? K : cuts[at].node;
+    MotionPhase piece = phase;
+    piece.intervals = to - from;
+    const double share = static_cast<double>(to - from) / K;
+    const auto times = [&](const std::string& text, double factor) {
+      return pieces == 1 ? parameter_expression(motion, *duration, text)
+                         : parameter_expression(motion, *duration, formatted("(%s)*%.17g", text.c_str(), factor));
+    };
+    piece.shortest = times(low, share / piece_stretch);
+    piece.longest = times(high, std::min(share * piece_stretch, 1.0));
+    if (pieces > 1) piece.name += "_" + std::to_string(i + 1);
+    if (const CustomEntry* require = section.find("require"))
+      for (const std::string& text : split_list(require->value)) read_requirement(motion, piece, *require, text);
+    motion.phases.push_back(std::move(piece));
+    if (i + 1 < pieces && !cuts[at].release)
+      read_contact(motion, *cuts[at].contact, static_cast<int>(motion.phases.size()) - 1);
+  }
+}
+
+}  // namespace
+
+void read_phases(PhasedMotion& motion, const std::vector<systems::Wire>& model_constraints) {
+  for (const CustomSection* section : motion.settings.sections_of("phase"))
+    read_phase(motion, *section, model_constraints);
+  if (motion.phases.empty())
+    throw ConfigError(motion.settings.file +
+                      ": there is no [phase NAME]; allowed: one or more, in the order of the motion");
+}
+
+}  // namespace dodyn::evaluators

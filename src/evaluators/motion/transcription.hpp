@@ -1,0 +1,18 @@
+// The optimisation problem of a motion.
+#pragma once
+
+#include <vector>
+
+#include "evaluators/motion/description.hpp"
+#include "evaluators/motion/phased_motion.hpp"
+
+namespace dodyn::evaluators {
+
+// Makes the transcription relative to the references of a path. `size`: scale of the bodies that must not overlap, for
+// growing them.
+TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& design, const MotionPath& path,
+                             double size);
+// Returns what a phase holds besides coordinates: one or none.
+std::vector<dmoc::Hold> holds_of(const PhasedMotion& motion, int phase, const MotionValues& values);
+
+}  // namespace dodyn::evaluators
