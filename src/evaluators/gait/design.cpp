@@ -348,7 +348,7 @@ GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
     else if (!follows(name))
       all.motion[name] = variable(name, design);
   all.model = model.evaluate<Coefficient>(given);
-  model.check_walker(model.tree<Coefficient>(all.model.numbers).plain());
+  check_walker(model, model.tree<Coefficient>(all.model.numbers).plain());
   for (const auto& [name, expression] : parameters_) {
     if (settings_.design_given(name)) {
       all.motion[name] = variable(name, design);
