@@ -29,7 +29,7 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
     }
   }
   const auto values = model.evaluate(given);
-  if (model.structure.swing_link >= 0) model.check_walker(model.tree(values.numbers));
+  if (model.structure.swing_link >= 0) check_walker(model, model.tree(values.numbers));
   std::cout << systems::description(model, values);
   return finished;
 }

@@ -13,13 +13,17 @@ namespace dodyn::surrogate {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vector<Domain>& domains,
-                         const std::string& owner)
-    : variables_(variables), domains_(domains.empty() ? std::vector<Domain>(variables.size()) : domains) {
+void check_ranges(const std::vector<Variable>& variables, const std::string& owner) {
   if (variables.empty()) throw std::invalid_argument(owner + ": no free variable");
   for (const Variable& v : variables)
     if (!std::isfinite(v.lower) || !std::isfinite(v.upper) || !(v.lower < v.upper))
       throw std::invalid_argument(owner + ": the range of " + v.name + " is empty");
+}
+
+DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vector<Domain>& domains,
+                         const std::string& owner)
+    : variables_(variables), domains_(domains.empty() ? std::vector<Domain>(variables.size()) : domains) {
+  check_ranges(variables, owner);
   if (domains_.size() != variables.size()) throw std::invalid_argument(owner + ": a domain for each variable, or none");
   const Index d = dimensions();
   lower_.resize(d);

@@ -32,6 +32,9 @@ struct Domain {
   std::function<bool(const Eigen::VectorXd& design)> active = {};
 };
 
+// Throws std::invalid_argument, with the prefix "OWNER: ", if there is no variable, or a range is empty.
+void check_ranges(const std::vector<Variable>& variables, const std::string& owner);
+
 class DesignSpace {
  public:
   // `domains`: one per variable, or empty: all real. Throws std::invalid_argument, with the prefix "OWNER: ": no

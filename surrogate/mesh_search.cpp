@@ -9,6 +9,7 @@
 
 #include "settings/key_table.hpp"
 #include "surrogate/bounded_search.hpp"
+#include "surrogate/design_space.hpp"
 #include "surrogate/ego.hpp"
 #include "surrogate/kriging.hpp"
 #include "surrogate/sampling.hpp"
@@ -234,10 +235,7 @@ class MeshSearch final : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_mesh_search(const std::vector<Variable>& variables, const MeshSearchOptions& options) {
-  if (variables.empty()) throw std::invalid_argument("smf: no free variable");
-  for (const Variable& v : variables)
-    if (!std::isfinite(v.lower) || !std::isfinite(v.upper) || !(v.lower < v.upper))
-      throw std::invalid_argument("smf: the range of " + v.name + " is empty");
+  check_ranges(variables, "smf");
   if (options.initial_samples < 0) throw std::invalid_argument("smf: initial samples must not be negative");
   if (!(options.design_tolerance > 0 && options.design_tolerance <= 0.1))
     throw std::invalid_argument("smf: the design tolerance must be in (0, 0.1]");

@@ -144,10 +144,7 @@ class NloptSearch final : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_nlopt_search(const std::vector<Variable>& variables, const NloptOptions& options) {
-  if (variables.empty()) throw std::invalid_argument("nlopt: no free variable");
-  for (const Variable& v : variables)
-    if (!std::isfinite(v.lower) || !std::isfinite(v.upper) || !(v.lower < v.upper))
-      throw std::invalid_argument("nlopt: the range of " + v.name + " is empty");
+  check_ranges(variables, "nlopt");
   if (options.algorithm == NloptAlgorithm::bobyqa && variables.size() < 2)
     throw std::invalid_argument("bobyqa: needs two free variables at least; cobyla takes one");
   if (!(options.tolerance > 0)) throw std::invalid_argument("nlopt: the tolerance must be above 0");

@@ -9,6 +9,7 @@
 #include "record/text.hpp"
 #include "settings/key_table.hpp"
 #include "surrogate/cubic_spline.hpp"
+#include "surrogate/design_space.hpp"
 
 namespace dodyn::surrogate {
 namespace {
@@ -338,8 +339,7 @@ Iteration Spline::describe(int grid_points) const {
 }  // namespace
 
 std::unique_ptr<Strategy> make_spline(const Variable& variable, const SplineOptions& options) {
-  if (!std::isfinite(variable.lower) || !std::isfinite(variable.upper) || !(variable.lower < variable.upper))
-    throw std::invalid_argument("spline: the range of " + variable.name + " is empty");
+  check_ranges({variable}, "spline");
   if (options.initial_samples < 2) throw std::invalid_argument("spline: initial samples must be at least 2");
   if (!(options.tolerance > 0)) throw std::invalid_argument("spline: the tolerance must be above 0");
   if (!(options.design_tolerance > 0 && options.design_tolerance <= 0.1))

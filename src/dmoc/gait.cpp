@@ -55,7 +55,6 @@ WalkerGait::WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coeffic
 Coefficient WalkerGait::free_of_hip() const {
   const double r = settings_.leg_radius;
   if (!(legs_.hips.value < 2.0 * r)) return 0.0;
-  if (settings_.crossing_free > 0.0) return settings_.crossing_free;
   const Coefficient &length = legs_.reach.back(), &w = settings_.step_width;
   return w.value > 4.0 * r ? 4.0 * r * length / w : length;
 }
@@ -179,8 +178,8 @@ void WalkerGait::add_sides() {
     }
     return terms;
   };
-  for (int i = 0; i <= settings_.crossing_points; ++i) {
-    const Element sides = element(walker_->sides, numbers(), {i / (settings_.crossing_points + 1.0)});
+  for (const double share : {0.0, 0.5}) {  // at nodes and midway between them
+    const Element sides = element(walker_->sides, numbers(), {share});
     for (int k = 0; k < K; ++k) p.add_element(sides, motion_problem_.interval(0, k), own());
   }
   const Element last = element(walker_->sides, numbers(), {1.0});

@@ -63,12 +63,9 @@ struct GaitSettings {
   std::vector<Requirement> requirements = {};
   Lookup parameter = {};
 
-  double clearance = 0.0;      // minimum height of the swing foot: 4 s (1 - s) times this, s from 0 to 1; m
-  int clearance_points = 0;    // number of checks between neighbouring nodes, in addition to those at inner nodes
-  double leg_radius = 0.0;     // in space: half the minimum distance of links of different legs, m; 0: they may cross
-  double crossing_free = 0.0;  // distance from a shared joint beyond which it applies, m; 0: the distance up to which
-                               // straight legs with feet step_width apart touch
-  int crossing_points = 1;     // number of checks between neighbouring nodes, in addition to those at nodes
+  double clearance = 0.0;    // minimum height of the swing foot: 4 s (1 - s) times this, s from 0 to 1; m
+  int clearance_points = 0;  // number of checks between neighbouring nodes, in addition to those at inner nodes
+  double leg_radius = 0.0;   // in space: half the minimum distance of links of different legs, m; 0: they may cross
   double torque_limit = nlp::infinity;  // N m
   double rate_limit = nlp::infinity;    // limit of every joint's speed by the difference of its nodes, rad/s (m/s for
                                         // slides)

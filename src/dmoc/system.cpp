@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "autodiff/vars.hpp"
 #include "settings/config_error.hpp"
 
 namespace dodyn::dmoc {
@@ -61,12 +62,6 @@ std::vector<Var> recorded_parameters(int count) {
   for (Var& x : p) x = Var::parameter();
   return p;
 }
-std::vector<int> nodes_of(const std::vector<Var>& numbers) {
-  std::vector<int> nodes;
-  for (const Var& x : numbers) nodes.push_back(x.node);
-  return nodes;
-}
-
 }  // namespace
 
 AtPoint at_point(const Scheme& scheme, int point, const std::vector<std::vector<Var>>& knots) {
@@ -150,7 +145,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
     all.push_back(time.node);
   }
   const auto differentiate = [graph = std::move(graph), action, slots, weights, all, variables, inputs,
-                              parameters = nodes_of(parameters)]() mutable {
+                              parameters = autodiff::nodes_of(parameters)]() mutable {
     const std::vector<int> hessian = graph.differentiate(action, all).hessian;
     const auto second = [&](int i, int j) {
       return hessian[static_cast<std::size_t>(std::max(i, j) * (std::max(i, j) + 1) / 2 + std::min(i, j))];

@@ -30,7 +30,7 @@ std::vector<int> Walker::feet() const {
 
 Walker::Walker(systems::Model model) {
   if (model.structure.swing_link < 0) model.fail(0, "has no swing-foot in [model], which a gait needs");
-  model.check_legs();
+  check_legs(model);
   system = std::make_shared<System>(std::move(model));
   const auto& tree = system->structure();
   base = tree.dimension;

@@ -138,16 +138,6 @@ void Simulation<n>::start(const Start<n>& start) {
 }
 
 template <int n>
-void Simulation<n>::set_nodes(const Nodes<n>& x, const Nodes<n>& v) {
-  require(x.cols() == x_.cols() && v.cols() == v_.cols(), "as many nodes as there are");
-  x_ = x;
-  v_ = v;
-  detection_->restart();
-  const bool acts = act();
-  require(acts, reason_);
-}
-
-template <int n>
 bool Simulation<n>::act() {
   int inverted = -1;
   elastic_ = elements_.forces(x_, force_, inverted);

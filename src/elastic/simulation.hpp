@@ -84,12 +84,9 @@ class Simulation {
   const World<n>& world() const { return world_; }
   const Elements<n>& elements() const { return elements_; }
 
-  // Nodes of all deformable bodies, one body after another. first_node()[b] is the first of body b, with one more entry
-  // at the end.
+  // Nodes of all deformable bodies, one body after another.
   const Nodes<n>& nodes() const { return x_; }
   const Nodes<n>& velocities() const { return v_; }
-  std::span<const int> first_node() const { return first_node_; }
-  void set_nodes(const Nodes<n>& x, const Nodes<n>& v);  // sets the nodes at the present time
   std::span<const rigid::Pose<n>> poses() const { return poses_; }
   rigid::Twist<n> twist(int body) const;  // of a rigid body
 

@@ -216,7 +216,7 @@ class InteriorPoint {
 
   // search direction
   VectorXd dv_, dy_, dlower_z_, dupper_z_;
-  VectorXd D_, E_, eliminated_g_, g_;
+  VectorXd D_, E_, g_;
   double last_shift_ = 0.0, shift_ = 0.0;  // last shift that was not zero, and that of the last direction
   bool at_once_ = false;                   // the first shift tried had succeeded
   VectorXd right_, left_;

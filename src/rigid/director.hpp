@@ -51,19 +51,10 @@ inline Matrix<3> directors(const Coordinates& q) {
   return (Matrix<3>() << q.segment<3>(3), q.segment<3>(6), q.segment<3>(9)).finished();
 }
 
-// g_int (3.21) and its Jacobian G_int (3.22).
+// g_int (3.21).
 inline Vector<6> constraint(const Coordinates& q) {
   const Matrix<3> d = directors(q), D = d.transpose() * d;
   return {0.5 * (D(0, 0) - 1.0), 0.5 * (D(1, 1) - 1.0), 0.5 * (D(2, 2) - 1.0), D(0, 1), D(0, 2), D(1, 2)};
-}
-inline Eigen::Matrix<double, 6, 12> constraint_jacobian(const Coordinates& q) {
-  const Matrix<3> d = directors(q);
-  Eigen::Matrix<double, 6, 12> G = Eigen::Matrix<double, 6, 12>::Zero();
-  for (int i = 0; i < 3; ++i) G.block<1, 3>(i, 3 + 3 * i) = d.col(i).transpose();
-  const int pair[3][2] = {{0, 1}, {0, 2}, {1, 2}};
-  for (int k = 0; k < 3; ++k)
-    for (int s = 0; s < 2; ++s) G.block<1, 3>(3 + k, 3 + 3 * pair[k][s]) = d.col(pair[k][1 - s]).transpose();
-  return G;
 }
 
 // M = diag(m I, E (x) I) for a full Euler tensor; (3.23) has it in principal axes.

@@ -311,6 +311,17 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
 // Method of multipliers with the largest stiffness for which Newton's method converges. If it does not converge, makes
 // more sweeps.
 template <int n>
+void ContactSolver<n>::restore(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+                               std::vector<double>& impulse) const {
+  for (const int c : island)
+    for (int k = 0; k < n; ++k)
+      if (const double back = saved_[n * c + k] - impulse[n * c + k]; back != 0.0) {
+        rows.add_impulse(c, k, back, nu);
+        impulse[n * c + k] = saved_[n * c + k];
+      }
+}
+
+template <int n>
 template <int directions>
 double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows,
                                      std::span<const int> island, double tolerance, Eigen::VectorXd& nu,
@@ -341,13 +352,7 @@ double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const Contac
       stiffness = std::min(stiff, 10.0 * stiffness);
     }
   }
-  if (!kept)
-    for (const int c : island)
-      for (int k = 0; k < n; ++k)
-        if (const double back = saved_[n * c + k] - impulse[n * c + k]; back != 0.0) {
-          rows.add_impulse(c, k, back, nu);
-          impulse[n * c + k] = saved_[n * c + k];
-        }
+  if (!kept) restore(rows, island, nu, impulse);
   return best;
 }
 
@@ -382,12 +387,7 @@ double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const doubl
         if ((worst = after) <= tolerance) break;
         continue;
       }
-      for (const int c : island)
-        for (int k = 0; k < n; ++k)
-          if (const double back = saved_[n * c + k] - impulse[n * c + k]; back != 0.0) {
-            rows.add_impulse(c, k, back, nu);
-            impulse[n * c + k] = saved_[n * c + k];
-          }
+      restore(rows, island, nu, impulse);
     }
     if (round == rounds) worst = on_bodies(friction.empty() ? tolerance : 1e2 * tolerance);
     left = std::max(left, worst);

@@ -116,6 +116,9 @@ class ContactSolver {
  private:
   double sweep(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
                std::vector<double>& impulse) const;
+  // Sets the impulses of an island to the saved ones.
+  void restore(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+               std::vector<double>& impulse) const;
   bool refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
               std::vector<double>& impulse);
 

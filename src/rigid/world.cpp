@@ -40,14 +40,6 @@ Solid<n> solid(const std::string& name, const std::vector<geometry::Polytope<n>>
 }
 
 template <int n>
-Solid<n> solid_of_mass(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double mass) {
-  if (!(mass > 0.0))
-    throw std::invalid_argument("mass of body '" + name + "' is " + std::to_string(mass) + " kg, must be positive");
-  const auto unit = total(name, parts);
-  return solid_from(name, parts, unit, mass / unit.mass);
-}
-
-template <int n>
 Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope<n>>& parts,
                    std::optional<Vector<n>> outward) {
   if (parts.empty()) throw std::invalid_argument("body '" + name + "' has no parts");
@@ -61,8 +53,6 @@ Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope
 
 template Solid<2> solid(const std::string&, const std::vector<geometry::Polytope<2>>&, double);
 template Solid<3> solid(const std::string&, const std::vector<geometry::Polytope<3>>&, double);
-template Solid<2> solid_of_mass(const std::string&, const std::vector<geometry::Polytope<2>>&, double);
-template Solid<3> solid_of_mass(const std::string&, const std::vector<geometry::Polytope<3>>&, double);
 template Body<2> fixed_body(const std::string&, const std::vector<geometry::Polytope<2>>&, std::optional<Vector<2>>);
 template Body<3> fixed_body(const std::string&, const std::vector<geometry::Polytope<3>>&, std::optional<Vector<3>>);
 

@@ -86,12 +86,9 @@ struct Solid {
   Body<n> body;
   Vector<n> centre;
 };
-// Throws std::invalid_argument: no parts, disconnected parts, or a density or mass that is not positive.
+// Throws std::invalid_argument: no parts, disconnected parts, or a density that is not positive.
 template <int n>
 Solid<n> solid(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double density);
-// Returns these parts as one body of a given mass, uniformly distributed.
-template <int n>
-Solid<n> solid_of_mass(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double mass);
 // Returns an immovable body, with the coordinates of the parts as body coordinates. `outward`: the normal of each part.
 template <int n>
 Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope<n>>& parts,

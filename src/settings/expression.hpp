@@ -68,10 +68,6 @@ class Expression {
   struct Comparison;
   std::vector<Comparison> comparisons() const;
 
-  // Returns the expression with quantities replaced: replace(quantity) returns the replacement.
-  template <class Replace>
-  Expression substituted(Replace replace) const;
-
   const std::string& text() const { return text_; }
   // Whether the values are always equal, in whatever units the numbers are written.
   bool operator==(const Expression& other) const { return nodes_ == other.nodes_ && quantities_ == other.quantities_; }
@@ -257,27 +253,6 @@ T Expression::evaluate(std::span<const T> values) const {
     }
   }
   return x.back();
-}
-
-template <class Replace>
-Expression Expression::substituted(Replace replace) const {
-  Expression result;
-  result.nodes_.clear();
-  result.text_ = text_;
-  std::vector<int> at;
-  for (const Node& n : nodes_) {
-    if (n.operation == Operation::quantity) {
-      const Expression by = replace(quantities_[static_cast<std::size_t>(n.a)]);
-      at.push_back(result.copy(by, static_cast<int>(by.nodes_.size()) - 1));
-    } else {
-      Node copied = n;
-      if (n.a >= 0) copied.a = at[static_cast<std::size_t>(n.a)];
-      if (n.b >= 0) copied.b = at[static_cast<std::size_t>(n.b)];
-      copied.unit = result.keep_unit(*this, n);
-      at.push_back(result.add(copied));
-    }
-  }
-  return result;
 }
 
 }  // namespace dodyn

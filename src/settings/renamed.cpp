@@ -31,8 +31,6 @@ constexpr std::pair<std::string_view, std::string_view> names[] = {
     {"for", "dwell"},
     {"free", "none"},
     {"gait.candidates", "gait.refine-count"},
-    {"gait.crossing-free", "gait.leg-radius-from"},
-    {"gait.crossing-points", "gait.leg-check-points"},
     {"gait.examination", "gait.validity-check"},
     {"gait.legs", "gait.leg-mass-model"},
     {"gait.parts", "gait.tasks"},

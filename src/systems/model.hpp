@@ -166,11 +166,6 @@ struct Model {
   template <class T>
   std::vector<Vector3<T>> corners(const Shape& shape, const std::vector<T>& all_numbers) const;
 
-  // For walkers: throws ConfigError if the links and joints cannot exchange their roles for any numbers.
-  void check_legs() const;
-  // For walkers with these numbers: throws ConfigError if the exchanged legs differ.
-  void check_walker(const Tree<double>& tree) const;
-
   // The sections of the file, in their order.
   struct Section {
     std::string kind, name;  // "constraint", "rope"
@@ -195,6 +190,11 @@ Model read_model(std::string_view text, const std::string& origin, bool judge = 
 
 // Returns the shipped models, models/*.model, by name.
 const std::map<std::string, std::string>& shipped_models();
+
+// For walkers: throws ConfigError if the links and joints cannot exchange their roles for any numbers.
+void check_legs(const Model& model);
+// For walkers with these numbers: throws ConfigError if the exchanged legs differ.
+void check_walker(const Model& model, const Tree<double>& tree);
 
 // Return a shipped model or a file: its text, or the model read from it. Throw ConfigError.
 std::string model_text(const std::string& name_or_path);

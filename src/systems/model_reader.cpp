@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <sstream>
 
+#include "record/text.hpp"
+#include "systems/repetition.hpp"
 #include "systems/sections.hpp"
 
 namespace dodyn::systems {
@@ -99,6 +102,43 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
     }
   for (const Section& section : text_.sections) model_.sections.push_back({section.kind, section.name, section.line});
   return std::move(model_);
+}
+
+// Expands [link box_i] with `count = 5` to five links, box_1 to box_5 (repetition.hpp).
+void ModelReader::repeat(const std::map<std::string, double>& given) {
+  std::vector<RepeatedLink> families;
+  // returns the value of a parameter on which a count depends; it must be the given one
+  const std::function<double(const Definition&)> settled = [&](const Definition& d) {
+    std::vector<double> arguments;
+    for (const int used : d.uses) {
+      Parameter& p = model_.parameters[static_cast<std::size_t>(used)];
+      p.counts = true;
+      if (const auto at = given.find(p.name); at != given.end())
+        p.definition = {Expression::parse(to_text(at->second)), {}, to_text(at->second), p.definition.line};
+      arguments.push_back(settled(p.definition));
+    }
+    return d.expression.evaluate<double>(arguments);
+  };
+  for (const Section& section : text_.sections) {
+    const Entry* entry = section.kind == "link" ? section.find("count") : nullptr;
+    if (!entry) continue;
+    if (section.name.size() < 3 || !section.name.ends_with("_i"))
+      fail(section.line, section.title() + " has a count; allowed: a name that ends in _i, as [link box_i]");
+    const Definition count = definition(entry->value, entry->line);
+    const double number = settled(count);
+    if (!(number >= 1.0 && number <= 5000.0) || number != std::floor(number))
+      fail(entry->line,
+           "count = " + shown(entry->value) + " is " + to_text(number) + "; allowed: a whole number from 1 to 5000");
+    families.push_back({section.name, static_cast<int>(number)});
+    if (!count.uses.empty())
+      model_.requirements.push_back(
+          {"count of " + section.name, definition(entry->value + " == " + to_text(number), entry->line, true)});
+  }
+  if (families.empty()) return;
+  if (parameters_.contains("i"))
+    fail(0,
+         "a parameter is called i, which is the number of a link that is there several times; allowed: another name");
+  text_.sections = repeated(text_, families, counted_);
 }
 
 // ---- numbers
@@ -564,7 +604,7 @@ namespace {
 
 Model judged(Model model) {
   const auto values = model.evaluate<double>();
-  if (model.structure.swing_link >= 0) model.check_walker(model.tree(values.numbers));
+  if (model.structure.swing_link >= 0) check_walker(model, model.tree(values.numbers));
   return model;
 }
 

@@ -1,4 +1,4 @@
-// Reader of model files; shared by model_reader.cpp, part_reader.cpp and hybrid_reader.cpp.
+// Reader of model files (model_reader.cpp, part_reader.cpp).
 #pragma once
 
 #include <map>

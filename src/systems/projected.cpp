@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "autodiff/vars.hpp"
 #include "record/text.hpp"
 #include "systems/assembly.hpp"
 #include "variational/located_root.hpp"
@@ -16,18 +17,6 @@ using autodiff::Var;
 using Vars = variational::Formulation::Vars;
 
 namespace {
-
-Vars on(const std::vector<int>& of) {
-  Vars all;
-  for (const int node : of) all.push_back(Var::at(node));
-  return all;
-}
-std::vector<int> nodes(const Vars& x) {
-  std::vector<int> all;
-  for (const Var& one : x) all.push_back(one.node);
-  return all;
-}
-Vars gradient(const Var& f, const Vars& x) { return on(autodiff::Recording::current->gradient(f.node, nodes(x))); }
 
 // Returns points that fill a box evenly (additive recurrence), components in [-1, 1).
 double spread(int i, std::size_t dimension) {
@@ -179,9 +168,7 @@ struct Maps {
   // The mechanics of z where q = map(z).
   template <class Map>
   variational::Recorded record(Map map) const {
-    const auto rate = [&](const Vars& z, const Vars& v, const Vars& p) {
-      return on(autodiff::Recording::current->directional(nodes(map(z, p)), nodes(z), nodes(v)));
-    };
+    const auto rate = [&](const Vars& z, const Vars& v, const Vars& p) { return directional(map(z, p), z, v); };
     variational::Formulation f;
     f.n = static_cast<int>(kept.size());
     f.parameters = original.parameters + 1;

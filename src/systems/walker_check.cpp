@@ -5,51 +5,55 @@
 
 namespace dodyn::systems {
 
-void Model::check_legs() const {
+void check_legs(const Model& model) {
+  const auto& structure = model.structure;
+  const auto& link_lines = model.link_lines;
   const auto& links = structure.links;
-  const std::size_t d = static_cast<std::size_t>(dimension);
+  const std::size_t d = static_cast<std::size_t>(model.dimension);
   const auto roots =
       std::count_if(links.begin(), links.end(), [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
   if (roots != 1)
-    fail(swing_line, "a model with a swing-foot has one link on the ground that moves, not " + std::to_string(roots));
+    model.fail(model.swing_line,
+               "a model with a swing-foot has one link on the ground that moves, not " + std::to_string(roots));
   for (std::size_t i = 0; i < links[0].moves.size() || i < d; ++i) {
     const bool slide = i < links[0].moves.size() && links[0].moves[i] == Move{Move::slide, static_cast<int>(i)};
     if (slide != (i < d))
-      fail(swing_line,
-           "a model with a swing-foot stands on a point: allowed as the joint of its first link: "
-           "point + ... (turns)");
+      model.fail(model.swing_line,
+                 "a model with a swing-foot stands on a point: allowed as the joint of its first link: "
+                 "point + ... (turns)");
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (!links[i].axes.empty())
-      fail(link_lines[i], "link " + links[i].name +
-                              " turns or slides along an axis of its own; allowed where legs are exchanged: x, y, z");
+      model.fail(link_lines[i],
+                 "link " + links[i].name +
+                     " turns or slides along an axis of its own; allowed where legs are exchanged: x, y, z");
     if (structure.carrier(static_cast<int>(i)) < 0) continue;  // a floor
     const int j = links[i].counterpart;
     if (j < 0 || links[j].counterpart != static_cast<int>(i))
-      fail(link_lines[i],
-           "link " + links[i].name + " needs a counterpart whose counterpart it is, for the exchange of the legs");
+      model.fail(link_lines[i], "link " + links[i].name +
+                                    " needs a counterpart whose counterpart it is, for the exchange of the legs");
   }
   if (links[structure.swing_link].counterpart != 0)
-    fail(swing_line, "swing-foot = " + links[structure.swing_link].name + " must be the partner of the first link, " +
-                         links[0].name);
+    model.fail(model.swing_line, "swing-foot = " + links[structure.swing_link].name +
+                                     " must be the partner of the first link, " + links[0].name);
   for (std::size_t i = 0; i < links.size(); ++i) {  // finds the link whose joint, traversed in the other direction,
                                                     // becomes that of link i
     const int k = links[i].parent < 0 ? -1 : links[links[i].parent].counterpart;
     if (k >= 0 && links[k].parent == links[i].counterpart && links[i].moves.size() == 1 && links[k].moves.size() != 1)
-      fail(link_lines[i], "exchanging the legs does not put a joint in the place of that of " + links[i].name +
-                              "; partners must agree in length, mass, centre, inertia and joint");
+      model.fail(link_lines[i], "exchanging the legs does not put a joint in the place of that of " + links[i].name +
+                                    "; partners must agree in length, mass, centre, inertia and joint");
   }
   const auto any = structure.mapped<double>([](const Number&) { return 1.0; });
   const std::vector<double> q(any.n(), 0.3);
   if (static_cast<int>(any.exchange_legs(q.data()).size()) != any.n())
-    fail(swing_line,
-         "the legs cannot be exchanged: beside the root, slides must be joints of their own, between "
-         "links whose partners they join, too");
+    model.fail(model.swing_line,
+               "the legs cannot be exchanged: beside the root, slides must be joints of their own, between "
+               "links whose partners they join, too");
 }
 
 // Compares the exchanged legs numerically, at a test posture.
-void Model::check_walker(const Tree<double>& tree) const {
-  check_legs();
+void check_walker(const Model& model, const Tree<double>& tree) {
+  check_legs(model);
   const auto& links = tree.links;
   const auto stands = [&](std::size_t i) { return tree.carrier(static_cast<int>(i)) < 0; };  // a floor
   const auto is_turn = [&](int coordinate) {
@@ -83,15 +87,15 @@ void Model::check_walker(const Tree<double>& tree) const {
     for (int a = 0; a < 3; ++a) miss = std::max(miss, std::abs(tree.links[i].inertia[a] - counterpart.inertia[a]));
     miss = std::max(miss, std::abs(tree.links[i].mass - counterpart.mass));
     if (miss > 1e-9)
-      fail(link_lines[i], "exchanging the legs does not put link " + counterpart.name + " in the place of " +
-                              links[i].name +
-                              "; partners must agree in length, mass, centre, inertia "
-                              "and joint");
+      model.fail(model.link_lines[i], "exchanging the legs does not put link " + counterpart.name +
+                                          " in the place of " + links[i].name +
+                                          "; partners must agree in length, mass, centre, inertia "
+                                          "and joint");
   }
   const double L = tree.lagrangian(q.data(), v.data()), L_new = tree.lagrangian(q_new.data(), v_new.data());
   if (std::abs(L - L_new) > 1e-9 * (1.0 + std::abs(L)))
-    fail(swing_line,
-         "exchanging the legs changes the energy; partners must agree in their joints, inertia and springs");
+    model.fail(model.swing_line,
+               "exchanging the legs changes the energy; partners must agree in their joints, inertia and springs");
 }
 
 }  // namespace dodyn::systems

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <functional>
 
+#include "autodiff/vars.hpp"
+
 namespace dodyn::variational {
 
 using autodiff::Var;
@@ -12,20 +14,6 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 
 namespace {
 
-std::vector<int> nodes(const Vars& x) {
-  std::vector<int> all;
-  for (const Var& one : x) all.push_back(one.node);
-  return all;
-}
-Vars vars(const std::vector<int>& of) {
-  Vars all;
-  for (const int node : of) all.push_back(Var::at(node));
-  return all;
-}
-Vars gradient(const Var& f, const Vars& x) { return vars(autodiff::Recording::current->gradient(f.node, nodes(x))); }
-Vars directional(const Vars& f, const Vars& x, const Vars& rates) {
-  return vars(autodiff::Recording::current->directional(nodes(f), nodes(x), nodes(rates)));
-}
 void append(Vars& all, const Vars& more) { all.insert(all.end(), more.begin(), more.end()); }
 Vars part(const Vars& z, int from, int count) { return {z.begin() + from, z.begin() + from + count}; }
 

@@ -18,7 +18,7 @@ Tree<autodiff::Dual<double>> parse_tree(const std::string& text, const std::stri
                                         const Parameters& given = {}) {
   const Model model = read_model(text, origin, false);
   auto tree = model.tree(model.evaluate(given).numbers);
-  if (tree.swing_link >= 0) model.check_walker(tree.plain());
+  if (tree.swing_link >= 0) check_walker(model, tree.plain());
   return tree;
 }
 

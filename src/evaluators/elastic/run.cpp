@@ -4,13 +4,14 @@
 #include <cmath>
 #include <ctime>
 
+#include "evaluators/initial_state_keys.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators::elastic_text {
 
 const KeyTable<RunOptions>& run_keys() {
   using S = RunOptions;
-  static const auto table =
+  static const auto table = with_initial_state_keys(
       KeyTable<S>("elastic.")
           .add("step", &S::step,
                {.unit = "s",
@@ -37,14 +38,7 @@ const KeyTable<RunOptions>& run_keys() {
                {.description = "rows of the trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
           .add("points", &S::points,
                {.description = "whether a trajectory holds the position of every node of the meshes and the edges of "
-                               "surfaces, which pictures show"})
-          .add("initial-states-per-task", &S::batch,
-               {.description = "initial states that a rank simulates at a time", .minimum = 1, .maximum = 1000000})
-          .add("initial-state", &S::start,
-               {.description = "the start that dodyn simulate shows, the first one being 1",
-                .minimum = 1,
-                .maximum = 1000000,
-                .identity = false});
+                               "surfaces, which pictures show"}));
   return table;
 }
 

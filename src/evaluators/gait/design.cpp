@@ -119,8 +119,7 @@ std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& 
         });
       });
   if (model.dimension == 2 && !width_named)
-    add("the walker is planar",
-        {"design.step-width", "gait.step-width", "gait.leg-radius-from", "gait.leg-check-points"});
+    add("the walker is planar", {"design.step-width", "gait.step-width"});
   else if (settings.design_given("step-width"))
     add("design.step-width is given", {"gait.step-width"});
   if (const std::string contact = settings.text("gait.contact"); contact != "friction-cone")
@@ -181,8 +180,6 @@ GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
   gait_.clearance = settings.real("gait.clearance");
   gait_.clearance_points = settings.integer("gait.clearance-points");
   gait_.leg_radius = settings.real("gait.leg-radius");
-  gait_.crossing_free = settings.real("gait.leg-radius-from");
-  gait_.crossing_points = settings.integer("gait.leg-check-points");
   gait_.torque_limit = settings.real("gait.torque-limit");
   gait_.rate_limit = settings.real("gait.joint-speed-limit");
   gait_.work_at_ends = settings.text("gait.work-rule") == "ends";
@@ -351,7 +348,7 @@ GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
     else if (!follows(name))
       all.motion[name] = variable(name, design);
   all.model = model.evaluate<Coefficient>(given);
-  model.check_walker(model.tree<Coefficient>(all.model.numbers).plain());
+  check_walker(model, model.tree<Coefficient>(all.model.numbers).plain());
   for (const auto& [name, expression] : parameters_) {
     if (settings_.design_given(name)) {
       all.motion[name] = variable(name, design);

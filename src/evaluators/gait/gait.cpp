@@ -89,12 +89,6 @@ std::vector<Key> gait_keys() {
            "walkers in space: smallest distance of each leg from the plane of walking through the middle of the hips, "
            "less near a hip; 0: legs may cross",
            0.0, 1.0),
-      real("leg-radius-from", g.crossing_free, "m",
-           "if hips are nearer than 2 leg-radius: distance from the hip beyond which the whole radius applies; 0: "
-           "4 leg-radius x leg / step-width",
-           0.0, 10.0),
-      integer("leg-check-points", g.crossing_points, "number of points between nodes at which leg-radius applies, too",
-              0, 100),
       one_of("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
       real("friction", 0.8, "1",
            "contact = friction-cone: coefficient of friction, of touch-down too; in space an "

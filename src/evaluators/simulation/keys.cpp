@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "evaluators/initial_state_keys.hpp"
 #include "settings/ini.hpp"
 
 namespace dodyn::evaluators::simulation {
@@ -84,7 +85,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
     return [member](S & s) -> auto& { return s.course.*member; };
   };
   using O = rigid::Options;
-  static const auto table =
+  static const auto table = with_initial_state_keys(
       KeyTable<S>("simulation.")
           .add("model", &S::model, {.type = Type::path, .description = "the system: a model file (docs/models.md)"})
           .add("end", course(&SimulationOptions::end),
@@ -139,8 +140,6 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .minimum = 0,
                 .maximum = 1,
                 .open_minimum = true})
-          .add("max-cuts", option(&O::max_cuts),
-               {.description = "of one step, before it fails", .minimum = 0, .maximum = 1000})
           .add("resting-contact", option(&O::resting),
                {.unit = "1",
                 .description =
@@ -166,14 +165,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                     "of several initial states: moments of each run that the archive keeps, to draw it; 0: the "
                     "motion of the first one instead",
                 .minimum = 0,
-                .maximum = 1000})
-          .add("initial-states-per-task", &S::batch,
-               {.description = "initial states that a rank simulates at a time", .minimum = 1, .maximum = 1000000})
-          .add("initial-state", &S::start,
-               {.description = "the start that dodyn simulate shows, the first one being 1",
-                .minimum = 1,
-                .maximum = 1000000,
-                .identity = false});
+                .maximum = 1000}));
   return table;
 }
 

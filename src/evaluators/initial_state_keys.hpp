@@ -1,0 +1,23 @@
+// Keys of evaluators that simulate a batch of initial states.
+#pragma once
+
+#include <utility>
+
+#include "settings/key_table.hpp"
+
+namespace dodyn::evaluators {
+
+// Adds the keys of the members `batch` (initial states of a task) and `start` (the one that dodyn simulate shows).
+template <class Struct>
+KeyTable<Struct> with_initial_state_keys(KeyTable<Struct> table) {
+  return std::move(table)
+      .add("initial-states-per-task", &Struct::batch,
+           {.description = "initial states that a rank simulates at a time", .minimum = 1, .maximum = 1000000})
+      .add("initial-state", &Struct::start,
+           {.description = "the start that dodyn simulate shows, the first one being 1",
+            .minimum = 1,
+            .maximum = 1000000,
+            .identity = false});
+}
+
+}  // namespace dodyn::evaluators
