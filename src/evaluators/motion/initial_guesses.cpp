@@ -2,6 +2,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <random>
 
@@ -16,6 +17,9 @@ namespace {
 // Of every second guess: detours up to this many times larger than the others', and harmonics beside the first two.
 constexpr double largest_detour = 10.0;
 constexpr int more_harmonics = 3;
+// Detours of coordinates, m or rad, and turns of bodies that may go round others, rad. A body whose points are held goes round
+// nothing.
+constexpr double usual_detour = 0.3, turn_of_a_detour = 1.0;
 // How far guesses go into a range that has one end, m or rad.
 constexpr double open_range = 1.0;
 
@@ -38,6 +42,16 @@ void close(const autodiff::Element& exchange, const std::vector<int>& begins, co
   }
 }
 
+// Returns the largest share, at most 1, of the detours that a path may make with steps of at most 90 % of `reach` between its
+// knots; 0 if the path alone has larger ones.
+double share_within(double reach, const Eigen::VectorXd& path, const Eigen::VectorXd& detours) {
+  const auto step = [](const Eigen::VectorXd& of) {
+    return (of.tail(of.size() - 1) - of.head(of.size() - 1)).cwiseAbs().maxCoeff();
+  };
+  const double bent = step(detours);
+  return bent > 0.0 ? std::clamp((0.9 * reach - step(path)) / bent, 0.0, 1.0) : 1.0;
+}
+
 }  // namespace
 
 void MotionDesigns::place(const std::vector<Placement>& placements, const std::vector<Given>& given,
@@ -55,14 +69,15 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   std::mt19937_64 random(seed);
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
   const int n = system_->n();
-  Eigen::VectorXd first = Eigen::VectorXd::Zero(n), size = Eigen::VectorXd::Constant(n, 0.3);
+  Eigen::VectorXd first = Eigen::VectorXd::Zero(n), size = Eigen::VectorXd::Constant(n, usual_detour),
+                  largest = Eigen::VectorXd::Constant(n, std::numeric_limits<double>::infinity());
   for (const auto& range : tree.ranges) {
     if (!range.from && !range.to) continue;
     const double reach = range.from && range.to ? range.to->value - range.from->value : open_range;
     double& middle = first(range.coordinate) = 0.0;
     if (range.from) middle = std::max(middle, range.from->value + 0.1 * reach);
     if (range.to) middle = std::min(middle, range.to->value - 0.1 * reach);
-    size(range.coordinate) = 0.2 * reach;
+    size(range.coordinate) = largest(range.coordinate) = 0.2 * reach;
   }
   for (const Given& g : guess_) first(g.coordinate) = evaluated(g.value, all).value;
   place(start_places_, start_, all, first);
@@ -124,9 +139,13 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
       for (const auto& r : system_->model().corners(shape, autodiff::values_of(all.model.numbers)))
         radius = std::max(radius, std::sqrt(systems::dot(r, r)));
     }
+    const bool held = std::any_of(phases_.begin(), phases_.end(), [](const Phase& p) { return bool(p.holds); });
+    const double turn = held ? usual_detour : turn_of_a_detour;
     for (const auto& link : tree.links)
-      for (std::size_t i = 0; i < link.moves.size(); ++i)
-        size(link.first + static_cast<int>(i)) = link.moves[i].kind == systems::Move::slide ? radius : 1.0;
+      for (std::size_t i = 0; i < link.moves.size(); ++i) {
+        const int c = link.first + static_cast<int>(i);
+        size(c) = std::min(link.moves[i].kind == systems::Move::slide ? radius : turn, largest(c));
+      }
   }
 
   // time through the motion, in which a coordinate goes from first to last while it moves
@@ -183,25 +202,34 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   };
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     const int K = phases_[i].intervals;
-    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K * degree() + 1, n);
+    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K * degree() + 1, n), detours = q;
+    const auto share_of = [&](int c, int k) {
+      const auto at = static_cast<std::size_t>(c);
+      return (passed[at] + path.duration[i] * system_->scheme().position(k) / K) / moving_time[at];
+    };
     for (int k = 0; k < q.rows(); ++k) {
-      const auto share = [&](int c) {
-        const auto at = static_cast<std::size_t>(c);
-        return (passed[at] + path.duration[i] * system_->scheme().position(k) / K) / moving_time[at];
-      };
       for (const int c : moving[i]) {
-        const double angle = std::numbers::pi * share(c);
+        const double share = share_of(c, k), angle = std::numbers::pi * share;
         double bent = bow(c) * std::sin(angle) + wave(c) * std::sin(2 * angle);
         for (int h = 0; h < more_harmonics; ++h) bent += harmonics(h, c) * std::sin((h + 3) * angle);
-        q(k, c) = system_->is_chart(c) ? bent : along(share(c))(c) + bent;
+        detours(k, c) = bent;
+        if (!system_->is_chart(c)) q(k, c) = along(share)(c);
       }
+    }
+    for (const auto& range : tree.ranges)
+      if (range.speed) {
+        const double reach = range.speed->value * path.duration[i] / (K * degree());
+        detours.col(range.coordinate) *= share_within(reach, q.col(range.coordinate), detours.col(range.coordinate));
+      }
+    q += detours;
+    for (int k = 0; k < q.rows(); ++k) {
       for (std::size_t c = 0; c < system_->charts().size(); ++c) {
         const auto& link = tree.links[static_cast<std::size_t>(system_->charts()[c])];
         const int turn = link.first + static_cast<int>(link.moves.size()) - 3;
         if (std::find(moving[i].begin(), moving[i].end(), turn) == moving[i].end()) continue;
         Eigen::VectorXd row = q.row(k).transpose();
         const Eigen::Vector3d detour = row.segment<3>(turn);
-        const Eigen::Matrix3d straight = attitudes.rotation(c, along(share(turn)), system_->no_reference());
+        const Eigen::Matrix3d straight = attitudes.rotation(c, along(share_of(turn, k)), system_->no_reference());
         const Eigen::Matrix3d bent =
             detour.norm() > 0.0 ? Eigen::AngleAxisd(detour.norm(), detour.normalized()) * straight : straight;
         attitudes.set(c, bent, system_->no_reference(), row);
