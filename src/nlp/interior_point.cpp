@@ -140,6 +140,8 @@ class InteriorPoint {
   void update_residual();
   double barrier_error(double mu) const;
   bool optimal() const;
+  bool first_order_within(double tolerance, const VectorXd& allowed, double roundoff) const;
+  VectorXd rounding_of_stationarity() const;
   bool feasible_within(double tolerance) const;
   bool late() const { return Clock::now() > deadline_; }
   // Whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
@@ -358,20 +360,44 @@ double InteriorPoint::barrier_error(double mu) const {
       {residual_.lpNorm<Eigen::Infinity>() / scale_dual, feasibility, complementarity / scale_complementarity});
 }
 
-// The same unscaled, as solve() counts it.
+// The same unscaled, as solve() counts it; or within the effect of rounding.
 bool InteriorPoint::optimal() const {
-  const VectorXd& r = residual_;
-  double error = r.head(n_).size() > 0 ? r.head(n_).lpNorm<Eigen::Infinity>() / scale_f_ : 0.0;
-  for (const int i : bounded_below_) error = std::max(error, (at_.v[i] - lower_[i]) * lower_z_[i] / scale_f_);
-  for (const int i : bounded_above_) error = std::max(error, (upper_[i] - at_.v[i]) * upper_z_[i] / scale_f_);
+  return feasible_within(tolerance_) && (first_order_within(tolerance_, VectorXd::Zero(N_), 0.0) ||
+                                         first_order_within(tolerance_, rounding_of_stationarity(), unit_roundoff));
+}
+
+// Whether stationarity and complementarity, unscaled, are missed by no more than the tolerance. `allowed`: what each component
+// of the residual may be in addition, scaled, [v]; `roundoff`: relative error of the unknowns, which changes slacks.
+bool InteriorPoint::first_order_within(double tolerance, const VectorXd& allowed, double roundoff) const {
+  const auto within = [&](double missed) { return missed / scale_f_ <= tolerance; };
+  const auto excess = [&](int i) { return std::abs(residual_[i]) - allowed[i]; };
+  const auto complementary = [&](int i, double slack, double z) {
+    return within(slack * z - roundoff * std::abs(at_.v[i]) * z);
+  };
+  for (int i = 0; i < n_; ++i)
+    if (!within(excess(i))) return false;
+  for (const int i : bounded_below_)
+    if (!complementary(i, at_.v[i] - lower_[i], lower_z_[i])) return false;
+  for (const int i : bounded_above_)
+    if (!complementary(i, upper_[i] - at_.v[i], upper_z_[i])) return false;
   for (int j = n_; j < N_; ++j) {
     const int i = slack_row_[j - n_];
-    error = std::max(error, std::abs(r[j]) * scale_c_[i] / scale_f_);
+    if (!within(excess(j) * scale_c_[i])) return false;
     // the row itself is as far from its bound as its slack is but for the gap, and its multiplier is not quite the slack's
     const double row = at_.v[j] + at_.gap[i], distance = y_[i] > 0.0 ? upper_[j] - row : row - lower_[j];
-    if (std::isfinite(distance)) error = std::max(error, std::abs(y_[i] * distance) / scale_f_);
+    if (std::isfinite(distance) && !complementary(j, std::abs(distance), std::abs(y_[i]))) return false;
   }
-  return error <= tolerance_ && feasible_within(tolerance_);
+  return true;
+}
+
+// rounding_of_gradient(), scaled, [v].
+VectorXd InteriorPoint::rounding_of_stationarity() const {
+  for (int i = 0; i < m_; ++i) values_m_[rows_[i]] = scale_c_[i] * y_[i];
+  const VectorXd moved = rounding_of_gradient(problem_, at_.x, values_m_, jacobian_, hessian_);
+  VectorXd rounding = unit_roundoff * (lower_z_ + upper_z_);
+  for (int i = 0; i < n_; ++i) rounding[i] += moved[free_[i]];
+  for (int j = n_; j < N_; ++j) rounding[j] += unit_roundoff * std::abs(y_[slack_row_[j - n_]]);
+  return rounding;
 }
 
 // Whether no row, unscaled, is violated by more than this and what rounding x makes of it, with the Jacobian as it is.

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "nlp/solve.hpp"
-
 namespace dodyn::nlp {
 
 using Eigen::VectorXd;
@@ -52,7 +50,6 @@ double violation(const Problem& problem, const VectorXd& x, const VectorXd& cons
 }
 
 VectorXd rounding_of_rows(const Problem& problem, const VectorXd& x, const VectorXd& jacobian_values) {
-  constexpr double unit_roundoff = 0.5 * std::numeric_limits<double>::epsilon();
   VectorXd moved = VectorXd::Zero(problem.constraints());
   for (int k = 0; k < problem.jacobian_pattern.size(); ++k)
     moved[problem.jacobian_pattern.rows[k]] +=
@@ -71,28 +68,77 @@ void set_multipliers_of_fixed_variables(const Problem& problem, const VectorXd& 
   }
 }
 
+VectorXd rounding_of_gradient(const Problem& problem, const VectorXd& x, const VectorXd& y,
+                              const VectorXd& jacobian_values, const VectorXd& hessian_values) {
+  constexpr double roundings = 8.0;  // of each term
+  VectorXd sizes = VectorXd::Zero(problem.variables());
+  const Pattern &J = problem.jacobian_pattern, &H = problem.hessian_pattern;
+  for (int k = 0; k < J.size(); ++k) sizes[J.columns[k]] += std::abs(jacobian_values[k] * y[J.rows[k]]);
+  for (int k = 0; k < H.size(); ++k) {
+    const int row = H.rows[k], column = H.columns[k];
+    sizes[row] += std::abs(hessian_values[k] * x[column]);
+    if (row != column) sizes[column] += std::abs(hessian_values[k] * x[row]);
+  }
+  return roundings * unit_roundoff * sizes;
+}
+
+namespace {
+
+// What rounding to doubles makes of each residual.
+struct Allowance {
+  VectorXd rows, gradient;  // [constraints], [variables]
+  double roundoff = 0.0;    // relative, of the unknowns
+};
+
 Residuals residuals(const Problem& problem, const VectorXd& x, const VectorXd& multipliers,
-                    const VectorXd& lower_multipliers, const VectorXd& upper_multipliers) {
+                    const VectorXd& lower_multipliers, const VectorXd& upper_multipliers, const Allowance& allowed) {
   Residuals result;
   const VectorXd stationarity = lagrangian_gradient(problem, x, multipliers) - lower_multipliers + upper_multipliers;
-  for (double value : stationarity) raise(result.stationarity, std::abs(value));
+  for (int i = 0; i < x.size(); ++i) raise(result.stationarity, std::abs(stationarity[i]) - allowed.gradient[i]);
 
   VectorXd values = VectorXd::Zero(problem.constraints());
   problem.constraint_values(x, values);
-  result.feasibility = violation(problem, x, values);
+  result.feasibility = violation(problem, x, values, allowed.rows);
 
+  const auto complement = [&](double multiplier, double slack, double moved) {
+    raise(result.complementarity, mismatch(multiplier, slack) - (multiplier > 0.0 ? multiplier * moved : 0.0));
+  };
   for (int i = 0; i < x.size(); ++i) {
-    raise(result.complementarity, mismatch(lower_multipliers[i], x[i] - problem.lower[i]));
-    raise(result.complementarity, mismatch(upper_multipliers[i], problem.upper[i] - x[i]));
+    const double moved = allowed.roundoff * std::abs(x[i]);
+    complement(lower_multipliers[i], x[i] - problem.lower[i], moved);
+    complement(upper_multipliers[i], problem.upper[i] - x[i], moved);
   }
   for (int i = 0; i < values.size(); ++i) {
     if (problem.constraint_lower[i] == problem.constraint_upper[i]) continue;
     const double y = multipliers[i];
-    raise(result.complementarity, std::isnan(y) ? y
-                                  : y > 0.0     ? mismatch(y, problem.constraint_upper[i] - values[i])
-                                                : mismatch(-y, values[i] - problem.constraint_lower[i]));
+    if (std::isnan(y))
+      raise(result.complementarity, y);
+    else if (y > 0.0)
+      complement(y, problem.constraint_upper[i] - values[i], allowed.rows[i]);
+    else
+      complement(-y, values[i] - problem.constraint_lower[i], allowed.rows[i]);
   }
   return result;
+}
+
+}  // namespace
+
+Residuals residuals(const Problem& problem, const VectorXd& x, const VectorXd& multipliers,
+                    const VectorXd& lower_multipliers, const VectorXd& upper_multipliers) {
+  return residuals(problem, x, multipliers, lower_multipliers, upper_multipliers,
+                   {VectorXd::Zero(problem.constraints()), VectorXd::Zero(problem.variables())});
+}
+
+Residuals residuals_beyond_rounding(const Problem& problem, const VectorXd& x, const VectorXd& multipliers,
+                                    const VectorXd& lower_multipliers, const VectorXd& upper_multipliers) {
+  VectorXd jacobian = VectorXd::Zero(problem.jacobian_pattern.size()),
+           hessian = VectorXd::Zero(problem.hessian_pattern.size());
+  problem.jacobian(x, jacobian);
+  problem.hessian(x, 1.0, multipliers, hessian);
+  const VectorXd of_bounds = unit_roundoff * (lower_multipliers.cwiseAbs() + upper_multipliers.cwiseAbs());
+  return residuals(problem, x, multipliers, lower_multipliers, upper_multipliers,
+                   {rounding_of_rows(problem, x, jacobian),
+                    rounding_of_gradient(problem, x, multipliers, jacobian, hessian) + of_bounds, unit_roundoff});
 }
 
 double Residuals::largest() const { return std::max({stationarity, feasibility, complementarity}); }

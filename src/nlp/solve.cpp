@@ -102,14 +102,6 @@ Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const
   return solution;
 }
 
-// Whether no constraint is violated by more than the tolerance plus the effect of rounding x.
-bool feasible_to_rounding(const Problem& problem, const VectorXd& x, double tolerance) {
-  VectorXd values = VectorXd::Zero(problem.constraints()), jacobian = VectorXd::Zero(problem.jacobian_pattern.size());
-  problem.constraint_values(x, values);
-  problem.jacobian(x, jacobian);
-  return violation(problem, x, values, rounding_of_rows(problem, x, jacobian)) <= tolerance;
-}
-
 Solution solve(const Problem& problem, const VectorXd& start, const Solution* neighbour, const Options& options) {
   const Clock::time_point begin = Clock::now();
   require_sizes(problem, start);
@@ -145,11 +137,11 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
   solution.objective = problem.objective(solution.x);
   solution.residuals =
       residuals(problem, solution.x, solution.multipliers, solution.lower_multipliers, solution.upper_multipliers);
-  const Residuals& left = solution.residuals;
-  const double largest = left.largest();
-  const bool to_rounding = largest > options.tolerance &&
-                           std::max(left.stationarity, left.complementarity) <= options.tolerance &&
-                           feasible_to_rounding(problem, solution.x, options.tolerance);
+  const double largest = solution.residuals.largest();
+  const bool to_rounding = largest > options.tolerance && std::isfinite(largest) &&
+                           residuals_beyond_rounding(problem, solution.x, solution.multipliers,
+                                                     solution.lower_multipliers, solution.upper_multipliers)
+                                   .largest() <= options.tolerance;
   std::ostringstream reason;
   if ((largest <= options.tolerance || to_rounding) && solution.status != SolveStatus::failed) {
     solution.status = SolveStatus::solved;

@@ -28,7 +28,7 @@ enum class SolveStatus {
 
 struct Options {
   Backend backend = Backend::native;
-  double tolerance = 1e-9;  // on the absolute unscaled residuals(...); for rows in addition to the effect of rounding x
+  double tolerance = 1e-9;  // on the absolute unscaled residuals(...), in addition to the effect of rounding to doubles
   int max_iterations = 1000;
   double max_seconds = 60.0;  // wall clock, checked between callbacks
   bool warm_start = false;    // x0 is near a solution: starts with a small barrier parameter and keeps the point near

@@ -216,6 +216,26 @@ Settings written(const std::string& model, const std::string& text) {
   return read_settings(written_study(model, own_model + text).string(), {});
 }
 
+// Detours make a path faster: they are smaller where the joint would exceed its speed.
+TEST(Motion, GuessesKeepToTheSpeedOfAJoint) {
+  const auto fastest = [](double speed) {
+    const MotionDesigns designs(
+        written(slider + "[joint-limit s]\ncoordinate = s\nspeed = " + std::to_string(speed) + "\n",
+                "[phase only]\nintervals = 20\nduration = 2\n[initial-state]\ns = 0\n[goal]\ns = 0.2\n[cost]\n"
+                "squared-control = 1\n"));
+    double rate = 0.0;
+    for (int number = 0; number < 6; ++number) {
+      const Eigen::VectorXd s = designs.initial_guess(Eigen::VectorXd(0), 5, number).q[0];
+      EXPECT_NEAR(s(20), 0.2, 1e-12);
+      rate = std::max(rate, 10.0 * (s.tail(20) - s.head(20)).cwiseAbs().maxCoeff());
+    }
+    return rate;
+  };
+  EXPECT_GT(fastest(100.0), 1.0);
+  EXPECT_NEAR(fastest(0.3), 0.9 * 0.3, 1e-12);
+  EXPECT_NEAR(fastest(0.05), 0.1, 1e-12);  // the straight way is too fast, and nothing is added
+}
+
 // A range that ends at -a is the mirror image of one that begins at a, and so are the initial guesses in them.
 TEST(Motion, GuessesInARangeOfOneEndAreMirrored) {
   const auto guesses = [](const std::string& range) {

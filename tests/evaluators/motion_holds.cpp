@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "evaluators/evaluator.hpp"
+#include "evaluators/motion/design.hpp"
 #include "whole.hpp"
 #include "written.hpp"
 
@@ -234,6 +235,28 @@ TEST(MotionHolds, TwoFeetShareTheWeight) {
     EXPECT_NEAR(force(k, 1), 18.0 * 0.3, 1e-5) << k;
     EXPECT_NEAR(force(k, 3), 18.0 * 0.7, 1e-5) << k;
   }
+}
+
+// The forces that a guess needs: those of a table that stands still leave no rest in any row.
+TEST(MotionHolds, AGuessMayBeginWithItsForces) {
+  const std::filesystem::path file = written_study(table, own_model + stand("u.push >= -1"));
+  const MotionDesigns designs(read_settings(file.string(), {}));
+  std::filesystem::remove_all(file.parent_path());
+  const Eigen::VectorXd design(0);
+  MotionPath path = designs.initial_guess(design, 1, 0);
+  path.q[0].setZero();
+  const TranscribedMotion planned = designs.plan(design, path);
+  const Eigen::VectorXd x = designs.start(planned, path, true);
+  const nlp::AssembledProblem& problem = planned.problem.problem();
+  Eigen::VectorXd rows(problem.constraints());
+  problem.constraint_values(x, rows);
+  EXPECT_LE(rows(Eigen::seqN(planned.problem.momentum_row(0, 1), 3)).cwiseAbs().maxCoeff(), 18.0 * 1e-4);
+  const dmoc::Hold& hold = planned.problem.holds(0).front();
+  EXPECT_NEAR(x(hold.multipliers[2] + 1), 18.0 * 0.3, 1e-3);
+  EXPECT_NEAR(x(hold.multipliers[2] + 3), 18.0 * 0.7, 1e-3);
+  EXPECT_EQ(designs.start(planned, path).tail(4).cwiseAbs().maxCoeff(), 0.0);
+  path.controls = {Eigen::MatrixXd::Zero(5, 1)};  // a path that brings its controls keeps them
+  EXPECT_EQ(designs.start(planned, path, true)(hold.multipliers[2] + 1), 0.0);
 }
 
 // The same table that is fixed at its rear foot and held at the front one: what the front carries, the rear does not.

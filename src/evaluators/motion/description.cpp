@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "dmoc/attitudes.hpp"
+#include "dmoc/balance.hpp"
 
 namespace dodyn::evaluators {
 
@@ -62,7 +63,8 @@ void refer_along(const dmoc::System& system, MotionPath& path) {
 
 void MotionDescription::refer(MotionPath& path, const Eigen::VectorXd&) const { refer_along(system(), path); }
 
-Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const MotionPath& path) const {
+Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const MotionPath& path,
+                                         bool balanced) const {
   const dmoc::MotionProblem& problem = planned.problem;
   Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.problem().lower.size());
   for (int i = 0; i < problem.phases(); ++i) {
@@ -77,6 +79,10 @@ Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const
     if (index.duration >= 0) x(index.duration) = path.duration[at];
   }
   problem.fill(x);
+  if (balanced && path.controls.empty()) {
+    x = dmoc::with_balancing_forces(problem, x);
+    problem.fill(x);  // the work of these forces
+  }
   for (const auto& begin : planned.begin) begin(x);
   planned.separation.fill(problem, x);
   return x;

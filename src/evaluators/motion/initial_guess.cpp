@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numbers>
 #include <random>
 
@@ -20,6 +21,9 @@ namespace {
 // Of every second guess: detours up to this many times larger than the others', and harmonics beside the first two.
 constexpr double largest_detour = 10.0;
 constexpr int more_harmonics = 3;
+// Detours of coordinates, m or rad, and turns of bodies that may go round others, rad. A body whose points are held goes round
+// nothing.
+constexpr double usual_detour = 0.3, turn_of_a_detour = 1.0;
 // How far guesses go into a range that has one end, m or rad.
 constexpr double open_range = 1.0;
 
@@ -60,15 +64,26 @@ std::size_t knot_after(const std::vector<Knot>& knots, double share) {
   return i;
 }
 
-// Puts coordinates into the ranges of their joints, and sets the sizes of detours there.
-void enter_ranges(const systems::Tree<Coefficient>& tree, Eigen::VectorXd& q, Eigen::VectorXd& size) {
+// Returns the largest share, at most 1, of the detours that a path may make with steps of at most 90 % of `reach` between its
+// knots; 0 if the path alone has larger ones.
+double share_within(double reach, const Eigen::VectorXd& path, const Eigen::VectorXd& detours) {
+  const auto step = [](const Eigen::VectorXd& of) {
+    return (of.tail(of.size() - 1) - of.head(of.size() - 1)).cwiseAbs().maxCoeff();
+  };
+  const double bent = step(detours);
+  return bent > 0.0 ? std::clamp((0.9 * reach - step(path)) / bent, 0.0, 1.0) : 1.0;
+}
+
+// Puts coordinates into the ranges of their joints, and sets the sizes of detours there, which are also the `largest` ones.
+void enter_ranges(const systems::Tree<Coefficient>& tree, Eigen::VectorXd& q, Eigen::VectorXd& size,
+                  Eigen::VectorXd& largest) {
   for (const auto& range : tree.ranges) {
     if (!range.from && !range.to) continue;
     const double reach = range.from && range.to ? range.to->value - range.from->value : open_range;
     double& middle = q(range.coordinate) = 0.0;
     if (range.from) middle = std::max(middle, range.from->value + 0.1 * reach);
     if (range.to) middle = std::min(middle, range.to->value - 0.1 * reach);
-    size(range.coordinate) = 0.2 * reach;
+    size(range.coordinate) = largest(range.coordinate) = 0.2 * reach;
   }
 }
 
@@ -141,16 +156,22 @@ std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& m
 }
 
 // Sets the sizes of detours to the sizes of the bodies that they go round.
-void size_of_bodies(const PhasedMotion& motion, const MotionValues& all, double distance, Eigen::VectorXd& size) {
+void size_of_bodies(const PhasedMotion& motion, const MotionValues& all, double distance,
+                    const Eigen::VectorXd& largest, Eigen::VectorXd& size) {
   double radius = 0.1 * distance;
   for (const auto& shape : motion.system->model().shapes) {
     if (motion.system->coordinates_of(shape.link).empty()) continue;
     for (const auto& r : motion.system->model().corners(shape, autodiff::values_of(all.model.numbers)))
       radius = std::max(radius, std::sqrt(systems::dot(r, r)));
   }
+  const bool held =
+      std::any_of(motion.phases.begin(), motion.phases.end(), [](const MotionPhase& p) { return bool(p.holds); });
+  const double turn = held ? usual_detour : turn_of_a_detour;
   for (const auto& link : motion.system->structure().links)
-    for (std::size_t i = 0; i < link.moves.size(); ++i)
-      size(link.first + static_cast<int>(i)) = link.moves[i].kind == systems::Move::slide ? radius : 1.0;
+    for (std::size_t i = 0; i < link.moves.size(); ++i) {
+      const int c = link.first + static_cast<int>(i);
+      size(c) = std::min(link.moves[i].kind == systems::Move::slide ? radius : turn, largest(c));
+    }
 }
 
 using Uniform = std::function<double()>;  // draws a number in [-1, 1)
@@ -212,8 +233,9 @@ Detours draw_detours(const Eigen::VectorXd& size, bool straight, bool large, con
 }
 
 // Adds the coordinates of all phases to a path with durations. A coordinate goes from its first to its last value in the time in
-// which it moves.
-void follow(const std::vector<Knot>& knots, const Detours& detours, const PhasedMotion& motion, MotionPath& path) {
+// which it moves. Detours keep to the speeds of joints.
+void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMotion& motion,
+            const systems::Tree<Coefficient>& tree, MotionPath& path) {
   const dmoc::System& system = *motion.system;
   const int n = system.n();
   std::vector<double> moving_time(static_cast<std::size_t>(n), 0.0), passed = moving_time;
@@ -230,23 +252,30 @@ void follow(const std::vector<Knot>& knots, const Detours& detours, const Phased
   };
   for (std::size_t i = 0; i < motion.phases.size(); ++i) {
     const int K = motion.phases[i].intervals;
-    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K * motion.degree() + 1, n);
-    for (int k = 0; k < q.rows(); ++k) {
-      const auto share = [&](int c) {
-        const auto at = static_cast<std::size_t>(c);
-        return (passed[at] + path.duration[i] * system.scheme().position(k) / K) / moving_time[at];
-      };
+    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K * motion.degree() + 1, n), detours = q;
+    const auto share_of = [&](int c, int k) {
+      const auto at = static_cast<std::size_t>(c);
+      return (passed[at] + path.duration[i] * system.scheme().position(k) / K) / moving_time[at];
+    };
+    for (int k = 0; k < q.rows(); ++k)
       for (const int c : moving[i]) {
-        const double bent = detours.at(c, share(c));
-        q(k, c) = system.is_chart(c) ? bent : along(share(c))(c) + bent;
+        detours(k, c) = drawn.at(c, share_of(c, k));
+        if (!system.is_chart(c)) q(k, c) = along(share_of(c, k))(c);
       }
+    for (const auto& range : tree.ranges)
+      if (range.speed) {
+        const double reach = range.speed->value * path.duration[i] / (K * motion.degree());
+        detours.col(range.coordinate) *= share_within(reach, q.col(range.coordinate), detours.col(range.coordinate));
+      }
+    q += detours;
+    for (int k = 0; k < q.rows(); ++k) {
       for (std::size_t c = 0; c < system.charts().size(); ++c) {
         const auto& link = system.structure().links[static_cast<std::size_t>(system.charts()[c])];
         const int turn = link.first + static_cast<int>(link.moves.size()) - 3;
         if (std::find(moving[i].begin(), moving[i].end(), turn) == moving[i].end()) continue;
         Eigen::VectorXd row = q.row(k).transpose();
         const Eigen::Vector3d detour = row.segment<3>(turn);
-        const Eigen::Matrix3d straight = attitudes.rotation(c, along(share(turn)), system.no_reference());
+        const Eigen::Matrix3d straight = attitudes.rotation(c, along(share_of(turn, k)), system.no_reference());
         const Eigen::Matrix3d bent =
             detour.norm() > 0.0 ? Eigen::AngleAxisd(detour.norm(), detour.normalized()) * straight : straight;
         attitudes.set(c, bent, system.no_reference(), row);
@@ -266,20 +295,21 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
   std::mt19937_64 random(seed);
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
   const int n = motion.system->n();
-  Eigen::VectorXd first = Eigen::VectorXd::Zero(n), size = Eigen::VectorXd::Constant(n, 0.3);
-  enter_ranges(tree, first, size);
+  Eigen::VectorXd first = Eigen::VectorXd::Zero(n), size = Eigen::VectorXd::Constant(n, usual_detour),
+                  largest = Eigen::VectorXd::Constant(n, std::numeric_limits<double>::infinity());
+  enter_ranges(tree, first, size, largest);
   for (const GivenCoordinate& g : motion.guess) first(g.coordinate) = all.evaluated(g.value).value;
   place(motion.start.placements, motion.start.given, all, first);
   const std::vector<double> pieces = durations_of_pieces(motion, all);
   const std::vector<Knot> knots = knots_from(first, motion, all, pieces);
   const bool bodies = !motion.start.placements.empty() || !motion.goal.placements.empty();
-  if (bodies) size_of_bodies(motion, all, (knots.back().q - knots.front().q).norm(), size);
+  if (bodies) size_of_bodies(motion, all, (knots.back().q - knots.front().q).norm(), largest, size);
 
   // Every second guess is of another kind: 1 to 10 times larger, with three more harmonics, but not beyond the ranges of joints.
   const bool large = number % 2 == 1 && !bodies;
   MotionPath path;
   path.duration = durations_of(motion, all, pieces, large, uniform);
-  follow(knots, draw_detours(size, bodies && number == 0, large, uniform), motion, path);
+  follow(knots, draw_detours(size, bodies && number == 0, large, uniform), motion, tree, path);
   if (large)
     for (Eigen::MatrixXd& q : path.q)
       for (const auto& range : tree.ranges) {

@@ -16,6 +16,9 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
   return KeyTable<S>(section, defaults)
       .add("initial-guesses", &S::guesses,
            {.description = "initial guesses per design; the best result counts", .minimum = 1, .maximum = 10000})
+      .add("guess-forces", &S::balances, {{"zero", false}, {"balanced", true}},
+           {.description = "controls and forces on held points of initial guesses: zero, or those that balance the "
+                           "momenta of the guess best. Robots that stand on held feet need balanced ones"})
       .add(
           "tasks", &S::tasks,
           {.description = "number of tasks that share the initial guesses of a design; ranks run them at the same time",
@@ -196,7 +199,7 @@ class Search {
     std::vector<Touching> touching = path.touching;
     const int steps = path.controls.empty() ? mesh.grow() : 0;
     SolvedMotion found{mesh.plan(design(), path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
-    Eigen::VectorXd x = mesh.start(found.planned, path);
+    Eigen::VectorXd x = mesh.start(found.planned, path, settings_.balances);
     // What nothing drives obeys all but the goal; a large barrier would throw that away (of ten two-cubes, seven then fail).
     if (path.simulated) options.warm_start = true, options.barrier = 1e-4;
     const auto run = [&] {

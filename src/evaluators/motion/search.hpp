@@ -16,6 +16,7 @@ struct MotionSearch {
   int tasks = 1;             // number of tasks that share them
   int coarse_intervals = 0;  // total intervals of the mesh of the first solves; 0: the study's mesh
   int candidates = 1;        // number of coarse solutions, per task, that are solved again on the study's mesh
+  bool balances = false;     // initial guesses begin with the forces that their paths need
   int shifts = 0;            // largest time warp of the best motion, in nodes, in both directions
   MeshLimits mesh = {.accuracy = 0.05, .refinements = 2};
   bool refuses = true;  // refuses motions that are impossible or not resolved by their mesh

@@ -1,0 +1,80 @@
+#include "dmoc/balance.hpp"
+
+#include <Eigen/SparseCholesky>
+#include <algorithm>
+#include <vector>
+
+namespace dodyn::dmoc {
+
+using Eigen::VectorXd;
+using Matrix = Eigen::SparseMatrix<double>;
+
+namespace {
+
+// Square of a force's weight, relative to the largest square of a slope. Means of neighbouring controls are in the rows, so
+// controls that alternate would be free without it.
+constexpr double damping = 1e-6;
+
+// Returns for every unknown its place among the controls and forces of holds, or -1.
+std::vector<int> places_of_forces(const MotionProblem& problem) {
+  std::vector<int> place(static_cast<std::size_t>(problem.problem().variables()), -1);
+  int count = 0;
+  const auto take = [&](int first, int size) {
+    for (int i = 0; first >= 0 && i < size; ++i) place[static_cast<std::size_t>(first + i)] = count++;
+  };
+  for (int p = 0; p < problem.phases(); ++p) {
+    const PhaseIndex& index = problem.index(p);
+    for (int k = 0; k < index.intervals; ++k) take(index.control(k), index.degree * index.controls);
+    for (const Hold& hold : problem.holds(p))
+      for (const int first : hold.multipliers) take(first, hold.function.size);
+  }
+  return place;
+}
+
+std::vector<int> places_of_balances(const MotionProblem& problem) {
+  std::vector<int> place(static_cast<std::size_t>(problem.problem().constraints()), -1);
+  int count = 0;
+  for (int p = 0; p < problem.phases(); ++p)
+    for (int k = 0; k < problem.index(p).knots(); ++k)
+      if (const int row = problem.momentum_row(p, k); row >= 0)
+        for (int i = 0; i < problem.index(p).moving; ++i) place[static_cast<std::size_t>(row + i)] = count++;
+  return place;
+}
+
+// Solves |A y + missing|^2 + a little |y|^2 -> min.
+VectorXd least_squares(const Matrix& A, const VectorXd& missing) {
+  Matrix normal = A.transpose() * A, one(A.cols(), A.cols());
+  one.setIdentity();
+  normal += damping * normal.diagonal().maxCoeff() * one;
+  return Eigen::SimplicialLDLT<Matrix>(normal).solve(-(A.transpose() * missing));
+}
+
+}  // namespace
+
+VectorXd with_balancing_forces(const MotionProblem& problem, const VectorXd& x) {
+  const nlp::AssembledProblem& nlp = problem.problem();
+  const std::vector<int> forces = places_of_forces(problem), rows = places_of_balances(problem);
+  const auto count = [](const std::vector<int>& places) { return 1 + *std::max_element(places.begin(), places.end()); };
+  if (count(forces) == 0 || count(rows) == 0) return x;
+  VectorXd values(nlp.constraints()), slopes(nlp.jacobian_pattern.size()), missing = VectorXd::Zero(count(rows));
+  nlp.constraint_values(x, values);
+  nlp.jacobian(x, slopes);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    if (rows[r] >= 0) missing(rows[r]) = values(static_cast<Eigen::Index>(r));
+  std::vector<Eigen::Triplet<double>> entries;
+  for (int e = 0; e < nlp.jacobian_pattern.size(); ++e) {
+    const int row = rows[static_cast<std::size_t>(nlp.jacobian_pattern.rows[static_cast<std::size_t>(e)])],
+              column = forces[static_cast<std::size_t>(nlp.jacobian_pattern.columns[static_cast<std::size_t>(e)])];
+    if (row >= 0 && column >= 0) entries.emplace_back(row, column, slopes(e));
+  }
+  Matrix A(count(rows), count(forces));
+  A.setFromTriplets(entries.begin(), entries.end());
+  const VectorXd change = least_squares(A, missing);
+  if (!change.allFinite()) return x;
+  VectorXd balanced = x;
+  for (std::size_t i = 0; i < forces.size(); ++i)
+    if (forces[i] >= 0) balanced(static_cast<Eigen::Index>(i)) += change(forces[i]);
+  return balanced.cwiseMax(nlp.lower).cwiseMin(nlp.upper);
+}
+
+}  // namespace dodyn::dmoc
