@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <deque>
+#include <numbers>
 
 #include "surrogate/ego.hpp"
 #include "surrogate/random.hpp"
@@ -205,6 +208,80 @@ TEST(Stopping, BatchesEnd) {
       120);
   EXPECT_FALSE(s.stopped.empty());
   EXPECT_LT(s.best().cost, 1.0001);
+}
+
+// Returns a search in which `count` designs run at a time, and the oldest of them ends first.
+Search search_with_running(Strategy& strategy, const Function& f, std::size_t count, std::size_t limit) {
+  Search out;
+  std::deque<VectorXd> running;
+  const auto fill = [&] {
+    while (running.size() < count) {
+      const auto designs = strategy.ask(static_cast<int>(count - running.size()));
+      if (designs.empty()) return;
+      running.insert(running.end(), designs.begin(), designs.end());
+    }
+  };
+  for (fill(); !running.empty() && out.evaluations.size() < limit; fill()) {
+    Evaluation e = f(running.front());
+    e.design = running.front();
+    e.id = static_cast<std::int64_t>(out.evaluations.size());
+    running.pop_front();
+    out.evaluations.push_back(e);
+    strategy.tell(e);
+    strategy.decide();
+  }
+  out.stopped = strategy.stopped();
+  return out;
+}
+
+// Branin's function: three minima of equal depth. Designs near them always run, and are no reason to mistrust the model.
+TEST(Stopping, SearchesWithManyRunningDesignsEnd) {
+  const std::vector<Variable> box = {{"a", "", -5, 10}, {"b", "", 0, 15}};
+  const auto branin = [](const VectorXd& x) {
+    using std::numbers::pi;
+    const double valley = x(1) - 5.1 / (4 * pi * pi) * x(0) * x(0) + 5 / pi * x(0) - 6;
+    return worth(valley * valley + 10 * (1 - 1 / (8 * pi)) * std::cos(x(0)) + 10);
+  };
+  int ended = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    EgoOptions o;
+    o.seed = seed;
+    const Search s = search_with_running(*make_ego(box, o), branin, 16, 180);
+    ended += !s.stopped.empty();
+    EXPECT_LT(s.best().cost, 0.3983) << "seed " << seed;
+  }
+  EXPECT_GE(ended, 4);
+}
+
+// The shares of the designs that run and of those in the searched basin.
+TEST(BasinSearch, FewOfManyRunningDesignsDescend) {
+  EgoOptions o;
+  o.initial_samples = 10;
+  std::vector<Variable> box(4, {"a", "", 0, 1});
+  const auto ego = make_ego(box, o);
+  // a deep hollow and a wide one
+  const VectorXd deep = VectorXd::Constant(4, 0.8), wide = VectorXd::Constant(4, 0.2);
+  const auto hollows = [&](const VectorXd& x) {
+    return worth(-2 * std::exp(-20 * (x - deep).squaredNorm()) - std::exp(-4 * (x - wide).squaredNorm()));
+  };
+  const Search s = search_with_running(*ego, hollows, 32, 160);
+  std::size_t most = 0;
+  for (std::size_t first = 0; first + 32 <= s.evaluations.size(); ++first) {
+    std::size_t inside = 0;
+    for (std::size_t i = first; i < first + 32; ++i)
+      inside += (s.evaluations[i].design - s.evaluations[first].design).cwiseAbs().maxCoeff() < 0.3;
+    most = std::max(most, inside);
+  }
+  EXPECT_LT(most, 32U);
+}
+
+// Designs of the first batch cost no more time than the automatic number of initial designs.
+TEST(Stopping, AutomaticInitialDesignsFillABatch) {
+  EgoOptions o;
+  o.batch = 16;
+  EXPECT_EQ(make_ego(square, o)->ask(64).size(), 16U);
+  o.initial_samples = 5;
+  EXPECT_EQ(make_ego(square, o)->ask(64).size(), 5U);
 }
 
 TEST(NearestDistance, AWallIsAMirror) {
