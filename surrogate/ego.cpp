@@ -220,11 +220,12 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
   proposal = step;
   if (!stop_rule.satisfied()) return;
-  end(proposal, compares_pairs()
-                    ? "with a probability of " + text(100 * (1 - open.probability), 2) +
-                          " % no design is better by more than " + text(selection.indifference, 2) +
-                          ", and the surrogate " + stop_rule.verdict()
-                    : "the surrogate expects no further gain, and " + stop_rule.verdict() + "; " + observed.say_best());
+  const std::string open_first = stop_rule.is_mostly_undecided() ? std::string(mostly_undecided) + ": " : "";
+  end(proposal, compares_pairs() ? "with a probability of " + text(100 * (1 - open.probability), 2) +
+                                       " % no design is better by more than " + text(selection.indifference, 2) +
+                                       ", and the surrogate " + stop_rule.verdict()
+                                 : open_first + "the surrogate expects no further gain, and " + stop_rule.verdict() +
+                                       "; " + observed.say_best());
 }
 
 // Updates the choice among paired costs. Confirmations of the model count from the last change of the choice.
@@ -284,7 +285,8 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
     const double of_error = compares ? best.cost_stderr : 0;
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
-                                       observed.quantile(0.5, cost.warp())});
+                                       observed.quantile(0.5, cost.warp()),
+                                       p.variance / (cost.model().hyperparameters().variance + 1e-300)});
   }
   return proposal;
 }

@@ -59,6 +59,21 @@ TEST(StopRule, TakesDesignsInARowAsPredictedAndASurpriseOrAGainOpensItAnew) {
   EXPECT_EQ(stop_rule.confirmed(), before);
 }
 
+// Far from all samples any result agrees with the model.
+TEST(StopRule, APredictionThatSaysLittleConfirmsNothing) {
+  StopRule stop_rule(2);
+  const VectorXd near = Vector2d(0.1, 0.1), far = Vector2d(0.9, 0.9), surprising = Vector2d(0.5, 0.9);
+  stop_rule.expect(near, {.warp = Warp(), .mean = 1, .deviation = 0.1, .scale = 1, .unexplained = 0.01});
+  stop_rule.expect(far, {.warp = Warp(), .mean = 1, .deviation = 1, .scale = 1, .unexplained = 0.9});
+  stop_rule.expect(surprising, {.warp = Warp(), .mean = 1, .deviation = 1, .scale = 1, .unexplained = 0.9});
+  stop_rule.observe(near, 1.05, false);
+  EXPECT_EQ(stop_rule.confirmed(), 1);
+  stop_rule.observe(far, 1.5, false);
+  EXPECT_EQ(stop_rule.confirmed(), 1);
+  stop_rule.observe(surprising, 9, false);
+  EXPECT_EQ(stop_rule.confirmed(), 0);
+}
+
 Evaluation worth(double cost) {
   Evaluation e;
   e.status = Status::ok;
@@ -251,6 +266,19 @@ TEST(Stopping, SearchesWithManyRunningDesignsEnd) {
     EXPECT_LT(s.best().cost, 0.3983) << "seed " << seed;
   }
   EXPECT_GE(ended, 4);
+}
+
+// A ridge: the smooth model extrapolates far, and one with shorter lengths decides nothing.
+TEST(Stopping, AnEndThatLeavesMostOfTheBoxOpenSaysSo) {
+  const Search s = search(
+      *make_ego(square, {}),
+      [](const VectorXd& x) {
+        const double along = 0.8 * (x(0) - 0.6) + 0.6 * (x(1) - 0.7), across = 0.8 * (x(1) - 0.7) - 0.6 * (x(0) - 0.6);
+        return worth(1 + along * along + 10 * std::abs(across));
+      },
+      1, 150);
+  EXPECT_TRUE(s.stopped.empty() || s.stopped.starts_with(mostly_undecided)) << s.stopped;
+  EXPECT_FALSE(s.stopped.empty());
 }
 
 // The shares of the designs that run and of those in the searched basin.
