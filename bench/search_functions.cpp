@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 
 namespace dodyn::bench {
@@ -338,6 +339,29 @@ double allowance(const Problem& p) {
   std::sort(values.begin(), values.end());
   if (p.noise > 0) return 0.03 * (values[1800] - values[200]);
   return p.minimum != 0 ? 0.01 * std::abs(p.minimum) : 0.001 * values[1000];
+}
+
+void serve(const Problem& p, std::uint64_t seed) {
+  Random noise(5000 + seed);
+  std::printf("%zu %d %.17g %.17g", p.box.size(), p.budget, p.minimum, allowance(p));
+  for (const auto& v : p.box) std::printf(" %.17g %.17g", v.lower, v.upper);
+  std::printf("\n");
+  std::fflush(stdout);
+  VectorXd x(static_cast<Eigen::Index>(p.box.size()));
+  while (true) {
+    for (Eigen::Index i = 0; i < x.size(); ++i) {
+      if (std::scanf("%lf", &x(i)) != 1) return;
+      if (!p.domains.empty() && p.domains[static_cast<std::size_t>(i)].kind != surrogate::Domain::real)
+        x(i) = std::round(x(i));
+    }
+    const bool fails = p.fails && p.fails(x);
+    double broken = 0;
+    for (const auto& metric : p.metrics) broken = std::max(broken, metric(x));
+    const double value = fails ? 0 : p.f(x);
+    std::printf("%d %.17g %.17g %.17g\n", fails ? 0 : 1, value + (p.noise > 0 ? p.noise * noise.normal() : 0), value,
+                broken);
+    std::fflush(stdout);
+  }
 }
 
 }  // namespace dodyn::bench

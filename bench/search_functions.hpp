@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -47,5 +48,9 @@ std::vector<Family> families();
 // How far above the minimum a cost may be and be called solved: 1 % of it, or where it is 0 a thousandth of the function's median over
 // its box; with noise three hundredths of the spread of the function.
 double allowance(const Problem& p);
+
+// For optimisers elsewhere (bench/search_peers.py): the problem as a line, then for each line with a design one with its status, the cost
+// as a study would see it, its value without noise, and how far the worst constraint is broken.
+void serve(const Problem& p, std::uint64_t seed);
 
 }  // namespace dodyn::bench

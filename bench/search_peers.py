@@ -31,12 +31,13 @@ class Spent(Exception):
 
 class Problem:
     def __init__(self, program, name, seed):
-        self.process = subprocess.Popen([program, "--serve", "--only", name, "--first-seed", str(seed)], text=True,
+        self.process = subprocess.Popen([*program, "--serve", "--only", name, "--first-seed", str(seed)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         head = [float(word) for word in self.process.stdout.readline().split()]
         self.d, self.budget, self.minimum, self.allowance = int(head[0]), int(head[1]), head[2], head[3]
         self.lower, self.upper = np.array(head[4::2]), np.array(head[5::2])
         self.count, self.reached, self.worst, self.least = 0, 0, 1.0, math.inf
+        self.improvements = []  # (evaluations, cost)
 
     def __call__(self, x, *_):
         if self.count >= self.budget:
@@ -50,6 +51,7 @@ class Problem:
             self.worst = max(self.worst, seen) if self.count > 1 else seen
             if seen < self.least:
                 self.least = seen
+                self.improvements.append((self.count, seen))
                 good = value - self.minimum <= self.allowance
                 self.reached = (self.reached or self.count) if good else 0
             return seen
@@ -227,7 +229,7 @@ def main():
                 if (name, peer, seed) in done:
                     reached.append(done[name, peer, seed])
                     continue
-                problem = Problem(options.program, name, seed)
+                problem = Problem([options.program], name, seed)
                 try:
                     run(problem, seed)
                 except (Spent, SystemError):  # NLopt's wrapper makes the one the other

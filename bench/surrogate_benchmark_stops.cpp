@@ -2,7 +2,7 @@
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark_stops
 //   run:    surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--only TEXT] [--strategy auto] [--gradient]
-//           [--aside] [--budget N] [--ranks N] [--csv FILE] [--verbose] [--list | --serve]
+//           [--aside] [--budget N] [--ranks N [--synchronous] [--seconds 1] [--equal]] [--csv FILE] [--verbose] [--list | --serve]
 //
 // Every strategy runs with the defaults and the stop rule that `dodyn run` has: nothing is set but the seed, and
 // gradients or constraints where a problem has them. Each seed is another instance: the strategy's seed, and where the
@@ -83,6 +83,13 @@ struct Run {
   double reached_at = 0, ended_at = 0;  // s, simulated
 };
 
+// Prints the latest evaluation, and what the strategy made of it.
+void print(const Run& run, const Evaluation& e, const Strategy& strategy) {
+  std::printf("%3d %-60s", run.evaluations, (e.ok() ? std::to_string(e.cost) : "fails").c_str());
+  for (const double v : e.design) std::printf(" %.4f", v);
+  std::printf("  | %s\n", strategy.describe(0).note.c_str());
+}
+
 StrategyOptions options(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed) {
   StrategyOptions choice;
   choice.name = strategy_name;
@@ -137,21 +144,31 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
       const bool good = now.recommended.size() > 0 && p.f(now.recommended) - p.minimum <= allowed;
       out.reached = !good ? 0 : out.reached ? out.reached : out.evaluations;  // it stays there
     }
-    if (verbose) {
-      const Evaluation& e = last;
-      std::printf("%3d %-60s", out.evaluations, (e.ok() ? std::to_string(e.cost) : "fails").c_str());
-      for (const double v : e.design) std::printf(" %.4f", v);
-      std::printf("  | %s\n", strategy->describe(0).note.c_str());
-    }
+    if (verbose) print(out, last, *strategy);
   }
   if (p.two_objectives) out.full = dominated(points) / p.whole;
   return out;
 }
 
-// The same on `ranks` evaluators without batches, as an asynchronous study on ranks whose evaluations take 1 to 2 s (simulated).
-Run run_asynchronously(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed,
-                       std::size_t ranks) {
+// Ranks of a simulated study.
+struct Ranks {
+  std::size_t count = 0;  // 0: none are simulated
+  bool asynchronous = true;
+  double seconds = 1;  // mean duration of an evaluation
+  bool equal = false;  // all take that long; otherwise log-normal, with the mean as standard deviation
+};
+
+double duration(const Ranks& ranks, Random& random) {
+  const double variance = std::log(2.0);
+  return ranks.seconds * (ranks.equal ? 1 : std::exp(std::sqrt(variance) * random.normal() - 0.5 * variance));
+}
+
+// The same on simulated ranks, as Study::run does it. The clock counts the durations of the evaluations, and the processor
+// time of the strategy: rank 0 receives one result after the other. A batch of the synchronous mode has a design for each rank.
+Run run_on_ranks(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed,
+                 const Ranks& ranks) {
   StrategyOptions choice = options(p, strategy_name, gradient, seed);
+  if (!ranks.asynchronous) choice.ego.batch = static_cast<int>(ranks.count);
   const auto strategy = dodyn::surrogate::make_strategy(choice, p.box);
   const double allowed = allowance(p);
   Random noise(5000 + seed), durations(9000 + seed);
@@ -159,61 +176,50 @@ Run run_asynchronously(const Problem& p, const std::string& strategy_name, bool 
   std::multimap<double, Evaluation> running;  // by the time of their end
   double now = 0;
   int asked = 0;
+  const auto timed = [&](auto&& step) {
+    const std::clock_t from = std::clock();
+    step();
+    const double seconds = static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC;
+    now += seconds, out.seconds += seconds, out.slowest = std::max(out.slowest, seconds);
+  };
   while (out.evaluations < p.budget) {
-    while (running.size() < ranks && asked < p.budget && strategy->stopped().empty()) {
-      const auto designs =
-          strategy->ask(static_cast<int>(std::min(ranks - running.size(), std::size_t(p.budget - asked))));
-      if (designs.empty()) break;
+    while (running.size() < ranks.count && asked < p.budget && strategy->stopped().empty()) {
+      std::vector<VectorXd> designs;
+      const auto most = std::min(ranks.count - running.size(), std::size_t(p.budget - asked));
+      timed([&] { designs = strategy->ask(static_cast<int>(most)); });
       for (const VectorXd& x : designs)
-        running.emplace(now + 1 + durations.uniform(), evaluated(p, x, asked++, gradient, noise));
+        running.emplace(now + duration(ranks, durations), evaluated(p, x, asked++, gradient, noise));
+      if (designs.empty() || !ranks.asynchronous) break;
     }
     if (running.empty()) {
       out.stopped = true;
       out.reason = strategy->stopped();
       break;
     }
-    now = running.begin()->first;
-    const Evaluation e = running.begin()->second;
-    running.erase(running.begin());
-    ++out.evaluations;
-    if (!out.reached && solves(p, e, allowed)) out.reached = out.evaluations, out.reached_at = now;
-    strategy->tell(e);
-    strategy->decide();
+    std::map<std::int64_t, Evaluation> results;  // by id
+    do {
+      const auto& [end, e] = *running.begin();
+      now = std::max(now, end);
+      ++out.evaluations;
+      if (!out.reached && solves(p, e, allowed)) out.reached = out.evaluations, out.reached_at = now;
+      results[e.id] = e;
+      running.erase(running.begin());
+    } while (!ranks.asynchronous && !running.empty());
+    timed([&] {
+      for (const auto& [id, e] : results) strategy->tell(e);
+      strategy->decide();
+    });
+    if (verbose) print(out, results.rbegin()->second, *strategy);
   }
   out.ended_at = now;
   return out;
-}
-
-// For optimisers elsewhere (bench/search_peers.py): the problem as a line, then for each line with a design one with its status, the cost
-// as a study would see it, its value without noise, and how far the worst constraint is broken.
-void serve(const Problem& p, std::uint64_t seed) {
-  Random noise(5000 + seed);
-  std::printf("%zu %d %.17g %.17g", p.box.size(), p.budget, p.minimum, allowance(p));
-  for (const auto& v : p.box) std::printf(" %.17g %.17g", v.lower, v.upper);
-  std::printf("\n");
-  std::fflush(stdout);
-  VectorXd x(static_cast<Eigen::Index>(p.box.size()));
-  while (true) {
-    for (Eigen::Index i = 0; i < x.size(); ++i) {
-      if (std::scanf("%lf", &x(i)) != 1) return;
-      if (!p.domains.empty() && p.domains[static_cast<std::size_t>(i)].kind != dodyn::surrogate::Domain::real)
-        x(i) = std::round(x(i));
-    }
-    const bool fails = p.fails && p.fails(x);
-    double broken = 0;
-    for (const auto& metric : p.metrics) broken = std::max(broken, metric(x));
-    const double value = fails ? 0 : p.f(x);
-    std::printf("%d %.17g %.17g %.17g\n", fails ? 0 : 1, value + (p.noise > 0 ? p.noise * noise.normal() : 0), value,
-                broken);
-    std::fflush(stdout);
-  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   int seeds = 10, first_seed = 0, budget = 0;
-  std::size_t ranks = 0;
+  Ranks ranks;
   std::string only, strategy = "auto", csv;
   bool gradient = false, aside = false, serves = false, lists = false;
   for (int i = 1; i < argc; ++i) {
@@ -225,8 +231,14 @@ int main(int argc, char** argv) {
       first_seed = std::atoi(value().c_str());
     } else if (word == "--budget") {  // instead of each function's own
       budget = std::atoi(value().c_str());
-    } else if (word == "--ranks") {  // asynchronously, on so many
-      ranks = std::strtoul(value().c_str(), nullptr, 10);
+    } else if (word == "--ranks") {  // as a study on this number of simulated ranks
+      ranks.count = std::strtoul(value().c_str(), nullptr, 10);
+    } else if (word == "--synchronous") {
+      ranks.asynchronous = false;
+    } else if (word == "--seconds") {
+      ranks.seconds = std::atof(value().c_str());
+    } else if (word == "--equal") {
+      ranks.equal = true;
     } else if (word == "--only") {
       only = value();
     } else if (word == "--strategy") {
@@ -259,7 +271,7 @@ int main(int argc, char** argv) {
   std::ofstream file;
   if (!csv.empty()) file.open(csv, std::ios::app);
   std::printf("| function | solved | wrong stops | evaluations until solved | at the stop | %s |\n",
-              ranks > 0 ? "solved after | ended after" : "s per run | slowest ask");
+              ranks.count > 0 ? "solved after | ended after | rank 0" : "s per run | slowest ask");
   std::printf("|---|---|---|---|---|---|---|\n");
   int runs = 0, wrong_in_all = 0;
   for (const Family& family : families()) {
@@ -271,10 +283,10 @@ int main(int argc, char** argv) {
       Random random(77777 + static_cast<std::uint64_t>(seed));
       Problem p = family.instance(random);
       if (budget > 0) p.budget = budget;
-      if (ranks > 0 && p.two_objectives) continue;
+      if (ranks.count > 0 && p.two_objectives) continue;
       const auto its_seed = static_cast<std::uint64_t>(seed);
       const Run r =
-          ranks > 0 ? run_asynchronously(p, strategy, gradient, its_seed, ranks) : run(p, strategy, gradient, its_seed);
+          ranks.count > 0 ? run_on_ranks(p, strategy, gradient, its_seed, ranks) : run(p, strategy, gradient, its_seed);
       reached_at.push_back(r.reached ? r.reached_at : HUGE_VAL), ended_at.push_back(r.ended_at);
       solved += r.reached > 0;
       const bool wrong_stop = !p.two_objectives && r.stopped && r.reached == 0;
@@ -290,9 +302,10 @@ int main(int argc, char** argv) {
              << std::endl;
     }
     wrong_in_all += wrong;
-    if (ranks > 0 && !reached_at.empty())
-      std::printf("| %s | %d of %d | %d | %g | %g (%zu) | %.1f s | %.1f s |\n", family.name.c_str(), solved, seeds,
-                  wrong, median(until), median(at_stop), at_stop.size(), median(reached_at), median(ended_at));
+    if (ranks.count > 0 && !reached_at.empty())
+      std::printf("| %s | %d of %d | %d | %g | %g (%zu) | %.1f s | %.1f s | %.1f s |\n", family.name.c_str(), solved,
+                  seeds, wrong, median(until), median(at_stop), at_stop.size(), median(reached_at), median(ended_at),
+                  seconds / seeds);
     else if (full.empty())
       std::printf("| %s | %d of %d | %d | %g | %g (%zu) | %.2f | %.2f |\n", family.name.c_str(), solved, seeds, wrong,
                   median(until), median(at_stop), at_stop.size(), seconds / seeds, slowest);

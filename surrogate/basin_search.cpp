@@ -34,11 +34,17 @@ bool settling(const ObservedData& observed, std::size_t initial, int batch) {
     beside += (observed.unit(e) - observed.unit(*least)).cwiseAbs().maxCoeff() <= 0.1;
     if (e.cost < least->cost - 0.01 * observed.quantile(0.25, Warp())) return false;
   }
-  return beside >= 2;
+  return beside >= std::max<int>(2, static_cast<int>(last) / 2);
 }
 
-bool BasinSearch::holds(const ObservedData& observed, const Evaluation& e) const {
-  return (observed.unit(e) - observed.unit(best(observed))).cwiseAbs().maxCoeff() <= half_side + same_design;
+bool BasinSearch::holds(const ObservedData& observed, const VectorXd& unit) const {
+  return (unit - observed.unit(best(observed))).cwiseAbs().maxCoeff() <= half_side + same_design;
+}
+
+int BasinSearch::count_running(const ObservedData& observed) const {
+  return static_cast<int>(std::count_if(observed.pending.begin(), observed.pending.end(), [&](const VectorXd& design) {
+    return holds(observed, observed.space.unit(design));
+  }));
 }
 
 VectorXd BasinSearch::lower(const ObservedData& observed) const {
@@ -71,7 +77,8 @@ void BasinSearch::observe(const ObservedData& observed, bool settling, bool prom
       at_ = -1;
       return;
     }
-    if (stalled_ < (d < least_variables ? patience / 2 : patience) + 2 * (batch - 1) &&
+    const int running = std::min(batch, max_running(batch));
+    if (stalled_ < (d < least_variables ? patience / 2 : patience) + 2 * (running - 1) &&
         best(observed).cost > least->cost)
       return;
     if (best(observed).cost > least->cost) left_.push_back(observed.unit(best(observed)));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -12,13 +13,15 @@
 
 namespace dodyn::surrogate {
 
-// Whether the last designs, two or a batch, only refined the best one: two of them are near it, and none gained
-// significantly. `initial`: number of evaluations of initial designs.
+// Whether the last designs, two or a batch, only refined the best one: half of them and at least two are near it, and
+// none gained significantly. `initial`: number of evaluations of initial designs.
 bool settling(const ObservedData& observed, std::size_t initial, int batch);
 
 class BasinSearch {
  public:
   static constexpr Eigen::Index least_variables = 4;
+  static constexpr int running_divisor = 4;  // one of this many designs that run may be in the searched basin,
+  static constexpr int least_running = 4;    // and at least this number
 
   // Processes one evaluation: enters a basin, continues in it, or leaves it. In fewer than four variables the model is
   // reliable over the box. Then the search follows only a design that came out better than predicted (`promising`).
@@ -28,12 +31,18 @@ class BasinSearch {
   const Evaluation& best(const ObservedData& observed) const {
     return observed.evaluations[static_cast<std::size_t>(at_)];
   }
-  bool holds(const ObservedData& observed, const Evaluation& e) const;
+  bool holds(const ObservedData& observed, const Evaluation& e) const { return holds(observed, observed.unit(e)); }
+  // Returns the number of pending designs in the searched box.
+  int count_running(const ObservedData& observed) const;
+  // Returns how many of the designs that run at a time may be in the searched box. More of them know too little of each
+  // other there, and the rest of the design range waits.
+  static int max_running(int batch) { return std::max(least_running, batch / running_divisor); }
   // Bounds of the searched box in the unit cube.
   Eigen::VectorXd lower(const ObservedData& observed) const;
   Eigen::VectorXd upper(const ObservedData& observed) const;
 
  private:
+  bool holds(const ObservedData& observed, const Eigen::VectorXd& unit) const;
   // Whether a point of the unit cube is in the basin of the best design or of a finished minimum.
   bool known(const ObservedData& observed, const Eigen::VectorXd& unit) const;
 

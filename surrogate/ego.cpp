@@ -193,12 +193,12 @@ void Ego::step_or_check(Proposal& proposal, const MatrixXd& candidates, bool fai
   const bool nothing = proposal.design.size() == 0 || proposal.score < std::log(gain);
   const bool edges = failures || !observed.constraints.empty();
   // A poor model expects gains everywhere. Between its proposals the search still descends the best basin.
-  const bool lumpy = !edges && !basin_search.taken() && observed.evaluations.size() % 3 == 1 && cost.samples() <= 300 &&
+  const bool lumpy = !edges && !descends() && next_number() % 3 == 1 && cost.samples() <= 300 &&
                      observed.evaluations.size() > initial_total && cost.leave_one_out().quality() < lumpy_quality;
   Proposal step;
   if (lumpy && !nothing) step = along_the_edge(*this);
   if (edges && (!observed.constraints.empty() || best_is_near_an_edge()) &&
-      (nothing || consecutive_failures >= 2 || observed.evaluations.size() % 2 == 1)) {
+      (nothing || consecutive_failures >= 2 || next_number() % 2 == 1)) {
     step = observed.constraints.empty() ? along_the_edge(*this) : along_the_constraints(*this, candidates);
     if (!(step.score > gain)) required_log_odds = std::max(required_log_odds - 0.3, -2.0);
   }
@@ -206,7 +206,7 @@ void Ego::step_or_check(Proposal& proposal, const MatrixXd& candidates, bool fai
   proposal.considered = step.considered;
   if (step.design.size() > 0 && step.score > gain) {
     proposal = step;
-  } else if (nothing && !basin_search.taken()) {
+  } else if (nothing && !descends()) {
     check_or_end(proposal, gain);
   }
 }
@@ -220,11 +220,12 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
   proposal = step;
   if (!stop_rule.satisfied()) return;
-  end(proposal, compares_pairs()
-                    ? "with a probability of " + percent_text(1 - open.probability) +
-                          " % no design is better by more than " + text(selection.indifference, 2) +
-                          ", and the surrogate " + stop_rule.verdict()
-                    : "the surrogate expects no further gain, and " + stop_rule.verdict() + "; " + observed.say_best());
+  const std::string open_first = stop_rule.is_mostly_undecided() ? std::string(mostly_undecided) + ": " : "";
+  end(proposal, compares_pairs() ? "with a probability of " + percent_text(1 - open.probability) +
+                                       " % no design is better by more than " + text(selection.indifference, 2) +
+                                       ", and the surrogate " + stop_rule.verdict()
+                                 : open_first + "the surrogate expects no further gain, and " + stop_rule.verdict() +
+                                       "; " + observed.say_best());
 }
 
 // Updates the choice among paired costs. Confirmations of the model count from the last change of the choice.
@@ -242,7 +243,7 @@ void Ego::compare_pairs() {
 void Ego::compare_or_check(Proposal& proposal) {
   const bool nothing = open.probability < open_chance;
   const VectorXd rival = options.repeat ? rival_of(observed, selection) : VectorXd();
-  if (rival.size() > 0 && (nothing || (observed.evaluations.size() + observed.pending.size()) % 2 == 0)) {
+  if (rival.size() > 0 && (nothing || next_number() % 2 == 0)) {
     proposal.design = recommended_or(rival);
     proposal.considered.insert(proposal.considered.begin(), {proposal.design, proposal.score, Rule::acquisition});
     proposal.note = "more initial states for the recommended design and for one that was better on its own";
@@ -279,12 +280,13 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const VectorXd unit = observed.space.unit(proposal.design);
   const Prediction p = cost.model().predict(observed.space.embed(unit));
   proposal.predicted = cost.warp().backward(p.mean);
-  if (compares ? observed.count_of(proposal.design) > 0 : !improves || basin_search.taken()) return proposal;
+  if (compares ? observed.count_of(proposal.design) > 0 : !improves || descends()) return proposal;
   const Evaluation& best = compares ? *selection.recommended : *observed.best();
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
     const double of_error = compares ? best.cost_stderr : 0;
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
-                                       observed.quantile(0.5, cost.warp())});
+                                       observed.quantile(0.5, cost.warp()),
+                                       p.variance / (cost.model().hyperparameters().variance + 1e-300)});
   }
   return proposal;
 }

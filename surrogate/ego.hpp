@@ -74,6 +74,8 @@ struct EgoOptions {
 
 // Prefix of the stop reason if all costs are equal, so that there is no best design.
 inline constexpr std::string_view same_cost = "the cost is the same";
+// Prefix if the search ends although a better design may be in most of the box.
+inline constexpr std::string_view mostly_undecided = "most of the design range is undecided";
 
 // Throws std::invalid_argument if a variable has no range, or an option is out of range.
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options);

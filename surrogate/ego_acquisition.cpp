@@ -21,8 +21,7 @@ std::vector<const Evaluation*> good_designs(const EgoState& ego) {
   std::vector<const Evaluation*> good;
   for (std::size_t i = ego.observed.from; i < ego.observed.evaluations.size(); ++i) {
     const Evaluation& e = ego.observed.evaluations[i];
-    if (ego.observed.feasible(e) && (!ego.basin_search.taken() || ego.basin_search.holds(ego.observed, e)))
-      good.push_back(&e);
+    if (ego.observed.feasible(e) && (!ego.descends() || ego.basin_search.holds(ego.observed, e))) good.push_back(&e);
   }
   std::stable_sort(good.begin(), good.end(),
                    [&](auto* a, auto* b) { return ego.observed.objective(*a, 0) < ego.observed.objective(*b, 0); });
@@ -69,7 +68,7 @@ AcquisitionModel make_acquisition_model(const EgoState& ego) {
   o.success_power = 1 + 0.5 * std::min(std::max(ego.consecutive_failures, ego.unpredicted_failures), 8);
   if (!ego.models.objectives()[0].empty()) {
     const Warp& warp = ego.models.objectives()[0].warp();
-    if (ego.basin_search.taken()) {
+    if (ego.descends()) {
       o.incumbent = warp.forward(ego.basin_search.best(ego.observed).cost);
     } else if (ego.is_settling()) {
       o.longest = EgoState::longest_in_doubt;
@@ -83,7 +82,7 @@ void search_box(const EgoState& ego, VectorXd& lower, VectorXd& upper) {
   lower = VectorXd::Zero(ego.dimensions());
   upper = VectorXd::Ones(ego.dimensions());
   if (ego.models.objectives()[0].empty()) return;
-  if (ego.basin_search.taken()) {
+  if (ego.descends()) {
     lower = ego.basin_search.lower(ego.observed);
     upper = ego.basin_search.upper(ego.observed);
   }
@@ -172,9 +171,9 @@ Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition
     note << "front of " << acquisition.front().points.cols() << ", expected hypervolume gain "
          << std::exp(proposal.score);
   } else {
-    note << (ego.basin_search.taken() ? "in another basin, for the best is settling: "
-             : ego.is_settling()      ? "away from the best, which is settling: "
-                                      : "")
+    note << (ego.descends()      ? "in another basin, for the best is settling: "
+             : ego.is_settling() ? "away from the best, which is settling: "
+                                 : "")
          << "expected improvement " << std::exp(proposal.score);
   }
   proposal.note = note.str();

@@ -13,8 +13,8 @@ using Eigen::VectorXd;
 
 std::vector<VectorXd> initial_designs(const EgoState& ego) {
   const int d = static_cast<int>(ego.dimensions()), restarts = ego.region.restarts;
-  int n =
-      ego.options.initial_samples > 0 ? ego.options.initial_samples : default_initial_samples(d, ego.options.gradient);
+  int n = ego.options.initial_samples;
+  if (n == 0) n = std::max(default_initial_samples(d, ego.options.gradient), ego.options.batch);
   if (restarts == 0)
     for (const Evaluation& e : ego.options.known) n -= n > 0 && ego.observed.usable(e);
   const std::uint64_t seed = ego.options.seed + 7919ULL * static_cast<std::uint64_t>(restarts);

@@ -9,7 +9,8 @@ const KeyTable<EgoOptions>& ego_keys() {
   static const auto table =
       KeyTable<Options>("surrogate.")
           .add("initial-samples", &Options::initial_samples,
-               {.description = "designs evaluated before the first model; automatic: from the number of variables",
+               {.description = "designs evaluated before the first model; automatic: from the number of variables, at "
+                               "least surrogate.batch",
                 .minimum = 2,
                 .word = "automatic",
                 .zero_means_named = true})

@@ -47,6 +47,12 @@ struct EgoState {
   Eigen::Index dimensions() const { return observed.space.dimensions(); }
   // Returns the number of designs that are chosen before the first of them is evaluated.
   int batch() const { return std::max(options.batch, static_cast<int>(observed.pending.size()) + 1); }
+  // Number of the next design: those that run count.
+  std::size_t next_number() const { return observed.evaluations.size() + observed.pending.size(); }
+  // Whether the next design descends into another basin. Where many designs run, few of them do.
+  bool descends() const {
+    return basin_search.taken() && basin_search.count_running(observed) < BasinSearch::max_running(batch());
+  }
   bool is_settling() const { return !options.trust_region && settling(observed, initial_total, batch()); }
   // Whether no evaluated or pending design is within this distance of the point, in the unit cube.
   bool fresh(const Eigen::VectorXd& unit, double within = resolution) const;

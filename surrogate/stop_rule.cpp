@@ -10,10 +10,11 @@ namespace dodyn::surrogate {
 
 namespace {
 
-constexpr double band = 3;             // half width of the prediction interval, in standard deviations
-constexpr double least_band = 0.01;    // minimum half width of the interval, relative to the variation of costs
-constexpr double checks_of_doubt = 8;  // additional checks per variable if the whole box is undecided
-constexpr double half_told = 0.5;      // weight of a check whose design fails or lies on the plateau
+constexpr double band = 3;               // half width of the prediction interval, in standard deviations
+constexpr double least_band = 0.01;      // minimum half width of the interval, relative to the variation of costs
+constexpr double checks_of_doubt = 8;    // additional checks per variable if the whole box is undecided
+constexpr double max_unexplained = 0.5;  // above, the model says too little of a design for its result to confirm it
+constexpr double half_told = 0.5;        // weight of a check whose design fails or lies on the plateau
 
 }  // namespace
 
@@ -30,7 +31,10 @@ bool StopRule::observe(const Eigen::VectorXd& design, std::optional<double> cost
   }
   const double seen = predicted->warp.forward(*cost), least = least_band * predicted->scale;
   const bool surprise = std::abs(seen - predicted->mean) > std::max(band * predicted->deviation, least);
-  confirmed_ = surprise ? 0 : confirmed_ + 1;
+  if (surprise)
+    confirmed_ = 0;
+  else if (predicted->unexplained <= max_unexplained)
+    ++confirmed_;
   return predicted->mean - seen > std::max(predicted->deviation, least);
 }
 

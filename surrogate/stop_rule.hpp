@@ -25,6 +25,7 @@ class StopRule {
   struct Prediction {
     Warp warp;
     double mean, deviation, scale;
+    double unexplained = 0;  // variance relative to that of the model without data: 1 far from all samples
   };
   void expect(const Eigen::VectorXd& design, const Prediction& prediction) {
     expected_.push_back({design, prediction});
@@ -43,6 +44,8 @@ class StopRule {
   void set_failed_fraction(double share) { failed_fraction_ = share; }
 
   bool satisfied() const { return confirmed_ >= needed(); }
+  // Whether most of the box is undecided. Then a search that ends has not found the best design for certain.
+  bool is_mostly_undecided() const { return undecided_fraction_ > max_undecided; }
   double confirmed() const { return confirmed_; }
   int needed() const;
   // "7 designs in a row as predicted; nothing in 0.3 of the box is ruled out"
@@ -53,6 +56,8 @@ class StopRule {
     Eigen::VectorXd design;
     Prediction prediction;
   };
+  static constexpr double max_undecided = 0.5;
+
   Eigen::Index variables_;
   std::vector<Expected> expected_;  // predictions for designs that are not evaluated yet
   double confirmed_ = 0;            // number of consecutive confirmations

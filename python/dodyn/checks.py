@@ -18,6 +18,7 @@ SMALL_GAIN = 0.001  # relative gain of the cost in the last third of the evaluat
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?")
 POOR = 0.8  # R2 of a model below which its figures are rough; the same value as in `dodyn predict`
 NO_DIFFERENCE = "the cost is the same"  # prefix of the stop reason if all costs are equal
+UNDECIDED = "most of the design range is undecided"  # prefix if the search ended although a better design may be in most of the box
 ENDED_BY_LIMIT = re.compile(r"reached study\.max|time|signal|stopped by|interrupted|clock", re.IGNORECASE)
 
 
@@ -142,6 +143,8 @@ def worth_continuing(study: Archive, model: Json | None = None) -> str:
     best = study.recommended
     if study.stop_reason.startswith(NO_DIFFERENCE):
         return f"Perhaps. The search found no difference between designs: {study.stop_reason}."
+    if study.stop_reason.startswith(UNDECIDED):
+        return f"Perhaps. The search found no further gain, but its model is too uncertain: {study.stop_reason}."
     bounds = summary.bounds_to_widen(study, best, model) if best is not None and len(study.objectives) == 1 else []
     wider = f" The end of the range of {' and '.join(v.name for v, *_ in bounds)} limits the result: a wider range may hold a lower cost." if bounds else ""
     if not ENDED_BY_LIMIT.search(study.stop_reason) and best is not None and summary.steep_variables(study, best):
@@ -178,7 +181,9 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
         open_end = f"A limit ended the search ({study.stop_reason}); more evaluations may find more."
         if study.stop_reason.startswith(NO_DIFFERENCE):
             open_end = f"The search found no difference between designs ({study.stop_reason})."
-        decided = not ENDED_BY_LIMIT.search(study.stop_reason) and not study.stop_reason.startswith(NO_DIFFERENCE)
+        if study.stop_reason.startswith(UNDECIDED):
+            open_end = f"The model of the search is too uncertain ({study.stop_reason})."
+        decided = not ENDED_BY_LIMIT.search(study.stop_reason) and not study.stop_reason.startswith((NO_DIFFERENCE, UNDECIDED))
         judge(decided, "The search ended by its own rule.", open_end, "open")
     if best is None:
         found.append(("bad", "No evaluation is feasible: there is no result."))

@@ -141,7 +141,7 @@ class InteriorPoint {
   double barrier_error(double mu) const;
   bool optimal() const;
   bool first_order_within(double tolerance, const VectorXd& allowed, double roundoff) const;
-  VectorXd rounding_of_stationarity() const;
+  void set_rounding_of_stationarity() const;
   bool feasible_within(double tolerance) const;
   bool late() const { return Clock::now() > deadline_; }
   // Whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
@@ -235,7 +235,8 @@ class InteriorPoint {
   double tolerance_ = 0.0;
   int corrections_ = 0;
   int pivotless_ = 0;  // factorisations whose delayed pivots numbered at least twice the variables
-  mutable VectorXd values_m_, values_n_;
+  mutable VectorXd values_m_, values_n_, rounding_;
+  VectorXd no_rounding_;  // zeros, [v]
 };
 
 // ---- structure
@@ -362,8 +363,11 @@ double InteriorPoint::barrier_error(double mu) const {
 
 // The same unscaled, as solve() counts it; or within the effect of rounding.
 bool InteriorPoint::optimal() const {
-  return feasible_within(tolerance_) && (first_order_within(tolerance_, VectorXd::Zero(N_), 0.0) ||
-                                         first_order_within(tolerance_, rounding_of_stationarity(), unit_roundoff));
+  if (!first_order_within(tolerance_, no_rounding_, 0.0)) {
+    set_rounding_of_stationarity();
+    if (!first_order_within(tolerance_, rounding_, unit_roundoff)) return false;
+  }
+  return feasible_within(tolerance_);
 }
 
 // Whether stationarity and complementarity, unscaled, are missed by no more than the tolerance. `allowed`: what each component
@@ -390,14 +394,13 @@ bool InteriorPoint::first_order_within(double tolerance, const VectorXd& allowed
   return true;
 }
 
-// rounding_of_gradient(), scaled, [v].
-VectorXd InteriorPoint::rounding_of_stationarity() const {
+// Sets rounding_ to rounding_of_gradient(), scaled, [v].
+void InteriorPoint::set_rounding_of_stationarity() const {
   for (int i = 0; i < m_; ++i) values_m_[rows_[i]] = scale_c_[i] * y_[i];
-  const VectorXd moved = rounding_of_gradient(problem_, at_.x, values_m_, jacobian_, hessian_);
-  VectorXd rounding = unit_roundoff * (lower_z_ + upper_z_);
-  for (int i = 0; i < n_; ++i) rounding[i] += moved[free_[i]];
-  for (int j = n_; j < N_; ++j) rounding[j] += unit_roundoff * std::abs(y_[slack_row_[j - n_]]);
-  return rounding;
+  rounding_of_gradient(problem_, at_.x, values_m_, jacobian_, hessian_, values_n_);
+  rounding_ = unit_roundoff * (lower_z_ + upper_z_);
+  for (int i = 0; i < n_; ++i) rounding_[i] += values_n_[free_[i]];
+  for (int j = n_; j < N_; ++j) rounding_[j] += unit_roundoff * std::abs(y_[slack_row_[j - n_]]);
 }
 
 // Whether no row, unscaled, is violated by more than this and what rounding x makes of it, with the Jacobian as it is.
@@ -465,6 +468,8 @@ void InteriorPoint::make_room(const VectorXd& x0) {
   for (int i = 0; i < n_; ++i) at_.v[i] = x0[free_[i]];
   values_m_.setZero(problem_.constraints());
   values_n_.setZero(problem_.variables());
+  rounding_.setZero(N_);
+  no_rounding_.setZero(N_);
   gradient_.setZero(n_);
   jacobian_.setZero(problem_.jacobian_pattern.size());
   hessian_.setZero(problem_.hessian_pattern.size());

@@ -68,18 +68,18 @@ void set_multipliers_of_fixed_variables(const Problem& problem, const VectorXd& 
   }
 }
 
-VectorXd rounding_of_gradient(const Problem& problem, const VectorXd& x, const VectorXd& y,
-                              const VectorXd& jacobian_values, const VectorXd& hessian_values) {
+void rounding_of_gradient(const Problem& problem, const VectorXd& x, const VectorXd& y, const VectorXd& jacobian_values,
+                          const VectorXd& hessian_values, VectorXd& rounding) {
   constexpr double roundings = 8.0;  // of each term
-  VectorXd sizes = VectorXd::Zero(problem.variables());
+  rounding.setZero(problem.variables());
   const Pattern &J = problem.jacobian_pattern, &H = problem.hessian_pattern;
-  for (int k = 0; k < J.size(); ++k) sizes[J.columns[k]] += std::abs(jacobian_values[k] * y[J.rows[k]]);
+  for (int k = 0; k < J.size(); ++k) rounding[J.columns[k]] += std::abs(jacobian_values[k] * y[J.rows[k]]);
   for (int k = 0; k < H.size(); ++k) {
     const int row = H.rows[k], column = H.columns[k];
-    sizes[row] += std::abs(hessian_values[k] * x[column]);
-    if (row != column) sizes[column] += std::abs(hessian_values[k] * x[row]);
+    rounding[row] += std::abs(hessian_values[k] * x[column]);
+    if (row != column) rounding[column] += std::abs(hessian_values[k] * x[row]);
   }
-  return roundings * unit_roundoff * sizes;
+  rounding *= roundings * unit_roundoff;
 }
 
 namespace {
@@ -136,9 +136,10 @@ Residuals residuals_beyond_rounding(const Problem& problem, const VectorXd& x, c
   problem.jacobian(x, jacobian);
   problem.hessian(x, 1.0, multipliers, hessian);
   const VectorXd of_bounds = unit_roundoff * (lower_multipliers.cwiseAbs() + upper_multipliers.cwiseAbs());
-  return residuals(problem, x, multipliers, lower_multipliers, upper_multipliers,
-                   {rounding_of_rows(problem, x, jacobian),
-                    rounding_of_gradient(problem, x, multipliers, jacobian, hessian) + of_bounds, unit_roundoff});
+  Allowance allowed{rounding_of_rows(problem, x, jacobian), {}, unit_roundoff};
+  rounding_of_gradient(problem, x, multipliers, jacobian, hessian, allowed.gradient);
+  allowed.gradient += of_bounds;
+  return residuals(problem, x, multipliers, lower_multipliers, upper_multipliers, allowed);
 }
 
 double Residuals::largest() const { return std::max({stationarity, feasibility, complementarity}); }

@@ -25,12 +25,13 @@ inline constexpr double unit_roundoff = 0x1p-53;
 Eigen::VectorXd rounding_of_rows(const Problem& problem, const Eigen::VectorXd& x,
                                  const Eigen::VectorXd& jacobian_values);
 
-// Returns how much rounding changes each component of grad f + J^T y: 8 u (sum_i |J_ij y_i| + sum_k |H_jk x_k|),
+// Sets `rounding` to how much rounding changes each component of grad f + J^T y: 8 u (sum_i |J_ij y_i| + sum_k |H_jk x_k|),
 // [variables], with the Hessian H of the Lagrangian. 8: a term is rounded in its slope, its multiplier, their product and the
 // partial sums; measured sums of robots miss zero by up to 3 u. For example, a motor of 1e3 N in a cost of squared forces has
 // multipliers of 1e3 in rows with slopes of 1e5 N/m, and their sums are accurate to 1e-7.
-Eigen::VectorXd rounding_of_gradient(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& y,
-                                     const Eigen::VectorXd& jacobian_values, const Eigen::VectorXd& hessian_values);
+void rounding_of_gradient(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& y,
+                          const Eigen::VectorXd& jacobian_values, const Eigen::VectorXd& hessian_values,
+                          Eigen::VectorXd& rounding);
 
 // Returns residuals(...) without the effect of rounding the unknowns and multipliers to doubles.
 Residuals residuals_beyond_rounding(const Problem& problem, const Eigen::VectorXd& x,

@@ -817,7 +817,8 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
 }  // namespace
 
 bool is_undecided(const std::string& reason) {
-  return reason.starts_with(at_limit) || reason.starts_with(surrogate::same_cost);
+  return reason.starts_with(at_limit) || reason.starts_with(surrogate::same_cost) ||
+         reason.starts_with(surrogate::mostly_undecided);
 }
 
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator,

@@ -227,7 +227,8 @@ class Study {
 };
 
 // Whether a study that ended for this reason has left open which design is best. True if study.max-evaluations ended it
-// before the search's own rule, or if all costs are equal.
+// before the search's own rule, if all costs are equal, or if the search cannot rule out a better design in most of the
+// box.
 bool is_undecided(const std::string& reason);
 
 // Makes the strategy that the settings name. The strategy `auto` is chosen by the properties of `evaluator`. Throws

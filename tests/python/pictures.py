@@ -343,6 +343,8 @@ def answers():
     assert continuing([5, 4, 3], "optimum at the upper bound", at=1.0).startswith("Not in this range.") and continuing([5, 4, 3], "optimum inside the bounds", at=0.5).startswith("No.")
     same = continuing([5, 5, 5], "the cost is the same wherever it was evaluated")
     assert same.startswith("Perhaps. The search found no difference between designs"), same
+    open_end = continuing([5, 4, 3], "most of the design range is undecided: the surrogate expects no further gain")
+    assert open_end.startswith("Perhaps. The search found no further gain, but its model is too uncertain"), open_end
     assert continuing([5, 4, 3], "", finished=False).startswith("Yes. The study has not ended")
     assert checks.worth_continuing(knee) in re.sub(r"<[^>]+>", "", open("knee.html", encoding="utf-8").read()).replace("&#x27;", "'")
     docking = package.open("docking.h5")

@@ -745,6 +745,7 @@ TEST_F(StudyTest, ASearchWithoutADifferenceIsUndecided) {
   EXPECT_TRUE(run("few.h5", {"--strategy", "ego", "--study.max-evaluations", "5"}).is_undecided);
   const Summary found = run("found.h5", {"--strategy", "ego", "--study.max-evaluations", "80"});
   EXPECT_FALSE(found.is_undecided) << found.reason;
+  EXPECT_TRUE(is_undecided(std::string(surrogate::mostly_undecided) + ": the surrogate expects no further gain"));
 }
 
 TEST_F(StudyTest, TooManyFailuresEndTheStudy) {

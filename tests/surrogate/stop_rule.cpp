@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <deque>
+#include <numbers>
 
 #include "surrogate/ego.hpp"
 #include "surrogate/random.hpp"
@@ -54,6 +57,21 @@ TEST(StopRule, TakesDesignsInARowAsPredictedAndASurpriseOrAGainOpensItAnew) {
   const double before = stop_rule.confirmed();
   stop_rule.observe(VectorXd::Zero(2), 7.0, false);  // neither expected nor a gain: says nothing
   EXPECT_EQ(stop_rule.confirmed(), before);
+}
+
+// Far from all samples any result agrees with the model.
+TEST(StopRule, APredictionThatSaysLittleConfirmsNothing) {
+  StopRule stop_rule(2);
+  const VectorXd near = Vector2d(0.1, 0.1), far = Vector2d(0.9, 0.9), surprising = Vector2d(0.5, 0.9);
+  stop_rule.expect(near, {.warp = Warp(), .mean = 1, .deviation = 0.1, .scale = 1, .unexplained = 0.01});
+  stop_rule.expect(far, {.warp = Warp(), .mean = 1, .deviation = 1, .scale = 1, .unexplained = 0.9});
+  stop_rule.expect(surprising, {.warp = Warp(), .mean = 1, .deviation = 1, .scale = 1, .unexplained = 0.9});
+  stop_rule.observe(near, 1.05, false);
+  EXPECT_EQ(stop_rule.confirmed(), 1);
+  stop_rule.observe(far, 1.5, false);
+  EXPECT_EQ(stop_rule.confirmed(), 1);
+  stop_rule.observe(surprising, 9, false);
+  EXPECT_EQ(stop_rule.confirmed(), 0);
 }
 
 Evaluation worth(double cost) {
@@ -205,6 +223,93 @@ TEST(Stopping, BatchesEnd) {
       120);
   EXPECT_FALSE(s.stopped.empty());
   EXPECT_LT(s.best().cost, 1.0001);
+}
+
+// Returns a search in which `count` designs run at a time, and the oldest of them ends first.
+Search search_with_running(Strategy& strategy, const Function& f, std::size_t count, std::size_t limit) {
+  Search out;
+  std::deque<VectorXd> running;
+  const auto fill = [&] {
+    while (running.size() < count) {
+      const auto designs = strategy.ask(static_cast<int>(count - running.size()));
+      if (designs.empty()) return;
+      running.insert(running.end(), designs.begin(), designs.end());
+    }
+  };
+  for (fill(); !running.empty() && out.evaluations.size() < limit; fill()) {
+    Evaluation e = f(running.front());
+    e.design = running.front();
+    e.id = static_cast<std::int64_t>(out.evaluations.size());
+    running.pop_front();
+    out.evaluations.push_back(e);
+    strategy.tell(e);
+    strategy.decide();
+  }
+  out.stopped = strategy.stopped();
+  return out;
+}
+
+// Branin's function: three minima of equal depth. Designs near them always run, and are no reason to mistrust the model.
+TEST(Stopping, SearchesWithManyRunningDesignsEnd) {
+  const std::vector<Variable> box = {{"a", "", -5, 10}, {"b", "", 0, 15}};
+  const auto branin = [](const VectorXd& x) {
+    using std::numbers::pi;
+    const double valley = x(1) - 5.1 / (4 * pi * pi) * x(0) * x(0) + 5 / pi * x(0) - 6;
+    return worth(valley * valley + 10 * (1 - 1 / (8 * pi)) * std::cos(x(0)) + 10);
+  };
+  int ended = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    EgoOptions o;
+    o.seed = seed;
+    const Search s = search_with_running(*make_ego(box, o), branin, 16, 180);
+    ended += !s.stopped.empty();
+    EXPECT_LT(s.best().cost, 0.3983) << "seed " << seed;
+  }
+  EXPECT_GE(ended, 4);
+}
+
+// A ridge: the smooth model extrapolates far, and one with shorter lengths decides nothing.
+TEST(Stopping, AnEndThatLeavesMostOfTheBoxOpenSaysSo) {
+  const Search s = search(
+      *make_ego(square, {}),
+      [](const VectorXd& x) {
+        const double along = 0.8 * (x(0) - 0.6) + 0.6 * (x(1) - 0.7), across = 0.8 * (x(1) - 0.7) - 0.6 * (x(0) - 0.6);
+        return worth(1 + along * along + 10 * std::abs(across));
+      },
+      1, 150);
+  EXPECT_TRUE(s.stopped.empty() || s.stopped.starts_with(mostly_undecided)) << s.stopped;
+  EXPECT_FALSE(s.stopped.empty());
+}
+
+// The shares of the designs that run and of those in the searched basin.
+TEST(BasinSearch, FewOfManyRunningDesignsDescend) {
+  EgoOptions o;
+  o.initial_samples = 10;
+  std::vector<Variable> box(4, {"a", "", 0, 1});
+  const auto ego = make_ego(box, o);
+  // a deep hollow and a wide one
+  const VectorXd deep = VectorXd::Constant(4, 0.8), wide = VectorXd::Constant(4, 0.2);
+  const auto hollows = [&](const VectorXd& x) {
+    return worth(-2 * std::exp(-20 * (x - deep).squaredNorm()) - std::exp(-4 * (x - wide).squaredNorm()));
+  };
+  const Search s = search_with_running(*ego, hollows, 32, 160);
+  std::size_t most = 0;
+  for (std::size_t first = 0; first + 32 <= s.evaluations.size(); ++first) {
+    std::size_t inside = 0;
+    for (std::size_t i = first; i < first + 32; ++i)
+      inside += (s.evaluations[i].design - s.evaluations[first].design).cwiseAbs().maxCoeff() < 0.3;
+    most = std::max(most, inside);
+  }
+  EXPECT_LT(most, 32U);
+}
+
+// Designs of the first batch cost no more time than the automatic number of initial designs.
+TEST(Stopping, AutomaticInitialDesignsFillABatch) {
+  EgoOptions o;
+  o.batch = 16;
+  EXPECT_EQ(make_ego(square, o)->ask(64).size(), 16U);
+  o.initial_samples = 5;
+  EXPECT_EQ(make_ego(square, o)->ask(64).size(), 5U);
 }
 
 TEST(NearestDistance, AWallIsAMirror) {
