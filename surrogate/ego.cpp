@@ -284,9 +284,10 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const Evaluation& best = compares ? *selection.recommended : *observed.best();
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
     const double of_error = compares ? best.cost_stderr : 0;
+    // Of paired costs the open part has judged already what the model does not know, by differences of costs.
+    const double unexplained = compares ? 0 : p.variance / (cost.model().hyperparameters().variance + 1e-300);
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
-                                       observed.quantile(0.5, cost.warp()),
-                                       p.variance / (cost.model().hyperparameters().variance + 1e-300)});
+                                       observed.quantile(0.5, cost.warp()), unexplained});
   }
   return proposal;
 }

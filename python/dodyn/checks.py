@@ -84,6 +84,8 @@ def gain(study: Archive, model: Json | None) -> str:
         value, whose = study.pooled(near[0])[0], f"evaluation {near[0].id}" if len(study.repeats(near[0])) == 1 else "mean of its evaluations"
     elif study.constraints or discrete_names(study):
         return ""  # the middle may violate a constraint, or there is none
+    elif summary.chosen_with(study):
+        return ""  # paired costs: this model takes their errors for independent
     elif model and model.get("middle") is not None:
         value, whose = model["middle"]["median"], "the surrogate model"
     elif study.curves is not None and study.iterations:

@@ -55,6 +55,12 @@ std::string warning(double quality) {
              : "";
 }
 
+// Of searches with paired costs. An archive's model has no cost of each initial state.
+constexpr const char* independent_errors =
+    "this model takes the errors of the costs for independent; the search compared costs on the same initial states, "
+    "so "
+    "its figures for the recommended design differ (dodyn show)";
+
 // The limit is shown with a unit if the reader chose one for it.
 std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c,
                             const OutputUnits& units) {
@@ -274,6 +280,7 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     if (distance < out.distance) out.distance = distance, out.nearest = e.id;
   }
   out.design = out.design.cwiseProduct(convert(out.variables, units));
+  out.was_paired = study::stated_choice(contents).has_value();
   return out;
 }
 
@@ -295,6 +302,7 @@ std::string as_text(const DesignPrediction& p) {
   else
     text += formatted("nearest evaluation: %lld, at a distance of %.2g of the ranges\n",
                       static_cast<long long>(p.nearest), p.distance);
+  if (p.was_paired) text += std::string("note: ") + independent_errors + "\n";
   return text + warning(worst);
 }
 
@@ -312,6 +320,7 @@ std::string as_json(const DesignPrediction& p) {
   for (const auto& [constraint, probability] : p.kept) all["keeps"][constraint] = probability;
   all["nearest"] = p.nearest;
   all["distance"] = p.distance;
+  if (p.was_paired) all["note"] = independent_errors;
   return all.dump(2) + "\n";
 }
 

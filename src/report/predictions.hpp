@@ -47,6 +47,7 @@ struct DesignPrediction {
   std::int64_t nearest = -1;                         // id of the evaluation nearest to the design
   double distance = 0;                               // largest distance to it over the variables, relative to the
                                                      // ranges
+  bool was_paired = false;                           // the search compared costs on common initial states
 };
 
 // Predicts the cost, the objectives, the metrics of constraints, and `metrics` (indices; -1: the cost) at a design. Throws
@@ -59,8 +60,8 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
 std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
 
-// Returns JSON for pictures of the model of the cost: along each variable and each pair of real variables through `design`, with its 95 % band; in the
-// middle of the ranges; and where the optimum may lie (5 % and 95 % of sampled optima; null where none can be sampled). Designs
+// Returns JSON for pictures of the model of the cost: along each variable and each pair of real variables through `design`, with its 95 % band; at
+// `design` and in the middle of the ranges; and where the optimum may lie (5 % and 95 % of sampled optima; null where none can be sampled). Designs
 // are in `units`. Throws std::invalid_argument where fewer than two evaluations have a cost.
 std::string slices_json(const archive::Contents& contents, const surrogate::ObservedData& observed,
                         const Eigen::VectorXd& design, const OutputUnits& units = {});
