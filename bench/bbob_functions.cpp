@@ -161,7 +161,7 @@ double attractive_sector(const Instance& in, const VectorXd& x) {
   return std::pow(t_osz(z.square().sum()), 0.9);
 }
 
-// Gallagher's peaks: the largest of Gaussians, `peaks` of them. Draws the peaks, the first of which is the optimum.
+// Gallagher's peaks: the largest of Gaussians, `peaks` of them. Draws the peaks; the first one is the optimum.
 Scalar gallagher(Instance& in, int peaks, double reach, double first_reach, double first_condition) {
   struct Peak {
     VectorXd at;  // rotated

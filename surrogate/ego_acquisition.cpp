@@ -18,10 +18,11 @@ namespace {
 
 // Returns the designs around which candidates are placed, the best first.
 std::vector<const Evaluation*> good_designs(const EgoState& ego) {
+  const bool descends = ego.descends();
   std::vector<const Evaluation*> good;
   for (std::size_t i = ego.observed.from; i < ego.observed.evaluations.size(); ++i) {
     const Evaluation& e = ego.observed.evaluations[i];
-    if (ego.observed.feasible(e) && (!ego.descends() || ego.basin_search.holds(ego.observed, e))) good.push_back(&e);
+    if (ego.observed.feasible(e) && (!descends || ego.basin_search.holds(ego.observed, e))) good.push_back(&e);
   }
   std::stable_sort(good.begin(), good.end(),
                    [&](auto* a, auto* b) { return ego.observed.objective(*a, 0) < ego.observed.objective(*b, 0); });

@@ -768,10 +768,18 @@ class Archive:
                 return min(rows, key=lambda e: e.cost_stderr)
         return self.lowest
 
+    @functools.cached_property
+    def _by_design(self) -> dict[tuple[float, ...], dict[int, Evaluation]]:
+        """Returns the feasible evaluations by their designs, in the order of `variables`, and seeds: equal seeds give equal costs."""
+        found: dict[tuple[float, ...], dict[int, Evaluation]] = {}
+        for e in self.evaluations:
+            if self.feasible(e):
+                found.setdefault(tuple(e.design.values()), {})[e.seed] = e
+        return found
+
     def repeats(self, evaluation: Evaluation) -> list[Evaluation]:
-        """Returns the feasible evaluations of an evaluation's design, one of each seed: equal seeds give equal costs."""
-        of_seed = {e.seed: e for e in self.evaluations if e.design == evaluation.design and self.feasible(e)}
-        return list(of_seed.values()) or [evaluation]
+        """Returns the feasible evaluations of an evaluation's design, one of each seed; the evaluation alone if none is feasible."""
+        return list(self._by_design.get(tuple(evaluation.design.values()), {}).values()) or [evaluation]
 
     def pooled(self, evaluation: Evaluation) -> tuple[float, float]:
         """Returns the mean cost of `repeats` and its standard error; of costs without noise the evaluation's own."""

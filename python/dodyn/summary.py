@@ -329,10 +329,14 @@ def not_ruled_out(study: Archive) -> list[str]:
             lines.append(f"The surrogate's band still reaches below the best cost at {v.name} {where}.")
     if best.cost_stderr > 0:
         cost, stderr = study.pooled(best)
-        close: list[tuple[float, Evaluation]] = []
+        others: dict[tuple[float, ...], Evaluation] = {}
         for e in study:
-            its_cost, its_stderr = study.pooled(e) if e.ok else (math.nan, 0.0)
-            if e.design != best.design and its_cost - cost < 2 * math.hypot(its_stderr, stderr) and all(e.design != other.design for _, other in close):
+            if e.ok and e.design != best.design:
+                others.setdefault(tuple(e.design.values()), e)
+        close: list[tuple[float, Evaluation]] = []
+        for e in others.values():
+            its_cost, its_stderr = study.pooled(e)
+            if its_cost - cost < 2 * math.hypot(its_stderr, stderr):
                 close.append((its_cost, e))
         if close:
             lines.append(

@@ -90,7 +90,7 @@ def gradient(f, x):
 
 
 def examine(scenario, design, Q, U, cost):
-    """One gait: the design with what its scenario says, nodes and torques, and the cost as it was told.
+    """One gait: the design with what its scenario says, nodes and torques, and the cost that is stated.
     Whole: it is one derivation from the model's text to the residuals, in the order of the source, and uses its symbols throughout."""
     # ---- the model, read from its text
     model = sections(os.path.join(ROOT, "models", ASKED.get("gait.model", "planar-biped").split("/")[-1].removesuffix(".model") + ".model"))
