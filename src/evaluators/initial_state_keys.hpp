@@ -14,7 +14,7 @@ KeyTable<Struct> with_initial_state_keys(KeyTable<Struct> table) {
       .add("initial-states-per-task", &Struct::batch,
            {.description = "initial states that a rank simulates at a time", .minimum = 1, .maximum = 1000000})
       .add("initial-state", &Struct::start,
-           {.description = "the start that dodyn simulate shows, the first one being 1",
+           {.description = "the initial state that dodyn simulate shows, the first one being 1",
             .minimum = 1,
             .maximum = 1000000,
             .identity = false});
