@@ -284,13 +284,14 @@ class ContinuousDriver {
     reference_ = to;
     state_ << about, rates(about, attitudes_.about_angles(along, about, to));
   }
-  // Gives new references to joints of three turns that are too far from theirs.
-  void refer() {
+  // Gives new references to joints of three turns that are too far from theirs. Returns whether there are any.
+  bool refer() {
     double farthest = 0.0;
     for (int i = 0; i < n_; ++i)
       if (system_.is_chart(i)) farthest = std::max(farthest, std::abs(state_(i)));
-    if (farthest < chart_turn) return;
+    if (farthest < chart_turn) return false;
     refer_to(VectorXd(state_), reference_, attitudes_.at(state_.head(n_), reference_));
+    return true;
   }
 
   // Integrates between two shares of the interval; returns false if that fails.
@@ -311,11 +312,11 @@ class ContinuousDriver {
       return slope(state);
     };
     std::array<VectorXd, 7> k;
+    k[0] = slope_at(time, state_);
     for (int steps = 0; time < interval * (1.0 - 1e-12); ++steps) {
       if (steps > most_steps || !state_.allFinite()) return false;
       h = std::min(h, interval - time);
       VectorXd next;
-      k[0] = slope_at(time, state_);
       for (std::size_t stage = 0; stage < 6; ++stage) {
         next = state_;
         for (std::size_t j = 0; j <= stage; ++j) next += h * a[stage][j] * k[j];
@@ -329,7 +330,7 @@ class ContinuousDriver {
       if (size <= 1.0) {
         time += h;
         state_ = next;
-        refer();
+        k[0] = refer() ? slope_at(time, state_) : k[6];  // the last stage lies at the end of the step
         step_ = h * factor;
         h = step_;
       } else {
