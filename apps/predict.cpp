@@ -27,6 +27,7 @@ struct Study {
 Study study_of(const std::string& path) {
   try {
     archive::Contents contents = archive::read(path);
+    study::read_paired_costs(path, contents);
     surrogate::ObservedData observed = study::observed_data(contents);
     return {std::move(contents), std::move(observed)};
   } catch (const archive::Error& error) {

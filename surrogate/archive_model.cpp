@@ -117,15 +117,6 @@ double weighted_quality(const Kriging::LeaveOneOut& predicted, const VectorXd& p
   return spread > 0 ? 1 - error / spread : 0;
 }
 
-Samples chosen_of(const Samples& all, const std::vector<Index>& which) {
-  Samples some;
-  some.x = all.x(Eigen::all, which);
-  some.y = all.y(which);
-  if (all.gradient.size() > 0) some.gradient = all.gradient(Eigen::all, which);
-  if (all.variance.size() > 0) some.variance = all.variance(which);
-  return some;
-}
-
 }  // namespace
 
 ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_(observed) {
@@ -133,7 +124,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
   const auto value = [&](const Evaluation& e) {
     return metric < 0 ? e.cost : metric < e.metrics.size() ? e.metrics(metric) : not_a_number;
   };
-  const bool noisy = metric < 0 && observed.noisy();  // the noise of gradients is unknown
+  const bool scatters = observed.noisy(), noisy = metric < 0 && scatters;  // the noise of gradients is unknown
   std::vector<const Evaluation*> good;
   bool gradient = false;
   for (const Evaluation& e : observed.evaluations) {
@@ -159,16 +150,18 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
       s.gradient.col(i) = e.gradient.cwiseProduct(space.slope(e.design));
     if (noisy) s.variance(i) = e.cost_stderr * e.cost_stderr;
   }
-  if (available_ > most_modelled) s = chosen_of(s, best_then_filling(s.x, ranking(observed, good), most_modelled));
+  if (noisy) s.covariance = ObservedData::error_covariance(good);
+  if (available_ > most_modelled) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most_modelled));
   used_ = s.size();
   KrigingOptions options;
   options.scale = VectorXd::Ones(space.embedded());
-  options.nugget = noisy;
+  // The standard errors of costs are known, as in the search. Those of metrics are not.
+  options.nugget = metric < 0 ? observed.costs_noisy : scatters;
   // The width of the warp changes by a factor of ten per fit; repeat until it is constant.
   for (double width = not_a_number; tracked_.empty() || tracked_.warp().width != width;) {
     width = tracked_.empty() ? not_a_number : tracked_.warp().width;
-    tracked_.update(s, options, !noisy, true);
-    if (noisy) break;
+    tracked_.update(s, options, !scatters, true);
+    if (scatters) break;
   }
   const MatrixXd places = tracked_.model().sample_places();
   const VectorXd parts = parts_of_box(space, places);

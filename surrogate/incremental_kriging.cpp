@@ -44,13 +44,7 @@ Samples IncrementalKriging::part(const Samples& s) {
   std::vector<Index> chosen(order.begin(), order.begin() + most / 2);
   const Index rest = s.size() - most / 2, wanted = most - most / 2;
   for (Index i = 0; i < wanted; ++i) chosen.push_back(order[most / 2 + i * rest / wanted]);
-  Samples out;
-  out.x = s.x(Eigen::all, chosen);
-  out.y = s.y(chosen);
-  if (s.gradient.size() > 0) out.gradient = s.gradient(Eigen::all, chosen);
-  if (s.variance.size() > 0) out.variance = s.variance(chosen);
-  if (s.covariance.size() > 0) out.covariance = s.covariance(chosen, chosen);
-  return out;
+  return s.chosen(chosen);
 }
 
 void IncrementalKriging::update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,

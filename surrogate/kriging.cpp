@@ -401,6 +401,16 @@ double Kriging::log_posterior(const Samples& samples, const KrigingOptions& opti
   return p.value;
 }
 
+Samples Samples::chosen(const std::vector<Index>& which) const {
+  Samples some;
+  some.x = x(Eigen::all, which);
+  some.y = y(which);
+  if (gradient.size() > 0) some.gradient = gradient(Eigen::all, which);
+  if (variance.size() > 0) some.variance = variance(which);
+  if (covariance.size() > 0) some.covariance = covariance(which, which);
+  return some;
+}
+
 Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, const Hyperparameters* start) {
   const Prepared p = prepare(samples, options);
   const Index d = p.x.rows();

@@ -33,6 +33,7 @@ struct Samples {
                                     // errors are independent
 
   Eigen::Index size() const { return y.size(); }
+  Samples chosen(const std::vector<Eigen::Index>& which) const;
 };
 
 struct KrigingOptions {

@@ -203,7 +203,9 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
         elif best.cost_stderr > 0:
             spread = summary.spread(study)
             judge(spread > 4 * best.cost_stderr, "The costs of the designs differ by more than their noise.", "The costs of the designs differ by little more than their noise.", "open")
-    if model and model.get("quality") is not None:
+    if model and model.get("quality") is not None and best is not None and best.cost_stderr > 0:
+        found.append(("ok", f"Costs have noise: the surrogate model predicts single evaluations with quality {model['quality']:.2f}, and its band is for the mean of many."))
+    elif model and model.get("quality") is not None:
         judge(model["quality"] >= POOR, f"The surrogate model predicts each evaluation from the others (quality {model['quality']:.2f} of 1).",
               f"The surrogate model predicts evaluations from the others with quality {model['quality']:.2f} only (1 is exact): its figures are rough.", "open")  # fmt: skip
     order = {"bad": 0, "open": 1, "ok": 2}

@@ -59,10 +59,9 @@ class Evaluator {
   virtual int concurrency() const { return 1; }
   // Whether evaluations have the gradient of their cost; `surrogate.strategy = auto` depends on it.
   virtual bool has_gradients() const { return false; }
-  // Whether costs are paired. If so, a study numbers the evaluations of each design: their seeds are 0, 1, 2, ...
+  // Whether costs are paired. If so, a study numbers the evaluations of each design: their seeds are 0, 1, 2, ... The
+  // trajectory has the cost of each initial state (costs_of_states() in record/trajectory.hpp).
   virtual Pairing pairing() const { return Pairing::none; }
-  // Returns the cost of each initial state (Evaluation::paired_costs) from the trajectory of an evaluation that is ok.
-  virtual Eigen::VectorXd paired_costs(const Trajectory&) const { return {}; }
   // Whether a neighbour's motion as initial guess may give a better result than an evaluation's own guesses. If so, a
   // study solves a design again when its neighbours predict a lower cost.
   virtual bool uses_warm_start() const { return false; }

@@ -117,13 +117,8 @@ class SimulationEvaluator final : public Evaluator {
   }
 
   Pairing pairing() const override {
-    if (tally_.failure_of < 0 || starts_.count() < 2) return Pairing::none;
+    if (tally_.among >= 0 || starts_.count() < 2) return Pairing::none;  // a conditional mean has other states
     return starts_.are_drawn() ? Pairing::extensible : Pairing::fixed;
-  }
-
-  Eigen::VectorXd paired_costs(const Trajectory& trajectory) const override {
-    const auto& outcomes = trajectory.values.at(starts_.variables().empty() ? 0 : 1);
-    return (outcomes.col(simulation::outcome_column).array() != tally_.failure_of).cast<double>();
   }
 
   std::function<std::string(const Eigen::VectorXd&)> infeasibility_test() const override {
@@ -197,7 +192,7 @@ class SimulationEvaluator final : public Evaluator {
     add_properties(*tries, outcome.evaluation);
     auto& values = outcome.trajectory.values;
     if (!starts_.variables().empty()) values.push_back(where(asked));
-    values.push_back(tries->leftCols<2>());
+    values.push_back(tally_.archived(*tries));
     auto& first = parts.front().trajectory.values;
     values.insert(values.end(), std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
     if (filmed()) values.push_back(std::move(films));

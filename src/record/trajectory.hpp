@@ -4,6 +4,7 @@
 
 #include <Eigen/Core>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dodyn {
@@ -30,5 +31,10 @@ struct Trajectory {
   std::vector<Eigen::MatrixXd> values;
   bool empty() const { return values.empty(); }
 };
+
+// Name of the column that has the cost of each initial state; the mean of the column is the evaluation's cost.
+inline constexpr std::string_view cost_of_state = "cost";
+// Returns that column, of the first channel that has it. Empty: no channel has it, or a state has no cost.
+Eigen::VectorXd costs_of_states(const Channels& channels, const Trajectory& trajectory);
 
 }  // namespace dodyn

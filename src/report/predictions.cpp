@@ -48,18 +48,19 @@ std::string model_text(Index samples, Index available, double quality) {
          formatted(", quality %.3f", quality);
 }
 
-std::string warning(double quality) {
+// With noise even an exact model predicts single evaluations poorly.
+std::string warning(double quality, bool noisy) {
+  if (noisy)
+    return formatted(
+        "note: costs have noise. The model predicts single evaluations with quality %.2f (1 is exact); its intervals "
+        "are "
+        "for the mean of many\n",
+        quality);
   return quality < poor
              ? formatted("warning: the model predicts evaluations from the others with quality %.2f only ", quality) +
                    "(1 is exact, 0 no better than their mean): its figures are rough\n"
              : "";
 }
-
-// Of searches with paired costs. An archive's model has no cost of each initial state.
-constexpr const char* independent_errors =
-    "this model takes the errors of the costs for independent; the search compared costs on the same initial states, "
-    "so "
-    "its figures for the recommended design differ (dodyn show)";
 
 // The limit is shown with a unit if the reader chose one for it.
 std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c,
@@ -264,8 +265,8 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     const double factor = units.convert(quantity.unit);
     surrogate::PredictionInterval forecast = model.at(out.design);
     for (double* value : {&forecast.middle, &forecast.lower, &forecast.upper}) *value *= factor;
-    out.quantities.push_back(
-        {quantity.name, quantity.unit, forecast, model.samples(), model.available(), model.quality()});
+    out.quantities.push_back({quantity.name, quantity.unit, forecast, model.samples(), model.available(),
+                              model.quality(), observed.noisy()});
     for (const auto& c : observed.constraints)
       if (c.metric == metric) {
         const double below = model.probability_below(out.design, c.limit);
@@ -280,7 +281,6 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     if (distance < out.distance) out.distance = distance, out.nearest = e.id;
   }
   out.design = out.design.cwiseProduct(convert(out.variables, units));
-  out.was_paired = study::stated_choice(contents).has_value();
   return out;
 }
 
@@ -288,11 +288,13 @@ std::string as_text(const DesignPrediction& p) {
   std::string text = "at " + design_text(p.variables, p.design) + "\n\n";
   std::vector<std::vector<std::string>> rows = {{"quantity", "median", "95 % from", "to", "unit", "model"}};
   double worst = 1;
+  bool noisy = false;
   for (const Predicted& q : p.quantities) {
     rows.push_back({q.name, formatted("%.6g", q.forecast.middle), formatted("%.6g", q.forecast.lower),
                     formatted("%.6g", q.forecast.upper), q.unit.empty() || q.unit == "1" ? "-" : q.unit,
                     model_text(q.samples, q.available, q.quality)});
     worst = std::min(worst, q.quality);
+    noisy |= q.noisy;
   }
   text += columns(rows) + "\n" + formatted("has a cost with probability %.3f\n", p.evaluates);
   for (const auto& [constraint, probability] : p.kept)
@@ -302,8 +304,7 @@ std::string as_text(const DesignPrediction& p) {
   else
     text += formatted("nearest evaluation: %lld, at a distance of %.2g of the ranges\n",
                       static_cast<long long>(p.nearest), p.distance);
-  if (p.was_paired) text += std::string("note: ") + independent_errors + "\n";
-  return text + warning(worst);
+  return text + warning(worst, noisy);
 }
 
 std::string as_json(const DesignPrediction& p) {
@@ -320,7 +321,6 @@ std::string as_json(const DesignPrediction& p) {
   for (const auto& [constraint, probability] : p.kept) all["keeps"][constraint] = probability;
   all["nearest"] = p.nearest;
   all["distance"] = p.distance;
-  if (p.was_paired) all["note"] = independent_errors;
   return all.dump(2) + "\n";
 }
 
@@ -465,7 +465,7 @@ std::string as_text(const Sensitivity& s) {
     text += crowd ? "; first evaluate a sweep, or more designs that fill the ranges (surrogate.initial-samples)\n"
                   : "; first evaluate more designs\n";
   }
-  return text + (rough ? "" : warning(s.quality));
+  return text + (rough ? "" : warning(s.quality, false));
 }
 
 std::string as_json(const Sensitivity& s) {

@@ -41,6 +41,18 @@ surrogate::ObservedData observed_data(const archive::Contents& contents) {
   }
 }
 
+void read_paired_costs(const std::string& path, archive::Contents& contents) {
+  const Channels& channels = contents.layout.channels;
+  const auto has_costs = [](const Channel& channel) {
+    return std::find(channel.coordinates.begin(), channel.coordinates.end(), cost_of_state) !=
+           channel.coordinates.end();
+  };
+  if (std::none_of(channels.begin(), channels.end(), has_costs)) return;
+  archive::for_each_trajectory(path, contents.evaluations.size(), [&](std::size_t row, const Trajectory& trajectory) {
+    if (Evaluation& e = contents.evaluations[row]; e.ok()) e.paired_costs = costs_of_states(channels, trajectory);
+  });
+}
+
 const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::ObservedData& observed) {
   if (observed.objectives.size() > 1) return nullptr;
   const Evaluation* const least = observed.best();

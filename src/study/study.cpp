@@ -367,7 +367,7 @@ void Study::tell(const Evaluation& evaluation) {
   if (!strategy_.uses_paired_costs() || !evaluation.ok()) return strategy_.tell(evaluation);
   read_trajectories();
   Evaluation paired = evaluation;
-  paired.paired_costs = evaluator_.paired_costs(trajectory_of(evaluation.id));
+  paired.paired_costs = costs_of_states(layout_.channels, trajectory_of(evaluation.id));
   strategy_.tell(paired);
 }
 

@@ -156,7 +156,7 @@ TEST_F(Simulations, CaptureIsThatOfTheSetOfInitialStates) {
     Task asked = task();
     asked.evaluation.seed = set;
     const Outcome outcome = whole(*slide, asked);
-    const Eigen::VectorXd failed = slide->paired_costs(outcome.trajectory);
+    const Eigen::VectorXd failed = costs_of_states(slide->channels(), outcome.trajectory);
     double least = std::numeric_limits<double>::infinity();
     for (Eigen::Index i = 0; i < failed.size(); ++i)
       if (failed(i) > 0) least = std::min(least, outcome.trajectory.values[0](i, 0) / 2);
@@ -315,20 +315,35 @@ TEST_F(Simulations, SharesOfAnOutcomeArePaired) {
   const auto drop = evaluator(rule), divided = evaluator(rule, {"--simulation.initial-states-per-task=5"});
   EXPECT_EQ(drop->pairing(), Pairing::extensible);
   EXPECT_EQ(evaluator(rule, {"--initial-states.sampling=grid"})->pairing(), Pairing::fixed);
-  EXPECT_EQ(evaluator(dropped)->pairing(), Pairing::none);
   const auto of_set = [&](const Evaluator& one, std::uint64_t set) {
     Task asked = task();
     asked.evaluation.seed = set;
     return whole(one, asked);
   };
   const Outcome first = of_set(*drop, 0), second = of_set(*drop, 1);
-  EXPECT_DOUBLE_EQ(drop->paired_costs(first.trajectory).mean(), first.evaluation.cost);
-  EXPECT_DOUBLE_EQ(drop->paired_costs(second.trajectory).mean(), second.evaluation.cost);
+  EXPECT_DOUBLE_EQ(costs_of_states(drop->channels(), first.trajectory).mean(), first.evaluation.cost);
+  EXPECT_DOUBLE_EQ(costs_of_states(drop->channels(), second.trajectory).mean(), second.evaluation.cost);
   EXPECT_NE(first.trajectory.values[0], second.trajectory.values[0]);
   EXPECT_EQ(second.trajectory.values[0], of_set(*divided, 1).trajectory.values[0]);
-  EXPECT_EQ(drop->paired_costs(second.trajectory), divided->paired_costs(of_set(*divided, 1).trajectory));
+  EXPECT_EQ(costs_of_states(drop->channels(), second.trajectory),
+            costs_of_states(divided->channels(), of_set(*divided, 1).trajectory));
   // any other seed, such as that of a single evaluation, stands for the first set
   EXPECT_EQ(first.trajectory.values[0], of_set(*drop, 0x123456789abcdef).trajectory.values[0]);
+}
+
+// Means over all initial states are paired, too. A mean over those of one outcome is not: designs differ in its states.
+TEST_F(Simulations, MeansArePaired) {
+  const auto drop = evaluator(dropped);
+  EXPECT_EQ(drop->pairing(), Pairing::extensible);
+  Task asked = task();
+  asked.evaluation.seed = 1;
+  const Outcome outcome = whole(*drop, asked);
+  const Eigen::VectorXd costs = costs_of_states(drop->channels(), outcome.trajectory);
+  ASSERT_EQ(costs.size(), 16);
+  EXPECT_GT(costs.maxCoeff(), costs.minCoeff());
+  EXPECT_DOUBLE_EQ(costs.mean(), outcome.evaluation.cost);
+  const auto given = evaluator(dropped, {"--cost.given-outcome=landed"});
+  EXPECT_EQ(given->pairing(), Pairing::none);
 }
 
 TEST_F(Simulations, PartsAreTheWhole) {

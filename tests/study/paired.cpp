@@ -9,6 +9,7 @@
 #include "record/random.hpp"
 #include "study/observed_data.hpp"
 #include "study/study.hpp"
+#include "surrogate/archive_model.hpp"
 
 namespace dodyn::study::test_paired {
 namespace {
@@ -20,9 +21,8 @@ constexpr int states = 60;
 class Thresholds : public Evaluator {
  public:
   std::vector<Quantity> metrics() const override { return {}; }
-  Channels channels() const override { return {{"outcome", "", "1: failed", states, {"failed"}}}; }
+  Channels channels() const override { return {{"outcome", "", "1: failed", states, {std::string(cost_of_state)}}}; }
   evaluators::Pairing pairing() const override { return evaluators::Pairing::extensible; }
-  Eigen::VectorXd paired_costs(const Trajectory& trajectory) const override { return trajectory.values.at(0); }
   std::string report(const Outcome&) const override { return ""; }
   Outcome evaluate(const Task& task) const override {
     Outcome outcome{task.evaluation, {}};
@@ -111,6 +111,25 @@ TEST_F(PairedStudies, NumberTheEvaluationsOfADesign) {
   const Evaluation* const recommended = recommended_of(archived, observed);
   ASSERT_TRUE(recommended);
   EXPECT_NEAR(recommended->design(0), 0.3, 0.1);
+}
+
+// A model of the archive says of the recommended design what the search said.
+TEST_F(PairedStudies, AreModelledFromTheArchiveAsInTheSearch) {
+  run("a.h5");
+  auto archived = contents("a.h5");
+  const auto stated = stated_choice(archived);
+  ASSERT_TRUE(stated);
+  const auto predicted = [&] {
+    const surrogate::ObservedData observed = observed_data(archived);
+    return surrogate::ArchiveModel(observed, -1).at(recommended_of(archived, observed)->design);
+  };
+  const auto deviation = [](const surrogate::PredictionInterval& p) { return (p.upper - p.lower) / (2 * 1.96); };
+  const surrogate::PredictionInterval independent = predicted();
+  read_paired_costs(directory + "/a.h5", archived);
+  const surrogate::PredictionInterval paired = predicted();
+  EXPECT_NEAR(paired.middle, stated->cost, 0.02 * stated->deviation);
+  EXPECT_NEAR(deviation(paired), stated->deviation, 0.02 * stated->deviation);
+  EXPECT_GT(std::abs(deviation(independent) - stated->deviation), 0.1 * stated->deviation);
 }
 
 TEST_F(PairedStudies, CutAnywhereAndSpreadOverWorkersAreTheSame) {

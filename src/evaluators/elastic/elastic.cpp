@@ -91,7 +91,7 @@ class ElasticEvaluator final : public Evaluator {
       }
       values.push_back(std::move(where));
     }
-    values.push_back(tries->leftCols<2>());
+    values.push_back(tally_.archived(*tries));
     auto& first = parts.front().trajectory.values;
     values.insert(values.end(), std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
     return outcome;

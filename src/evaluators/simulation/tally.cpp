@@ -61,7 +61,25 @@ std::vector<Quantity> Tally::metrics() const {
 Channel Tally::channel(int starts) const {
   std::string numbers;
   for (std::size_t i = 0; i < outcomes.size(); ++i) numbers += (i ? ", " : "") + std::to_string(i) + " " + outcomes[i];
-  return {"outcome", "", "how it ended: " + numbers + "; and when (s)", starts, {"outcome", "time"}};
+  return {"outcome",
+          "",
+          "how it ended: " + numbers + "; when (s); and its part in the cost, which is the mean over initial states",
+          starts,
+          {"outcome", "time", std::string(cost_of_state)}};
+}
+
+bool Tally::counts(const Eigen::MatrixXd& tries, Eigen::Index run) const {
+  return among >= 0 ? tries(run, outcome_column) == among : tries(run, outcome_column) < failed;
+}
+
+Eigen::MatrixXd Tally::archived(const Eigen::MatrixXd& tries) const {
+  Eigen::MatrixXd values(tries.rows(), 3);
+  values.leftCols<2>() = tries.leftCols<2>();
+  for (Eigen::Index i = 0; i < tries.rows(); ++i)
+    values(i, 2) = failure_of >= 0    ? (tries(i, outcome_column) != failure_of ? 1.0 : 0.0)
+                   : counts(tries, i) ? tries(i, formula ? cost_column : time_column)
+                                      : not_a_number;
+  return values;
 }
 
 std::optional<Eigen::MatrixXd> Tally::sum_up(const std::vector<Outcome>& parts, int starts, Evaluation& e) const {
@@ -124,17 +142,14 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
     // The mean over the runs that did not break down, or that ended with the given outcome, and its standard error.
     double sum = 0.0, squares = 0.0, sound = 0.0;
     const Column column = formula ? cost_column : time_column;
-    const auto counts = [&](Eigen::Index i) {
-      return among >= 0 ? tries(i, outcome_column) == among : tries(i, outcome_column) < failed;
-    };
     for (Eigen::Index i = 0; i < tries.rows(); ++i) {
-      if (!counts(i)) continue;
+      if (!counts(tries, i)) continue;
       sum += tries(i, column);
       sound += 1.0;
     }
     e.cost = sound > 0.0 ? sum / sound : not_a_number;
     for (Eigen::Index i = 0; i < tries.rows(); ++i)
-      if (counts(i)) squares += std::pow(tries(i, column) - e.cost, 2);
+      if (counts(tries, i)) squares += std::pow(tries(i, column) - e.cost, 2);
     e.cost_stderr = sound > 1.0 ? std::sqrt(squares / (sound - 1.0) / sound) : 0.0;
     if (among >= 0 && n - sound > most_others * n + 1e-9) {
       e.status = Status::infeasible;
@@ -142,7 +157,7 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
                            outcomes[static_cast<std::size_t>(among)].c_str(), most_others);
     } else if (among >= 0 && sound == 0.0) {
       e.status = Status::infeasible;
-      e.reason = "no start ends as " + outcomes[static_cast<std::size_t>(among)];
+      e.reason = "no initial state ends as " + outcomes[static_cast<std::size_t>(among)];
     } else if (!std::isfinite(e.cost)) {
       e.status = Status::failed;
       e.reason = "the cost is not a finite number";

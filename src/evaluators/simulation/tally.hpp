@@ -36,8 +36,10 @@ struct Tally {
   double end = 0.0;          // simulation.end, s
 
   std::vector<Quantity> metrics() const;
-  // Returns the channel with outcome and end time of each run.
+  // Returns the channel with outcome, end time and cost of each run.
   Channel channel(int starts) const;
+  // Returns the values of the channel from the rows [runs, columns].
+  Eigen::MatrixXd archived(const Eigen::MatrixXd& tries) const;
   // Computes the statistics from the rows of all parts, each part's first channel. Fills status, reason, cost, its
   // standard error and the metrics, and returns the rows [runs, columns]. If a part is not ok, the evaluation gets its
   // status and reason, and the result is empty. The reason of a failure is that of the first run that failed.
@@ -46,6 +48,8 @@ struct Tally {
   std::string report(const Evaluation& evaluation, int starts) const;
 
  private:
+  // Whether a run counts in a cost that is a mean over runs.
+  bool counts(const Eigen::MatrixXd& tries, Eigen::Index run) const;
   void sum_up(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
 };
 

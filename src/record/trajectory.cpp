@@ -1,0 +1,18 @@
+#include "record/trajectory.hpp"
+
+#include <algorithm>
+
+namespace dodyn {
+
+Eigen::VectorXd costs_of_states(const Channels& channels, const Trajectory& trajectory) {
+  for (std::size_t i = 0; i < channels.size() && i < trajectory.values.size(); ++i) {
+    const auto& names = channels[i].coordinates;
+    const auto at = std::find(names.begin(), names.end(), cost_of_state);
+    if (at == names.end()) continue;
+    Eigen::VectorXd costs = trajectory.values[i].col(at - names.begin());
+    return costs.allFinite() ? costs : Eigen::VectorXd();
+  }
+  return {};
+}
+
+}  // namespace dodyn
