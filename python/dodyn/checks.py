@@ -80,12 +80,10 @@ def gain(study: Archive, model: Json | None) -> str:
     value, whose = math.nan, ""
     near = [e for e in study if study.feasible(e) and e.design != best.design and all(abs(e.design[v.name] - middle_of(study, v)) <= 0.02 * (v.upper - v.lower) for v in ranged)
             and all(e.design[v.name] == best.design[v.name] for v in study.variables if v not in ranged)]  # fmt: skip
-    if near:
+    if near and not summary.chosen_with(study):  # paired costs: the two designs may have different numbers of initial states
         value, whose = study.pooled(near[0])[0], f"evaluation {near[0].id}" if len(study.repeats(near[0])) == 1 else "mean of its evaluations"
     elif study.constraints or discrete_names(study):
         return ""  # the middle may violate a constraint, or there is none
-    elif summary.chosen_with(study):
-        return ""  # paired costs: this model takes their errors for independent
     elif model and model.get("middle") is not None:
         value, whose = model["middle"]["median"], "the surrogate model"
     elif study.curves is not None and study.iterations:
