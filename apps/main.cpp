@@ -120,12 +120,27 @@ std::string help_on_units(const std::vector<std::string>& words) {
   return text;
 }
 
+// Commands of other programs, and what does the same here.
+const std::vector<std::pair<std::string, std::string>> words_of_others = {
+    {"resume", "run ARCHIVE"},  {"continue", "run ARCHIVE"},
+    {"restart", "run ARCHIVE"}, {"optimize", "run"},
+    {"optimise", "run"},        {"init", "new"},
+    {"create", "new"},          {"list", "show"},
+    {"status", "show"},         {"view", "report"},
+    {"open", "report"},         {"validate", "check"},
+    {"eval", "solve"},          {"evaluate", "solve"},
+    {"convert", "import"},      {"export", "show ARCHIVE --extract FOLDER"}};
+
 // Refuses a word that is not a command: suggests the command that takes such a file, or the nearest name.
 [[noreturn]] void refuse_command(const std::string& word) {
   const bool archive = word.ends_with(".h5");
   if (archive || word.ends_with(".cfg"))
     throw ConfigError("'" + shown(word, 400) + "' is " + (archive ? "an archive" : "a configuration") +
                       "; did you mean: dodyn " + (archive ? "show " : "run ") + shown(word, 400));
+  const auto same = std::find_if(words_of_others.begin(), words_of_others.end(),
+                                 [&](const auto& pair) { return pair.first == word; });
+  if (same != words_of_others.end())
+    throw ConfigError("unknown command '" + word + "' (did you mean '" + same->second + "'?); dodyn --help lists them");
   std::vector<std::string> names;
   for (const auto& command : commands()) names.push_back(command.name);
   throw ConfigError("unknown command '" + shown(word) + "'" + did_you_mean(word, names) + "; dodyn --help lists them");

@@ -32,9 +32,10 @@ struct Trajectory {
   bool empty() const { return values.empty(); }
 };
 
-// Name of the column that has the cost of each initial state; the mean of the column is the evaluation's cost.
-inline constexpr std::string_view cost_of_state = "cost";
-// Returns that column, of the first channel that has it. Empty: no channel has it, or a state has no cost.
+// The channel that has a row for each initial state, and its column of their costs, whose mean is the evaluation's cost.
+// In a study with scenarios each has a channel "NAME:outcome" of its own, and the study none.
+inline constexpr std::string_view channel_of_states = "outcome", cost_of_state = "cost";
+// Returns that column. Empty: there is none, or a state has no cost.
 Eigen::VectorXd costs_of_states(const Channels& channels, const Trajectory& trajectory);
 
 }  // namespace dodyn

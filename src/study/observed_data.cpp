@@ -44,8 +44,8 @@ surrogate::ObservedData observed_data(const archive::Contents& contents) {
 void read_paired_costs(const std::string& path, archive::Contents& contents) {
   const Channels& channels = contents.layout.channels;
   const auto has_costs = [](const Channel& channel) {
-    return std::find(channel.coordinates.begin(), channel.coordinates.end(), cost_of_state) !=
-           channel.coordinates.end();
+    return channel.name == channel_of_states && std::find(channel.coordinates.begin(), channel.coordinates.end(),
+                                                          cost_of_state) != channel.coordinates.end();
   };
   if (std::none_of(channels.begin(), channels.end(), has_costs)) return;
   archive::for_each_trajectory(path, contents.evaluations.size(), [&](std::size_t row, const Trajectory& trajectory) {

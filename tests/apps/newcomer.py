@@ -41,6 +41,7 @@ MISTAKES = [
     ("f.cfg", "'f.cfg' is a configuration; did you mean: dodyn run f.cfg"),
     ("done.h5", "'done.h5' is an archive; did you mean: dodyn show done.h5"),
     ("rnu f.cfg", "unknown command 'rnu' (did you mean 'run'?)"),
+    ("resume f.h5", "unknown command 'resume' (did you mean 'run ARCHIVE'?)"),
     ("run", "usage: dodyn run CONFIG|ARCHIVE [--exit-code-file FILE] [--units UNIT,...] [--trust] [--key value ...]; for example: dodyn run configs/knee.cfg"),
     ("run ff.cfg", "ff.cfg: no such file (did you mean 'f.cfg'?)"),
     ("show f.cfg", "f.cfg is a configuration, not an archive; dodyn run f.cfg makes f.h5"),

@@ -61,7 +61,7 @@ std::vector<Quantity> Tally::metrics() const {
 Channel Tally::channel(int starts) const {
   std::string numbers;
   for (std::size_t i = 0; i < outcomes.size(); ++i) numbers += (i ? ", " : "") + std::to_string(i) + " " + outcomes[i];
-  return {"outcome",
+  return {std::string(channel_of_states),
           "",
           "how it ended: " + numbers + "; when (s); and its part in the cost, which is the mean over initial states",
           starts,
