@@ -22,6 +22,19 @@
 namespace dodyn::study {
 namespace {
 
+// Returns a reason with "#" for each number, so that reasons of one kind are counted together.
+std::string without_numbers(const std::string& reason) {
+  constexpr const char *digits = "0123456789", *of_a_number = "0123456789.eE+-";
+  std::string text;
+  for (std::size_t at = 0; at < reason.size();) {
+    const std::size_t number = std::min(reason.find_first_of(digits, at), reason.size());
+    text += reason.substr(at, number - at);
+    if (number < reason.size()) text += '#';
+    at = std::min(reason.find_first_not_of(of_a_number, number), reason.size());
+  }
+  return text;
+}
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() == b.size() && a == b; }
@@ -137,7 +150,7 @@ Summary Study::summary(bool was_finished) const {
   for (const auto& [id, row] : evaluations_) {
     if (!is_retryable(row.status)) continue;
     all.unanswered[row.status].push_back(id);
-    if (const int count = ++reasons[row.reason]; count > all.commonest_count)
+    if (const int count = ++reasons[without_numbers(row.reason)]; count > all.commonest_count)
       all.commonest = row.reason, all.commonest_count = count;
   }
   for (const auto& [id, count] : troubles_) all.troubles += count;

@@ -80,11 +80,11 @@ struct Summary {
   int second = 0;  // evaluations of this run that solved a design again from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // by status: ids for which another attempt may give an
                                                            // answer
-  std::string commonest;                                   // the most frequent reason of these; empty: none
-  int commonest_count = 0;                                 // number of evaluations with that reason
-  int troubles = 0;                                        // attempts of this run that the machine ended
-  std::string trouble;                                     // message of the last of these
-  std::optional<Evaluation> best;                          // result of best_of()
+  std::string commonest;           // the most frequent reason of these but for numbers; empty: none
+  int commonest_count = 0;         // number of evaluations with that reason
+  int troubles = 0;                // attempts of this run that the machine ended
+  std::string trouble;             // message of the last of these
+  std::optional<Evaluation> best;  // result of best_of()
 };
 
 // The run had to end before its archive was read; the archive is unchanged.

@@ -35,6 +35,7 @@ FAILING = {
                         "most frequent reason (3): exit code 0, and no result.json: the program writes JSON to $DODYN_RESULT_FILE (docs/own-program.md)"]),
     "misspelt": ("""echo '{"costs": 1}' >"$DODYN_RESULT_FILE\"""", ["most frequent reason (3): exit code 0, result.json: unknown key 'costs' (did you mean 'cost'?)"]),
     "exits": ("echo 'no licence' >&2; exit 3", ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence"]),
+    "numbers": ('echo "no licence at $DODYN_X" >&2; exit 3', ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence at "]),
 }
 # What is typed behind dodyn, and what the line must hold.
 MISTAKES = [
