@@ -1,6 +1,5 @@
 #include "surrogate/archive_model.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -322,17 +321,14 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
     for (const Index i : order)
       if ((i >= spread) == near && count < kept / 2) chosen.push_back(i), ++count;
   }
-  MatrixXd covariance = model.covariance(z(Eigen::all, chosen));
-  covariance.diagonal().array() += 1e-9 * (covariance.diagonal().maxCoeff() + 1e-300);
-  const Eigen::LDLT<MatrixXd> factor(covariance);
-  const VectorXd root = factor.vectorD().cwiseMax(0).cwiseSqrt();
+  MatrixXd normal(static_cast<Index>(chosen.size()), draws);
+  for (double& value : normal.reshaped()) value = random.normal();
+  const MatrixXd drawn = model.drawn(z(Eigen::all, chosen), normal);
   std::vector<double> costs;
   MatrixXd minima(d, draws);
   for (int i = 0; i < draws; ++i) {
-    const VectorXd normal = VectorXd::NullaryExpr(root.size(), [&] { return random.normal(); });
-    const VectorXd drawn = factor.transpositionsP().transpose() * (factor.matrixL() * root.cwiseProduct(normal));
     Index at = 0;
-    const double least = (mean(chosen) + drawn).minCoeff(&at);
+    const double least = drawn.col(i).minCoeff(&at);
     costs.push_back(cost.model().warp().backward(least));
     minima.col(i) = space.design(units.col(chosen[static_cast<std::size_t>(at)]));
   }

@@ -20,8 +20,9 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double jitter = 1e-10;       // relative to each row's variance; added to it
-constexpr double merge_within = 1e-7;  // distance below which samples are merged, relative to the scale
+constexpr double jitter = 1e-10;               // relative to each row's variance; added to it
+constexpr double merge_within = 1e-7;          // distance below which samples are merged, relative to the scale
+constexpr double covariance_rounding = 1e-10;  // relative to the process variance: keeps covariances definite
 constexpr double shortest = 5e-3, longest = 1e2, least_nugget = 1e-6, most_nugget = 10;
 constexpr double prior_deviation = 1.0;  // standard deviation of the normal prior on a log length, whose mean is
                                          // log(sqrt(d) / 2)
@@ -592,6 +593,18 @@ MatrixXd Kriging::covariance(const MatrixXd& at) const {
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
   trend.noalias() -= f.whitened.transpose() * k;
   return variance_ * spread_ * spread_ * (c - k.transpose() * k + trend.transpose() * f.information.solve(trend));
+}
+
+MatrixXd Kriging::drawn(const MatrixXd& x, const MatrixXd& normal) const {
+  VectorXd mean, variance;
+  predict(x, mean, variance);
+  const MatrixXd joint = covariance(x), one = MatrixXd::Identity(x.cols(), x.cols());
+  Eigen::LLT<MatrixXd> llt;
+  double extra = covariance_rounding * hyper_.variance + 1e-300;
+  llt.compute(joint + extra * one);
+  for (int i = 0; i < 20 && llt.info() != Eigen::Success; ++i) llt.compute(joint + (extra *= 10) * one);
+  const MatrixXd root = llt.matrixL();
+  return (root * normal).colwise() + mean;
 }
 
 Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, double noise) const {

@@ -85,6 +85,10 @@ class Kriging {
   // Returns the joint covariance matrix of f at the columns of x.
   Eigen::MatrixXd covariance(const Eigen::MatrixXd& x) const;
 
+  // Returns functions drawn from the joint distribution at the columns of x, one per column of `normal`, which holds
+  // standard normal numbers: [points, draws].
+  Eigen::MatrixXd drawn(const Eigen::MatrixXd& x, const Eigen::MatrixXd& normal) const;
+
   // Returns the model with one more sample and the same hyperparameters: O(n^2). `gradient` may be empty. A sample that
   // the others already determine changes nothing.
   Kriging grown(const Eigen::VectorXd& x, double y, const Eigen::VectorXd& gradient = {}, double noise = 0) const;

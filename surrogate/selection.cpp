@@ -1,6 +1,5 @@
 #include "surrogate/selection.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,25 +17,16 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr int joint_draws = 1000;              // the standard error of a probability is at most 0.016
-constexpr double covariance_rounding = 1e-10;  // relative to the process variance: keeps covariances definite
+constexpr int joint_draws = 1000;  // the standard error of a probability is at most 0.016
 
 // Returns the probability that f at some column of `z` is below f at `from` by more than `indifference`.
 double probability_of_better(const Kriging& model, const MatrixXd& z, const VectorXd& from, double indifference) {
   MatrixXd all(z.rows(), z.cols() + 1);
   all << from, z;
-  VectorXd mean, variance;
-  model.predict(all, mean, variance);
-  const MatrixXd covariance = model.covariance(all), one = MatrixXd::Identity(all.cols(), all.cols());
-  Eigen::LLT<MatrixXd> llt;
-  double extra = covariance_rounding * model.hyperparameters().variance + 1e-300;
-  llt.compute(covariance + extra * one);
-  for (int i = 0; i < 20 && llt.info() != Eigen::Success; ++i) llt.compute(covariance + (extra *= 10) * one);
-  const MatrixXd root = llt.matrixL();
   Random random(static_cast<std::uint64_t>(z.cols()));
   MatrixXd normal(all.cols(), joint_draws);
   for (double& value : normal.reshaped()) value = random.normal();
-  const MatrixXd drawn = (root * normal).colwise() + mean;
+  const MatrixXd drawn = model.drawn(all, normal);
   int better = 0;
   for (Index i = 0; i < joint_draws; ++i) better += drawn.col(i).tail(z.cols()).minCoeff() < drawn(0, i) - indifference;
   return static_cast<double>(better) / joint_draws;

@@ -147,6 +147,29 @@ TEST(Kriging, ManyAtOnceAgreeWithOneByOneAndWithTheJointCovariance) {
   });
 }
 
+// Through the samples, with the model's mean and covariance elsewhere.
+TEST(Kriging, DrawnFunctionsHaveTheJointDistribution) {
+  Samples s;
+  s.x = Eigen::RowVectorXd::LinSpaced(4, 0, 1);
+  s.y = s.x.row(0).transpose().unaryExpr([](double x) { return std::sin(7 * x); });
+  const Kriging model = Kriging::fit(s, {.scale = VectorXd::Ones(1)});
+  MatrixXd x(1, 3);
+  x << 1.0 / 3, 0.45, 0.9;
+  constexpr int draws = 20000;
+  Random random(1);
+  MatrixXd normal(x.cols(), draws);
+  for (double& value : normal.reshaped()) value = random.normal();
+  const MatrixXd drawn = model.drawn(x, normal), expected = model.covariance(x);
+  VectorXd mean, variance;
+  model.predict(x, mean, variance);
+  const MatrixXd off = drawn.colwise() - mean, found = off * off.transpose() / draws;
+  const double unit = variance.maxCoeff();
+  ASSERT_GT(unit, 1e-6);
+  EXPECT_LE((drawn.row(0).array() - s.y(1)).abs().maxCoeff(), 1e-3 * std::sqrt(unit));
+  EXPECT_LE(off.rowwise().mean().cwiseAbs().maxCoeff(), 4 * std::sqrt(unit / draws));
+  EXPECT_LE((found - expected).cwiseAbs().maxCoeff(), 4 * std::sqrt(2.0 / draws) * unit);
+}
+
 TEST(Kriging, GrowthEqualsAFitWithAllSamples) {
   for_every_model([](KrigingOptions options, With with) {
     options.scale = VectorXd::Ones(2);
