@@ -1,6 +1,6 @@
 // dodyn's search on the functions of BBOB (bbob_functions.hpp), by the defaults and the stop rule of `dodyn run`.
 //
-//   run:    bbob [--variables 2] [--per-variable 100] [--instances 3] [--first-instance 1] [--only TEXT]
+//   run:    bbob [--variables 2] [--per-variable 100] [--instances 3] [--first-instance 1] [--tolerance 1e-6] [--only TEXT]
 //   tables: bench/bbob.py
 //
 // A line for each run: function; instance; evaluations; 1 if `dodyn run` calls it finished; the minimum; the median of the
@@ -23,13 +23,15 @@ using Eigen::VectorXd;
 
 struct Options {
   int variables = 2, per_variable = 100, instances = 3, first_instance = 1;
+  double tolerance = 1e-6;
   std::string only;
   bool serves = false;
 };
 
-void run(const Problem& p, std::uint64_t seed) {
+void run(const Problem& p, std::uint64_t seed, double tolerance) {
   dodyn::surrogate::StrategyOptions choice;
   choice.ego.seed = seed;
+  choice.ego.tolerance = tolerance;
   const auto strategy = dodyn::surrogate::make_strategy(choice, p.box);
   std::string improvements;
   double least = HUGE_VAL;
@@ -71,6 +73,8 @@ Options parse(int argc, char** argv) {
       options.instances = std::atoi(value.c_str());
     } else if (word == "--first-instance" || word == "--first-seed") {
       options.first_instance = std::atoi(value.c_str());
+    } else if (word == "--tolerance") {
+      options.tolerance = std::atof(value.c_str());
     } else if (word == "--only") {
       options.only = value;
     } else if (word == "--serve") {
@@ -99,7 +103,7 @@ int main(int argc, char** argv) {
         return 0;
       }
       std::printf("%s;%d;", name.c_str(), i);
-      run(p, seed);
+      run(p, seed, options.tolerance);
     }
   }
 }

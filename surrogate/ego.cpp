@@ -52,6 +52,7 @@ class Ego final : public Strategy, private EgoState {
   Proposal next(std::optional<AcquisitionModel>& acquisition);
   std::optional<Proposal> without_model(const MatrixXd& candidates, std::ptrdiff_t informative, std::ptrdiff_t failed);
   bool best_is_near_an_edge() const;
+  bool descends_locally(bool failures) const;
   void step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures);
   void check_or_end(Proposal& proposal, double gain);
   void compare_pairs();
@@ -66,8 +67,8 @@ class Ego final : public Strategy, private EgoState {
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
-  std::vector<std::pair<VectorXd, Rule>> out_;  // designs of a proposal that are not evaluated yet
-  std::optional<Proposal> plan_;                // the proposal for the present results and requests
+  std::vector<Proposal> out_;     // designs of a proposal that are not evaluated yet
+  std::optional<Proposal> plan_;  // the proposal for the present results and requests
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
@@ -113,9 +114,11 @@ void Ego::tell(const Evaluation& e) {
     initial_.erase(first);  // a replay evaluates designs without ask()
   }
   Rule rule = Rule::acquisition;
-  if (const auto at = std::find_if(out_.begin(), out_.end(), [&](const auto& o) { return o.first == e.design; });
+  LocalDescent::Step step;
+  if (const auto at = std::find_if(out_.begin(), out_.end(), [&](const auto& o) { return o.design == e.design; });
       at != out_.end()) {
-    rule = at->second;
+    rule = at->rule;
+    step = at->step;
     out_.erase(at);
   }
   const double worth = before ? least_gain() : 0;
@@ -134,6 +137,11 @@ void Ego::tell(const Evaluation& e) {
     unpredicted_failures = observed.is_informative(e) ? unpredicted_failures / 2 : unpredicted_failures + 1;
   }
   const double gained = observed.feasible(e) ? best_before - observed.objective(e, 0) : 0;
+  if (before) {
+    const double gain = std::max(gained, 0.0);
+    local.observe(observed, step, gain, worth);
+    is_local_turn = (rule == Rule::descent) == (gain > worth);
+  }
   const bool elsewhere = before_at.size() > 0 && (observed.unit(e) - before_at).cwiseAbs().maxCoeff() > beside;
   std::optional<double> seen;
   if (observed.is_informative(e)) seen = observed.objective(e, 0);
@@ -183,6 +191,14 @@ bool Ego::best_is_near_an_edge() const {
                        return !observed.is_informative(e) &&
                               (observed.unit(e) - centre).cwiseAbs().maxCoeff() < std::max(2 * edge_side, 0.1);
                      });
+}
+
+// Whether the local descent takes part, and has no design under way. It needs one exact cost, and a best design inside
+// the constraints and away from failures.
+bool Ego::descends_locally(bool failures) const {
+  return observed.objectives.size() == 1 && observed.constraints.empty() && !observed.noisy() &&
+         !options.trust_region && observed.best() && !(failures && best_is_near_an_edge()) &&
+         std::none_of(out_.begin(), out_.end(), [](const Proposal& p) { return p.rule == Rule::descent; });
 }
 
 // Replaces a proposal of the acquisition by a step along an edge that gains, or, where nothing gains, by a check of the
@@ -263,11 +279,15 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (auto proposal = without_model(candidates, informative, failed)) return *std::move(proposal);
 
   stop_rule.set_failed_fraction(static_cast<double>(failed) / static_cast<double>(count));
+  const Proposal descent = descends_locally(failed > 0) ? step_of_descent(*this) : Proposal();
+  if (descent.design.size() > 0 && is_local_turn && is_settling()) return descent;
   const AcquisitionModel& acquisition = thought.emplace(make_acquisition_model(*this));
   Proposal proposal = by_acquisition(*this, acquisition, candidates, lower, upper);
   const bool improves = observed.objectives.size() == 1 && acquisition.any_feasible() && !observed.noisy();
   const bool compares = compares_pairs() && !options.trust_region;
   if (improves && !options.trust_region) step_or_check(proposal, candidates, failed > 0);
+  // A search does not end before its descent has converged.
+  if (proposal.rule == Rule::check && descent.design.size() > 0) return descent;
   if (compares) compare_or_check(proposal);
   if (observed.objectives.size() > 1 && acquisition.any_feasible() && !observed.noisy() && !options.trust_region)
     if (const std::string settled = settled_front(*this, proposal, acquisition); !settled.empty())
@@ -341,7 +361,7 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     }
     proposal();
     if (!plan_->stopped.empty() || plan_->waits) break;
-    out_.emplace_back(plan_->design, plan_->rule);
+    out_.push_back(*plan_);
     take(VectorXd(plan_->design));
   }
   return designs;

@@ -11,9 +11,11 @@
 //   3. Designs that are asked for and not yet evaluated are pending. Their cost is the model's mean (kriging believer).
 //   4. The acquisition is maximised over quasi-random candidates, points around the best, and gradient steps from the
 //      best candidates.
-//   5. In four or more variables other basins than that of the best design are searched too (basin_search.hpp).
-//   6. Stop when the largest expected improvement is below the tolerance, or its design is already evaluated
-//      (stop_rule.hpp).
+//   5. Once the best design settles, a descent about it takes turns with the global search (local_descent.hpp). The one
+//      that gains continues.
+//   6. In four or more variables other basins than that of the best design are searched too (basin_search.hpp).
+//   7. Stop when the largest expected improvement is below the tolerance or its design is already evaluated, and the
+//      descent has converged (stop_rule.hpp).
 //
 // With noise the model smooths the samples. "Best" is then the smallest prediction at a sample plus one standard
 // deviation, and the acquisition is the augmented one, which may choose a design again. With two or three objectives

@@ -1,5 +1,5 @@
 // Rules by which ego proposes its next design: maximum of the acquisition, step along a failure boundary or a
-// constraint, space filling, or check of the model's prediction. ego.cpp selects the rule. Also the initial designs,
+// constraint, space filling, step of the descent, or check of the model's prediction. ego.cpp selects the rule. Also the initial designs,
 // and when a front is complete.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "surrogate/acquisition_model.hpp"
 #include "surrogate/basin_search.hpp"
 #include "surrogate/ego.hpp"
+#include "surrogate/local_descent.hpp"
 #include "surrogate/selection.hpp"
 #include "surrogate/stop_rule.hpp"
 #include "surrogate/trust_region.hpp"
@@ -37,11 +38,13 @@ struct EgoState {
   OpenPart open = {};        // and where a better design may be
   TrustRegion region = {};
   BasinSearch basin_search = {};
-  std::size_t initial_total = 0;         // number of initial designs and known evaluations
-  int consecutive_failures = 0;          // consecutive latest evaluations that failed or lie on the plateau
-  int unpredicted_failures = 0;          // failures among designs that were not steps along an edge; a success halves
-                                         // it
-  double required_log_odds = 0;          // log odds of success that a step along an edge must have
+  LocalDescent local = {};
+  bool is_local_turn = false;     // of the descent. The search and the descent take turns: the one that gains continues
+  std::size_t initial_total = 0;  // number of initial designs and known evaluations
+  int consecutive_failures = 0;   // consecutive latest evaluations that failed or lie on the plateau
+  int unpredicted_failures = 0;   // failures among designs that were not steps along an edge; a success halves
+                                  // it
+  double required_log_odds = 0;   // log odds of success that a step along an edge must have
   double edge_side = longest_edge_step;  // half side of the box of the steps along an edge, relative to the range
 
   Eigen::Index dimensions() const { return observed.space.dimensions(); }
@@ -76,7 +79,7 @@ struct EgoState {
 };
 
 // The rule by which a design was chosen.
-enum class Rule { acquisition, room, edge, limits, check };
+enum class Rule { acquisition, room, edge, limits, check, descent };
 
 // A design that was considered, and its score by its rule.
 struct Candidate {
@@ -92,6 +95,7 @@ struct Proposal {
   double predicted = not_a_number;  // in the unit of the cost
   Rule rule = Rule::acquisition;
   std::string note, stopped;
+  LocalDescent::Step step = {};              // of the descent
   double undecided_fraction = not_a_number;  // of a check: share of the box where the model cannot rule out a gain
   bool waits = false;  // proposes nothing until running designs finish; with the present results the search would end
   std::vector<Candidate> considered;
@@ -122,6 +126,8 @@ Proposal fill(const EgoState& ego, const Eigen::MatrixXd& candidates, bool local
 // their models). The score is the predicted gain.
 Proposal along_the_edge(const EgoState& ego);
 Proposal along_the_constraints(const EgoState& ego, const Eigen::MatrixXd& candidates);
+// Proposes the next step of the local descent. The proposal has no design if the descent has converged.
+Proposal step_of_descent(const EgoState& ego);
 // Proposes a check of the model's prediction, when the model expects no further gain.
 Proposal check(const EgoState& ego, double gain);
 

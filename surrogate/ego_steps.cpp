@@ -18,6 +18,8 @@ using Eigen::VectorXd;
 
 namespace {
 
+constexpr double same_design = 1e-12;  // relative to the range: nearer designs coincide
+
 // Replaces `best` by the inside point of the lowest predicted cost, if that cost is lower.
 template <class Inside>
 void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& points, const Inside& inside,
@@ -170,6 +172,20 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
     consider(about);
   }
   return step_of(ego, best, Rule::limits, "on this side of the constraints");
+}
+
+Proposal step_of_descent(const EgoState& ego) {
+  Proposal proposal;
+  const LocalDescent::Step step = ego.local.step(ego.observed, ego.options.gradient, ego.least_gain());
+  if (step.at.size() == 0 || !ego.possible(step.at) || !ego.fresh(step.at, same_design)) return proposal;
+  proposal.rule = Rule::descent;
+  proposal.step = step;
+  proposal.design = ego.observed.space.design(step.at);
+  proposal.score = step.gain;
+  proposal.considered = {{proposal.design, proposal.score, Rule::descent}};
+  proposal.note = "descent about the best: a gain of " + formatted("%.3g", step.gain) +
+                  (step.explores ? " not ruled out" : " predicted");
+  return proposal;
 }
 
 // Proposes a check when the model expects no further gain: far from other designs, where a model with limited length

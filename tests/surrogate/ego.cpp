@@ -164,7 +164,7 @@ TEST(Ego, DescribesTheDesignsThatItConsidered) {
   for (Eigen::Index k = 0; k < i.candidates.rows(); ++k) {
     const auto row = i.candidates.row(k);
     EXPECT_TRUE(row(0) >= -1 && row(0) <= 3 && row(1) >= 10 && row(1) <= 30) << row;
-    EXPECT_TRUE(row(2) == std::round(row(2)) && row(2) >= 0 && row(2) <= 4) << row;
+    EXPECT_TRUE(row(2) == std::round(row(2)) && row(2) >= 0 && row(2) <= 5) << row;
     EXPECT_TRUE(std::isfinite(row(3))) << row;
     EXPECT_TRUE(row(4) == 0 || row(4) == 1) << row;
   }

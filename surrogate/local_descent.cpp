@@ -1,0 +1,215 @@
+#include "surrogate/local_descent.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "surrogate/bounded_search.hpp"
+#include "surrogate/sampling.hpp"
+#include "surrogate/strategy.hpp"
+
+namespace dodyn::surrogate {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr double error_power = 6;  // the model's error at an evaluation grows with this power of its distance. Taylor's
+                                   // theorem gives 3; with 6 the nearest evaluations decide, and descents were faster
+// Prior standard deviations of the coefficients, relative to that error at a distance of one range. They are wide, so
+// that they matter only where evaluations say nothing.
+constexpr double prior_curvature = 3, prior_slope = 900;
+constexpr double least_distance = 1e-5;  // relative to the range: of nearer evaluations rounding decides
+constexpr double least_of_slope = 1e-3;  // the same of slopes, whose rows would hide all others by rounding
+constexpr double doubt = 10;             // standard deviations by which a design may be lower than predicted
+constexpr double least_radius = 1e-9;    // relative to the range
+constexpr double poor_share = 0.1;       // a step that gains less of the predicted gain shrinks the region,
+constexpr double good_share = 0.5;       // and one that gains more and ends on its boundary enlarges it
+constexpr double boundary = 0.9;         // relative length of a step that ends there
+constexpr double shrinkage = 0.8, enlargement = 2, most_radius = 0.5;
+constexpr Index most_per_coefficient = 10;                             // evaluations in the model, the nearest ones
+constexpr int most_model_evaluations = 200, points_per_variable = 20;  // of the search in the model
+constexpr int patience = 2;  // and the variables: steps without a gain that matters, where none was predicted
+
+// The quadratic model about a centre, in the coordinates of the real variables relative to it.
+class Quadratic {
+ public:
+  Quadratic(const ObservedData& observed, bool gradient, const Evaluation& centre, std::vector<Index> free)
+      : free_(std::move(free)), d_(static_cast<Index>(free_.size())), p_(d_ + d_ * (d_ + 1) / 2) {
+    const VectorXd at = observed.unit(centre);
+    const double base = observed.objective(centre, 0);
+    std::vector<std::pair<double, const Evaluation*>> near;
+    for (const Evaluation& e : observed.evaluations) {
+      if (!observed.is_informative(e)) continue;
+      const VectorXd delta = observed.unit(e) - at;
+      const VectorXd own = delta(free_);
+      if ((delta.cwiseAbs().sum() - own.cwiseAbs().sum()) > 1e-9) continue;  // of other whole numbers
+      near.emplace_back(own.norm(), &e);
+    }
+    std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    near.resize(std::min<std::size_t>(near.size(), static_cast<std::size_t>(most_per_coefficient * p_)));
+    const bool slopes = gradient && observed.objectives[0] < 0;
+    const auto most = static_cast<Index>(near.size()) * (slopes ? d_ + 1 : 1) + p_;
+    MatrixXd rows = MatrixXd::Zero(most, p_);
+    VectorXd y = VectorXd::Zero(most);
+    Index n = 0;
+    for (const auto& [distance, e] : near) {
+      const VectorXd s = (observed.unit(*e) - at)(free_);
+      const double apart = std::max(distance, least_distance);
+      if (distance > 0) {
+        const double weight = std::pow(apart, -error_power);
+        rows.row(n) = weight * basis(s).transpose();
+        y(n++) = weight * (observed.objective(*e, 0) - base);
+      }
+      if (!slopes || e->gradient.size() != observed.space.dimensions() || !e->gradient.allFinite()) continue;
+      const VectorXd slope = e->gradient.cwiseProduct(observed.space.slope(e->design))(free_);
+      const double weight = std::pow(std::max(distance, least_of_slope), 1 - error_power) / error_power;
+      rows.middleRows(n, d_) = weight * basis_slope(s);
+      y.segment(n, d_) = weight * slope;
+      n += d_;
+    }
+    values_ = n;
+    for (Index k = 0; k < p_; ++k) rows(n + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
+    n += p_;
+    const VectorXd scale = rows.topRows(n).colwise().norm().cwiseInverse();
+    const MatrixXd scaled = rows.topRows(n) * scale.asDiagonal();
+    const Eigen::HouseholderQR<MatrixXd> qr(scaled);
+    VectorXd right = qr.householderQ().transpose() * y.head(n);
+    upper_ = qr.matrixQR().topRows(p_).triangularView<Eigen::Upper>();
+    coefficients_ = scale.cwiseProduct(upper_.triangularView<Eigen::Upper>().solve(right.head(p_)));
+    deviation_ = std::sqrt(right.tail(n - p_).squaredNorm() / static_cast<double>(std::max<Index>(values_, 1)));
+    scale_ = scale;
+  }
+
+  Index evaluations() const { return values_; }
+  double value(const VectorXd& s, VectorXd* slope) const {
+    if (slope) *slope = basis_slope(s) * coefficients_;
+    return basis(s).dot(coefficients_);
+  }
+  // Standard deviation of the value at a point.
+  double deviation(const VectorXd& s, VectorXd* slope) const {
+    const auto solve = [&](const MatrixXd& b) -> MatrixXd {
+      return upper_.transpose().triangularView<Eigen::Lower>().solve(b);
+    };
+    const VectorXd half = solve(scale_.cwiseProduct(basis(s)));
+    const double length = half.norm() + 1e-300;
+    if (slope) {
+      const MatrixXd halves = solve(scale_.asDiagonal() * basis_slope(s).transpose());
+      *slope = deviation_ / length * (halves.transpose() * half);
+    }
+    return deviation_ * length;
+  }
+  // Newton's step with the absolute values of the curvatures.
+  VectorXd newton() const {
+    MatrixXd hessian(d_, d_);
+    Index k = d_;
+    for (Index i = 0; i < d_; ++i)
+      for (Index j = i; j < d_; ++j) hessian(i, j) = hessian(j, i) = coefficients_(k++) * (i == j ? 2 : 1);
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(hessian);
+    const VectorXd curvature = eigen.eigenvalues().cwiseAbs().array() + 1e-300;
+    return -eigen.eigenvectors() * (eigen.eigenvectors().transpose() * coefficients_.head(d_)).cwiseQuotient(curvature);
+  }
+
+ private:
+  VectorXd basis(const VectorXd& s) const {
+    VectorXd b(p_);
+    b.head(d_) = s;
+    Index k = d_;
+    for (Index i = 0; i < d_; ++i)
+      for (Index j = i; j < d_; ++j) b(k++) = s(i) * s(j);
+    return b;
+  }
+  MatrixXd basis_slope(const VectorXd& s) const {  // [variables, coefficients]
+    MatrixXd b = MatrixXd::Zero(d_, p_);
+    b.leftCols(d_).setIdentity();
+    Index k = d_;
+    for (Index i = 0; i < d_; ++i)
+      for (Index j = i; j < d_; ++j) b(i, k) += s(j), b(j, k++) += s(i);
+    return b;
+  }
+
+  std::vector<Index> free_;
+  Index d_, p_, values_ = 0;
+  MatrixXd upper_;  // of the scaled rows
+  VectorXd scale_, coefficients_;
+  double deviation_ = 0;  // of the model's error at a distance of one range, by the residuals
+};
+
+}  // namespace
+
+LocalDescent::Step LocalDescent::step(const ObservedData& observed, bool gradient, double least_gain) const {
+  Step out;
+  const Evaluation* const best = observed.best();
+  if (!best || radius_ < least_radius) return out;
+  std::vector<Index> free;
+  for (Index k = 0; k < observed.space.dimensions(); ++k)
+    if (observed.space.real(k) && observed.space.active(k, best->design)) free.push_back(k);
+  const auto d = static_cast<Index>(free.size());
+  if (d == 0 || stalled_ > patience + d) return out;
+  const Quadratic model(observed, gradient, *best, free);
+  if (model.evaluations() < 1) return out;
+  const VectorXd centre = observed.unit(*best)(free);
+  const BoundedSearch box{(-centre).cwiseMax(-radius_), (1 - centre.array()).matrix().cwiseMin(radius_),
+                          most_model_evaluations};
+  const MatrixXd spread =
+      sobol(static_cast<int>(d), static_cast<int>(points_per_variable * d), observed.evaluations.size());
+  const auto search = [&](const Smooth& worth) {
+    Maximum best_of{VectorXd::Zero(d), 0};
+    const auto consider = [&](const VectorXd& s) {
+      if (const double value = worth(s, nullptr); value > best_of.value) best_of = {s, value};
+    };
+    consider(model.newton().cwiseMax(box.lower).cwiseMin(box.upper));
+    for (Index i = 0; i < spread.cols(); ++i) consider(box.lower + spread.col(i).cwiseProduct(box.upper - box.lower));
+    const Maximum found = maximise(worth, best_of.at, box);
+    if (found.value > best_of.value) best_of = found;
+    return best_of;
+  };
+  const auto gain = [&](const VectorXd& s, VectorXd* slope) {
+    const double value = -model.value(s, slope);
+    if (slope) *slope = -*slope;
+    return value;
+  };
+  const auto possible_gain = [&](const VectorXd& s, VectorXd* slope) {
+    VectorXd other;
+    const double value = doubt * model.deviation(s, slope ? &other : nullptr) - model.value(s, slope);
+    if (slope) *slope = doubt * other - *slope;
+    return value;
+  };
+  Maximum found = search(gain);
+  out.explores = found.value < least_gain;
+  if (out.explores) found = search(possible_gain);
+  if (found.value < least_gain) return out;
+  VectorXd at = observed.unit(*best);
+  at(free) += found.at;
+  out.at = at.cwiseMax(0).cwiseMin(1);
+  out.gain = found.value;
+  out.length = found.at.cwiseAbs().maxCoeff() / radius_;
+  return out;
+}
+
+void LocalDescent::observe(const ObservedData& observed, const Step& step, double gain, double least_gain) {
+  const Evaluation* const best = observed.best();
+  if (!best) return;
+  const VectorXd at = observed.unit(*best);
+  const double moved = centre_.size() > 0 ? (at - centre_).cwiseAbs().maxCoeff() : infinity;
+  centre_ = at;
+  if (gain > least_gain) stalled_ = 0;
+  if (step.at.size() == 0) {
+    if (moved > radius_) radius_ = first_radius;
+    return;
+  }
+  if (step.explores) {
+    stalled_ += !(gain > least_gain);
+    return;
+  }
+  if (gain < poor_share * step.gain)
+    radius_ *= shrinkage;
+  else if (gain > good_share * step.gain && step.length > boundary)
+    radius_ = std::min(enlargement * radius_, most_radius);
+}
+
+}  // namespace dodyn::surrogate

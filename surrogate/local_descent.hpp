@@ -1,0 +1,45 @@
+// A local descent beside the global model: a quadratic model of the evaluations about the best design, and its minimum
+// in a trust region.
+//
+// The model goes through the best design. Weighted least squares over the other evaluations give its slope and
+// curvature. Near evaluations count most, and every evaluation of the study may count. Where too few evaluations
+// determine the curvature, a wide prior chooses a small one. The next step is the minimum of the model in the region.
+// If no gain is predicted there, the step goes where the posterior of the coefficients leaves room for one. If there is
+// none, the descent has converged. Gradients of the cost are further rows.
+//
+// Sources: A. Conn, K. Scheinberg, L. Vicente, Introduction to derivative-free optimization (2009), for models by least
+// squares in a trust region; M. Powell, The BOBYQA algorithm (2009), for the minimum Frobenius norm.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "surrogate/observed_data.hpp"
+
+namespace dodyn::surrogate {
+
+class LocalDescent {
+ public:
+  struct Step {
+    Eigen::VectorXd at;     // in the unit cube; empty: the descent has converged at the best design
+    double gain = 0;        // predicted, in the unit of the cost
+    double length = 0;      // relative to the region
+    bool explores = false;  // tests where the model is uncertain
+  };
+
+  // Returns the next step from the best design. Real variables move; the others stay. `least_gain`: a smaller gain does
+  // not matter.
+  Step step(const ObservedData& observed, bool gradient, double least_gain) const;
+
+  // Processes an evaluation: `step` is empty if another rule has chosen it. `gain`: by how much the best cost fell.
+  void observe(const ObservedData& observed, const Step& step, double gain, double least_gain);
+
+  double radius() const { return radius_; }
+
+ private:
+  static constexpr double first_radius = 0.1;  // relative to the range
+  double radius_ = first_radius;
+  int stalled_ = 0;         // consecutive steps without a gain that matters
+  Eigen::VectorXd centre_;  // best design of the last evaluation
+};
+
+}  // namespace dodyn::surrogate

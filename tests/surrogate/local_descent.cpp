@@ -1,0 +1,181 @@
+#include "surrogate/local_descent.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/QR>
+#include <cmath>
+#include <functional>
+
+#include "surrogate/ego.hpp"
+#include "surrogate/sampling.hpp"
+#include "tests/surrogate/search.hpp"
+
+namespace dodyn::surrogate::test_local_descent {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// A quadratic with curvatures from 1 to 100 along directions that are no axes.
+struct Bowl {
+  explicit Bowl(Index d, std::uint64_t seed) : at(0.3 + 0.4 * latin_hypercube(static_cast<int>(d), 1, seed).array()) {
+    const MatrixXd random = latin_hypercube(static_cast<int>(d), static_cast<int>(d), seed + 7).array() - 0.5;
+    const MatrixXd axes = random.householderQr().householderQ();
+    hessian = axes * VectorXd::LinSpaced(d, 0, 2).unaryExpr([](double e) { return std::pow(10, e); }).asDiagonal() *
+              axes.transpose();
+  }
+  Evaluation operator()(const VectorXd& unit) const {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = 1 + 0.5 * (unit - at).dot(hessian * (unit - at));
+    e.gradient = hessian * (unit - at);
+    return e;
+  }
+  VectorXd at;
+  MatrixXd hessian;
+};
+
+ObservedData observed_in(const std::vector<Variable>& box, const std::vector<Domain>& domains = {}) {
+  return {.space = DesignSpace(box, domains, "test"), .constraints = {}, .objectives = {-1}};
+}
+
+// Descends from a Latin hypercube until the descent has converged.
+std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double tolerance, bool gradient = false,
+                              std::size_t limit = 200) {
+  const auto d = static_cast<int>(observed.space.dimensions());
+  const MatrixXd first = latin_hypercube(d, 2 * d + 2, 1);
+  std::vector<VectorXd> units;
+  LocalDescent descent;
+  while (units.size() < limit) {
+    const std::size_t i = units.size();
+    LocalDescent::Step step;
+    VectorXd unit;
+    if (i < static_cast<std::size_t>(first.cols())) {
+      unit = first.col(static_cast<Index>(i));
+    } else {
+      step = descent.step(observed, gradient, tolerance);
+      if (step.at.size() == 0) break;
+      unit = step.at;
+    }
+    const double before = observed.best() ? observed.best()->cost : NAN;
+    Evaluation e = f(unit);
+    e.design = observed.space.design(unit);
+    observed.evaluations.push_back(e);
+    descent.observe(observed, step, std::max(0.0, before - observed.best()->cost), tolerance);
+    units.push_back(unit);
+  }
+  return units;
+}
+
+TEST(LocalDescent, SolvesAQuadraticToTheTolerance) {
+  for (const bool gradient : {false, true})
+    for (Index d = 1; d <= 5; ++d)
+      for (const std::uint64_t seed : {1, 2, 3}) {
+        const Bowl bowl(d, seed);
+        ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", 0, 1}));
+        const auto units = descend(observed, bowl, 1e-6, gradient);
+        EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
+        // the first ones, 4 for each variable, and without gradients those that determine a quadratic
+        const auto most = static_cast<std::size_t>(gradient ? 4 * d + 6 : (d + 1) * (d + 2) / 2 + 4 * d + 6);
+        EXPECT_LE(units.size(), most) << d << ", seed " << seed << ", gradient " << gradient;
+      }
+}
+
+// Neither the units of the design and of the cost nor a constant cost changes a step.
+TEST(LocalDescent, DoesNotDependOnUnits) {
+  const Bowl bowl(2, 4);
+  ObservedData one = observed_in({{"a", "", 0, 1}, {"b", "", 0, 1}}),
+               other = observed_in({{"a", "", -3, 5}, {"b", "", 1000, 1004}});
+  const auto curved = [&](const VectorXd& unit) {
+    Evaluation e = bowl(unit);
+    e.cost += std::pow(unit(0), 4);
+    return e;
+  };
+  const auto expected = descend(one, curved, 1e-6);
+  const auto found = descend(
+      other,
+      [&](const VectorXd& unit) {
+        Evaluation e = curved(unit);
+        e.cost = 8 * e.cost - 16;
+        return e;
+      },
+      8e-6);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LT((found[i] - expected[i]).cwiseAbs().maxCoeff(), 1e-4) << i;
+}
+
+TEST(LocalDescent, KeepsToTheBoundsAndEndsInTheCorner) {
+  ObservedData observed = observed_in({{"a", "", 0, 1}, {"b", "", 0, 1}});
+  const auto units = descend(
+      observed,
+      [](const VectorXd& unit) {
+        Evaluation e;
+        e.status = Status::ok;
+        e.cost = std::pow(unit(0) + 0.5, 2) + std::pow(unit(1) - 1.5, 2);
+        return e;
+      },
+      1e-6);
+  for (const VectorXd& u : units) EXPECT_TRUE(u.minCoeff() >= 0 && u.maxCoeff() <= 1) << u.transpose();
+  EXPECT_NEAR(observed.best()->cost, 0.5, 1e-6);
+}
+
+TEST(LocalDescent, LeavesWholeNumbersAsTheBestHasThem) {
+  ObservedData observed = observed_in({{"a", "", 0, 1}, {"n", "", 0, 3}}, {Domain::real, Domain::integer});
+  LocalDescent descent;
+  for (int i = 0; i < 8; ++i) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.design = Eigen::Vector2d(0.1 * i, i % 4);
+    e.cost = std::pow(e.design(0) - 0.42, 2) + 0.5 * std::abs(e.design(1) - 1);
+    observed.evaluations.push_back(e);
+  }
+  const LocalDescent::Step step = descent.step(observed, false, 1e-6);
+  ASSERT_EQ(step.at.size(), 2);
+  EXPECT_EQ(observed.space.design(step.at)(1), 1);
+}
+
+// Each step onto a failure shortens the next one.
+TEST(LocalDescent, FailuresShrinkTheRegion) {
+  ObservedData observed = observed_in({{"a", "", 0, 1}});
+  LocalDescent descent;
+  for (const double x : {0.1, 0.3, 0.5}) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.design = VectorXd::Constant(1, x);
+    e.cost = 1 - x;
+    observed.evaluations.push_back(e);
+  }
+  double before = 1;
+  for (int i = 0; i < 5; ++i) {
+    const LocalDescent::Step step = descent.step(observed, false, 1e-6);
+    ASSERT_EQ(step.at.size(), 1);
+    EXPECT_LT(step.at(0) - 0.5, before);
+    before = step.at(0) - 0.5;
+    Evaluation e;
+    e.status = Status::failed;
+    e.design = step.at;
+    observed.evaluations.push_back(e);
+    descent.observe(observed, step, 0, 1e-6);
+  }
+}
+
+// The search ends within its tolerance, however many designs run at a time.
+TEST(LocalDescent, ASearchEndsWithinItsTolerance) {
+  const Function valley = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = 5 + std::pow(x(0) - 0.6, 2) + 20 * std::pow(x(1) - x(0) * x(0), 2);
+    return e;
+  };
+  for (const int batch : {1, 2, 4}) {
+    EgoOptions o;
+    o.batch = batch;
+    const Search s = search(*make_ego({{"a", "", -1, 1}, {"b", "", -1, 1}}, o), valley, batch, 150);
+    EXPECT_FALSE(s.stopped.empty()) << batch;
+    EXPECT_LT(s.best().cost - 5, 5 * o.tolerance) << batch << ": " << s.stopped;
+  }
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate::test_local_descent
