@@ -25,20 +25,21 @@ using rigid::Vector;
 
 struct AirTable {
   double width = 0.8, depth = 0.5, margin = 0.1, spacing = 0.1;  // m
-  double mass = 1.2, inertia = 0.002;
-  rigid::ControlLaw law{.position_gain = 1.2, .velocity_gain = 2.4, .attitude_gain = 0.01, .spin_gain = 0.008};
-  double rate = 20.0, settle = 35.0, mean = 5.0;  // 1/s, s, s
+  double rate = 20.0;                                            // of commands, 1/s
   simulation::Disturbance field{.force = 5e-3, .arm = 0.02, .wave_length = 0.2};
-  double step = 0.01;
   std::string cancel;
 };
+
+constexpr double mass = 1.2, inertia = 0.002;  // of the craft, kg and kg m2
+// Times before commands are recorded, and in which their mean and the drift are taken, s.
+constexpr double settling_time = 35.0, averaging_time = 5.0;
+constexpr double step = 0.01;  // of the simulation, s
+const rigid::ControlLaw control_law{
+    .position_gain = 1.2, .velocity_gain = 2.4, .attitude_gain = 0.01, .spin_gain = 0.008};
 
 const KeyTable<AirTable>& air_table_keys() {
   using A = AirTable;
   using D = simulation::Disturbance;
-  const auto law = [](auto member) {
-    return [member](A & a) -> auto& { return a.law.*member; };
-  };
   const auto field = [](auto member) {
     return [member](A & a) -> auto& { return a.field.*member; };
   };
@@ -52,15 +53,7 @@ const KeyTable<AirTable>& air_table_keys() {
           .add("margin", &A::margin,
                {.unit = "m", .description = "about the states that are visited", .minimum = 0, .maximum = 1e3})
           .add("spacing", &A::spacing, above("m", "of states, at most"))
-          .add("mass", &A::mass, above("kg", "of the craft"))
-          .add("inertia", &A::inertia, above("kg m2", "of the craft"))
-          .add("gain-position", law(&rigid::ControlLaw::position_gain), above("N/m", "k_phi"))
-          .add("gain-velocity", law(&rigid::ControlLaw::velocity_gain), above("N s/m", "k_v"))
-          .add("gain-attitude", law(&rigid::ControlLaw::attitude_gain), above("N m", "k_R"))
-          .add("gain-spin", law(&rigid::ControlLaw::spin_gain), above("N m s", "k_omega"))
           .add("sample-rate", &A::rate, above("1/s", "of commands"))
-          .add("settle", &A::settle, above("s", "before commands are recorded, or drift is"))
-          .add("mean", &A::mean, above("s", "in which they are"))
           .add("force", field(&D::force), above("N", "root mean square of each component of the field"))
           .add(
               "arm", field(&D::arm),
@@ -74,8 +67,6 @@ const KeyTable<AirTable>& air_table_keys() {
                 .open_minimum = true,
                 .word = "steady",
                 .named_number = 0.0})
-          .add("seed", field(&D::seed), {.description = "of the field", .minimum = 0, .maximum = 2147483647})
-          .add("step", &A::step, above("s", "of the simulation"))
           .add("cancel", &A::cancel,
                {.type = Type::path,
                 .description = "a field as CSV (x,y,f_x,f_y,torque) to cancel by; empty: the one that is measured"});
@@ -160,8 +151,8 @@ class Craft {
     rigid::World<2> world;
     rigid::Body<2> body;
     body.name = "craft";
-    body.mass = table.mass;
-    body.euler_tensor = 0.5 * table.inertia * rigid::Matrix<2>::Identity();
+    body.mass = mass;
+    body.euler_tensor = 0.5 * inertia * rigid::Matrix<2>::Identity();
     world.bodies = {body};
     world.forces.push_back(
         [this, field = simulation::DisturbanceField<2>(table.field, static_cast<std::uint64_t>(table.field.seed))](
@@ -169,10 +160,10 @@ class Craft {
           wrench[0] += field(at[0].position, t) + held_;
         });
     rigid::Options options;
-    options.step = table.step;
+    options.step = step;
     options.response = rigid::Response::none;
     simulation_.emplace(std::move(world), options);
-    body_ = {table.mass, table.inertia * rigid::Matrix<3>::Identity()};
+    body_ = {mass, inertia * rigid::Matrix<3>::Identity()};
   }
   Craft(const Craft&) = delete;
   Craft& operator=(const Craft&) = delete;
@@ -197,7 +188,7 @@ class Craft {
       state.attitude.topLeftCorner<2, 2>() = frame.directors;
       state.velocity.head<2>() = twist.head<2>();
       state.spin[2] = twist[2];
-      const auto give = rigid::command(table_.law, body_, state, goal_);
+      const auto give = rigid::command(control_law, body_, state, goal_);
       held_ << give.force[0], give.force[1], give.torque[2];
       sum += held_;
       go(1.0 / table_.rate);
@@ -234,9 +225,9 @@ class AirTableEvaluator final : public Evaluator {
  public:
   explicit AirTableEvaluator(const Settings& settings)
       : own_(air_table_keys().read(settings)), cancel_name_(settings.text("air-table.cancel")) {
-    if (own_.step * own_.rate > 1.0 + 1e-9)
+    if (step * own_.rate > 1.0 + 1e-9)
       throw settings.error("air-table.sample-rate",
-                           formatted("samples are closer than steps; allowed: at most %g 1/s", 1.0 / own_.step));
+                           formatted("samples are closer than steps; allowed: at most %g 1/s", 1.0 / step));
     x_ = axis(own_.width);
     y_ = axis(own_.depth);
     if (x_.empty() || y_.empty())
@@ -297,9 +288,9 @@ class AirTableEvaluator final : public Evaluator {
       if (late()) return outcome;
       const Vector<2> at = state(i);
       craft.place(at);
-      craft.hold(own_.settle);
-      const double middle = craft.clock() + 0.5 * own_.mean;
-      const Twist<2> f = craft.hold(own_.mean);
+      craft.hold(settling_time);
+      const double middle = craft.clock() + 0.5 * averaging_time;
+      const Twist<2> f = craft.hold(averaging_time);
       measured.at(static_cast<std::size_t>(i) / y_.size(), static_cast<std::size_t>(i) % y_.size()) = f;
       field.row(i) << at.transpose(), f.transpose();
       const Twist<2> there = truth(craft.position(), middle);
@@ -312,8 +303,8 @@ class AirTableEvaluator final : public Evaluator {
       const Vector<2> at = state(i);
       for (const bool cancelled : {false, true}) {
         craft.place(at);
-        craft.hold(own_.settle);
-        drift(i, cancelled) = craft.drift(cancelled ? used(at[0], at[1]) : Twist<2>(Twist<2>::Zero()), own_.mean);
+        craft.hold(settling_time);
+        drift(i, cancelled) = craft.drift(cancelled ? used(at[0], at[1]) : Twist<2>(Twist<2>::Zero()), averaging_time);
       }
     }
     e.status = Status::ok;
@@ -338,8 +329,8 @@ class AirTableEvaluator final : public Evaluator {
   std::string report(const Outcome& outcome) const override {
     const auto& m = outcome.evaluation.metrics;
     if (m.size() != 4) return {};
-    return formatted("states          %zu x %zu, %g s to settle, %g s of means\n", x_.size(), y_.size(), own_.settle,
-                     own_.mean) +
+    return formatted("states          %zu x %zu, %g s to settle, %g s of means\n", x_.size(), y_.size(), settling_time,
+                     averaging_time) +
            formatted("field           %.4g N, %s; measured to %.3g of it\n", m[3],
                      own_.field.time > 0.0 ? formatted("correlated over %g s", own_.field.time).c_str() : "steady",
                      m[2]) +

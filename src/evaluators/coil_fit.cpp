@@ -34,9 +34,6 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
   };
   static const auto table =
       KeyTable<S>("coil-fit.")
-          .add("length", coil(&rigid::Coil::length), positive("m", "of a coil's core"))
-          .add("diameter", coil(&rigid::Coil::diameter), positive("m", "of a coil's core"))
-          .add("core-field", coil(&rigid::Coil::core_field), positive("T", "at the ends of the core"))
           .add("poles", coil(&rigid::Coil::discs), {{"points", false}, {"discs", true}},
                {.description = "in the middles of the core's ends, or spread over them"})
           .add("min-distance", &S::least, positive("m", "of centres"))

@@ -80,7 +80,6 @@ constexpr std::pair<std::string_view, std::string_view> names[] = {
     {"replay", "rollout"},
     {"replay.feedback", "rollout.feedback"},
     {"replay.friction", "rollout.friction"},
-    {"replay.overtime", "rollout.max-delay"},
     {"replay.stance", "rollout.stance"},
     {"replay.step", "rollout.step"},
     {"report", "warn"},

@@ -2,6 +2,7 @@
 keys that the program knows (keys and values by `dodyn check`), and every `section.key` in a sentence is one of the reference.
 Usage: commands.py DODYN"""
 
+import functools
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ program = os.path.abspath(sys.argv[1])
 os.chdir(ROOT)
 
 
+@functools.cache  # many pages show the same command
 def ask(*words):
     done = subprocess.run([program, *words], capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout + done.stderr

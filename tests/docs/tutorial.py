@@ -1,4 +1,5 @@
-"""Does what docs/tutorial.md says, block by block, in an empty directory. Usage: tutorial.py DODYN"""
+"""Does what docs/tutorial.md says, block by block, in an empty directory. The README and docs/cases/rabbit.md state figures of the same studies of
+RABBIT's knee. Usage: tutorial.py DODYN"""
 
 import math
 import os
@@ -20,6 +21,12 @@ environment = dict(os.environ, PATH=os.path.dirname(program) + ":" + os.environ[
 text = open(os.path.join(ROOT, "docs", "tutorial.md"), encoding="utf-8").read()
 blocks = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```", text, re.S | re.M)
 assert len(blocks) > 8
+
+
+def states(name, sentence):
+    """Asserts that a page has this sentence, wherever its lines break."""
+    page = open(os.path.join(ROOT, name), encoding="utf-8").read()
+    assert sentence in " ".join(page.split()), f"{name}: a run gives: {sentence}"
 
 
 def run(words, **how):
@@ -46,6 +53,14 @@ with tempfile.TemporaryDirectory() as directory:
     assert f"{knee.best.design['knee']:.3f} m, and its cost, {knee.best.cost:.4f}" in text, knee.best
     assert f"costs {built:.4f}, {100 * (built / knee.best.cost - 1):.1f} % more" in text, built
     assert f"lower, at {slow.best.design['knee']:.3f} m" in text, slow.best
+    at, more = knee.best.design["knee"], f"{100 * (built / knee.best.cost - 1):.1f} %"
+    count = {4: "Four", 5: "Five", 6: "Six", 7: "Seven"}[len(knee)]
+    states("README.md", f"takes least energy with the knee at {at:.3f} m: as built it takes {more} more. {count} evaluations find this")
+    rabbit = os.path.join("docs", "cases", "rabbit.md")
+    states(rabbit, f"The knee belongs **{at:.3f} m** above the foot, at a cost of {knee.best.cost:.4f}. As built, at 0.40 m, the cost is {built:.4f}, {more} more")
+    states(rabbit, f"| nothing | {at:.4f} | {knee.best.cost:.5f} | {built:.5f} | {more} |")
+    states(rabbit, f"the foot rises {100 * knee.best.metrics['max_foot_height']:.1f} cm")
+    states(rabbit, f"| a step in 0.6 s (0.75 m/s) | {slow.best.design['knee']:.4f} | {slow.best.cost:.5f} |")
     noted = re.search(r"note: stiffness is at its lower bound 1 N m/rad: widen it, .* lowers the cost by about (\S+)", text)
     assert noted and noted[0] + "\n" in told, told
     inertia = 0.02 + 1 * 0.25**2  # of the arm about its joint

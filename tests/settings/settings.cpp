@@ -240,6 +240,8 @@ TEST_F(SettingsTest, VariablesMayDependOnOtherSettings) {
   EXPECT_EQ(differences(settings, before), "surrogate.kernel: matern32 / none (archive / now)");
   before.back() = {"gait.leg-radius-from", "0"};
   EXPECT_EQ(differences(settings, before), "");
+  before.back() = {"simulation.resting-contact", "2"};
+  EXPECT_EQ(differences(settings, before), "");
 }
 
 // Of a variable that the command line fixes the file's range is kept, if it is one.

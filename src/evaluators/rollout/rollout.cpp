@@ -24,6 +24,8 @@ namespace {
 // attitudes of the link up to 84 degrees from the vertical.
 constexpr double foot_length = 0.02, foot_half_width = 0.002;  // m
 constexpr double ground_reach = 100.0, ground_depth = 1.0;     // m
+// Longest delay of a touch-down, relative to the motion's duration.
+constexpr double longest_delay = 0.25;
 // Height above which a foot has left the ground, m.
 constexpr double lifted = 1e-4;
 
@@ -385,7 +387,7 @@ class Replayer {
     double total = 0.0;
     for (const auto& each : motion_.phases) total += each.duration();
     const double planned_end = phase_start_ + now.duration();
-    const double end = now.landing ? planned_end + settings_.max_delay * total : planned_end;
+    const double end = now.landing ? planned_end + longest_delay * total : planned_end;
     std::optional<Vector> from, way;
     if (now.landing) {
       from = foot(*now.landing).place;

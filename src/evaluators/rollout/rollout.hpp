@@ -25,9 +25,8 @@ struct RolloutSettings {
   Stance stance = Stance::joint;
   enum class Feedback { none, regulator };
   Feedback feedback = Feedback::regulator;
-  double step = 1e-3;       // largest step, s: an interval of the motion is a whole number of steps
-  double friction = 0.8;    // between feet and ground
-  double max_delay = 0.25;  // longest delay of a touch-down, relative to the motion's duration
+  double step = 1e-3;     // largest step, s: an interval of the motion is a whole number of steps
+  double friction = 0.8;  // between feet and ground
 };
 const KeyTable<RolloutSettings>& rollout_keys();
 

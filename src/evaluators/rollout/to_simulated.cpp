@@ -29,12 +29,6 @@ const KeyTable<RolloutSettings>& rollout_keys() {
                 .description = "coefficient between feet and ground",
                 .minimum = 0,
                 .maximum = 1e6,
-                .identity = false})
-          .add("max-delay", &R::max_delay,
-               {.unit = "1",
-                .description = "a foot is waited for so much longer than planned, of the motion's duration",
-                .minimum = 0,
-                .maximum = 100,
                 .identity = false});
   return table;
 }

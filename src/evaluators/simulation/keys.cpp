@@ -134,18 +134,6 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .maximum = 1e15})
           .add("tolerance", option(&O::tolerance),
                {.unit = "m", .description = "overlap left at a node", .minimum = 0, .maximum = 1, .open_minimum = true})
-          .add("refine", option(&O::refine),
-               {.unit = "1",
-                .description = "a step is cut where a body would go deeper than this share of the thinner part",
-                .minimum = 0,
-                .maximum = 1,
-                .open_minimum = true})
-          .add("resting-contact", option(&O::resting),
-               {.unit = "1",
-                .description =
-                    "contacts that close slower than this many times what forces give in a step do not bounce",
-                .minimum = 0,
-                .maximum = 1e6})
           .add("rest-speed", course(&SimulationOptions::rest_speed),
                {.unit = "m/s",
                 .description = "resting: no point of a body moves faster, seen from what is fixed or else from the "
