@@ -24,7 +24,6 @@ constexpr double error_power = 6;  // the model's error at an evaluation grows w
 // that they matter only where evaluations say nothing.
 constexpr double prior_curvature = 3, prior_slope = 900;
 constexpr double least_distance = 1e-5;  // relative to the range: of nearer evaluations rounding decides
-constexpr double least_of_slope = 1e-3;  // the same of slopes, whose rows would hide all others by rounding
 constexpr double doubt = 10;             // standard deviations by which a design may be lower than predicted
 constexpr double least_radius = 1e-9;    // relative to the range
 constexpr double poor_share = 0.1;       // a step that gains less of the predicted gain shrinks the region,
@@ -38,7 +37,7 @@ constexpr int patience = 2;  // and the variables: steps without a gain that mat
 // The quadratic model about a centre, in the coordinates of the real variables relative to it.
 class Quadratic {
  public:
-  Quadratic(const ObservedData& observed, bool gradient, const Evaluation& centre, std::vector<Index> free)
+  Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free)
       : free_(std::move(free)), d_(static_cast<Index>(free_.size())), p_(d_ + d_ * (d_ + 1) / 2) {
     const VectorXd at = observed.unit(centre);
     const double base = observed.objective(centre, 0);
@@ -52,25 +51,16 @@ class Quadratic {
     }
     std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     near.resize(std::min<std::size_t>(near.size(), static_cast<std::size_t>(most_per_coefficient * p_)));
-    const bool slopes = gradient && observed.objectives[0] < 0;
-    const auto most = static_cast<Index>(near.size()) * (slopes ? d_ + 1 : 1) + p_;
+    const auto most = static_cast<Index>(near.size()) + p_;
     MatrixXd rows = MatrixXd::Zero(most, p_);
     VectorXd y = VectorXd::Zero(most);
     Index n = 0;
     for (const auto& [distance, e] : near) {
       const VectorXd s = (observed.unit(*e) - at)(free_);
-      const double apart = std::max(distance, least_distance);
-      if (distance > 0) {
-        const double weight = std::pow(apart, -error_power);
-        rows.row(n) = weight * basis(s).transpose();
-        y(n++) = weight * (observed.objective(*e, 0) - base);
-      }
-      if (!slopes || e->gradient.size() != observed.space.dimensions() || !e->gradient.allFinite()) continue;
-      const VectorXd slope = e->gradient.cwiseProduct(observed.space.slope(e->design))(free_);
-      const double weight = std::pow(std::max(distance, least_of_slope), 1 - error_power) / error_power;
-      rows.middleRows(n, d_) = weight * basis_slope(s);
-      y.segment(n, d_) = weight * slope;
-      n += d_;
+      if (distance == 0) continue;
+      const double weight = std::pow(std::max(distance, least_distance), -error_power);
+      rows.row(n) = weight * basis(s).transpose();
+      y(n++) = weight * (observed.objective(*e, 0) - base);
     }
     values_ = n;
     for (Index k = 0; k < p_; ++k) rows(n + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
@@ -141,7 +131,7 @@ class Quadratic {
 
 }  // namespace
 
-LocalDescent::Step LocalDescent::step(const ObservedData& observed, bool gradient, double least_gain) const {
+LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least_gain) const {
   Step out;
   const Evaluation* const best = observed.best();
   if (!best || radius_ < least_radius) return out;
@@ -150,7 +140,7 @@ LocalDescent::Step LocalDescent::step(const ObservedData& observed, bool gradien
     if (observed.space.real(k) && observed.space.active(k, best->design)) free.push_back(k);
   const auto d = static_cast<Index>(free.size());
   if (d == 0 || stalled_ > patience + d) return out;
-  const Quadratic model(observed, gradient, *best, free);
+  const Quadratic model(observed, *best, free);
   if (model.evaluations() < 1) return out;
   const VectorXd centre = observed.unit(*best)(free);
   const BoundedSearch box{(-centre).cwiseMax(-radius_), (1 - centre.array()).matrix().cwiseMin(radius_),

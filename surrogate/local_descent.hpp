@@ -5,7 +5,7 @@
 // curvature. Near evaluations count most, and every evaluation of the study may count. Where too few evaluations
 // determine the curvature, a wide prior chooses a small one. The next step is the minimum of the model in the region.
 // If no gain is predicted there, the step goes where the posterior of the coefficients leaves room for one. If there is
-// none, the descent has converged. Gradients of the cost are further rows.
+// none, the descent has converged.
 //
 // Sources: A. Conn, K. Scheinberg, L. Vicente, Introduction to derivative-free optimization (2009), for models by least
 // squares in a trust region; M. Powell, The BOBYQA algorithm (2009), for the minimum Frobenius norm.
@@ -28,7 +28,7 @@ class LocalDescent {
 
   // Returns the next step from the best design. Real variables move; the others stay. `least_gain`: a smaller gain does
   // not matter.
-  Step step(const ObservedData& observed, bool gradient, double least_gain) const;
+  Step step(const ObservedData& observed, double least_gain) const;
 
   // Processes an evaluation: `step` is empty if another rule has chosen it. `gain`: by how much the best cost fell.
   void observe(const ObservedData& observed, const Step& step, double gain, double least_gain);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <sstream>
 
 #include "surrogate/strategy.hpp"
@@ -46,10 +47,11 @@ int StopRule::needed() const {
 
 std::string StopRule::verdict() const {
   std::ostringstream out;
-  out.precision(2);
   out << "predicted the last " << std::floor(confirmed_) << " designs away from the best correctly";
+  const double percent = 100 * undecided_fraction_;
   if (undecided_fraction_ > least_stated_fraction)
-    out << " (" << 100 * undecided_fraction_ << " % of the design range may still contain a better one)";
+    out << " (" << std::setprecision(percent < 10 ? 2 : 3) << (percent < 10 ? percent : std::round(percent))
+        << " % of the design range may still contain a better one)";
   return out.str();
 }
 

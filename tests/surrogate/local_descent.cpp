@@ -29,7 +29,6 @@ struct Bowl {
     Evaluation e;
     e.status = Status::ok;
     e.cost = 1 + 0.5 * (unit - at).dot(hessian * (unit - at));
-    e.gradient = hessian * (unit - at);
     return e;
   }
   VectorXd at;
@@ -41,8 +40,7 @@ ObservedData observed_in(const std::vector<Variable>& box, const std::vector<Dom
 }
 
 // Descends from a Latin hypercube until the descent has converged.
-std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double tolerance, bool gradient = false,
-                              std::size_t limit = 200) {
+std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double tolerance, std::size_t limit = 200) {
   const auto d = static_cast<int>(observed.space.dimensions());
   const MatrixXd first = latin_hypercube(d, 2 * d + 2, 1);
   std::vector<VectorXd> units;
@@ -54,7 +52,7 @@ std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double 
     if (i < static_cast<std::size_t>(first.cols())) {
       unit = first.col(static_cast<Index>(i));
     } else {
-      step = descent.step(observed, gradient, tolerance);
+      step = descent.step(observed, tolerance);
       if (step.at.size() == 0) break;
       unit = step.at;
     }
@@ -69,17 +67,16 @@ std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double 
 }
 
 TEST(LocalDescent, SolvesAQuadraticToTheTolerance) {
-  for (const bool gradient : {false, true})
-    for (Index d = 1; d <= 5; ++d)
-      for (const std::uint64_t seed : {1, 2, 3}) {
-        const Bowl bowl(d, seed);
-        ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", 0, 1}));
-        const auto units = descend(observed, bowl, 1e-6, gradient);
-        EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
-        // the first ones, 4 for each variable, and without gradients those that determine a quadratic
-        const auto most = static_cast<std::size_t>(gradient ? 4 * d + 6 : (d + 1) * (d + 2) / 2 + 4 * d + 6);
-        EXPECT_LE(units.size(), most) << d << ", seed " << seed << ", gradient " << gradient;
-      }
+  for (Index d = 1; d <= 5; ++d)
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const Bowl bowl(d, seed);
+      ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", 0, 1}));
+      const auto units = descend(observed, bowl, 1e-6);
+      EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
+      // the first ones, 4 for each variable, and those that determine a quadratic
+      const auto most = static_cast<std::size_t>((d + 1) * (d + 2) / 2 + 4 * d + 6);
+      EXPECT_LE(units.size(), most) << d << ", seed " << seed;
+    }
 }
 
 // Neither the units of the design and of the cost nor a constant cost changes a step.
@@ -130,7 +127,7 @@ TEST(LocalDescent, LeavesWholeNumbersAsTheBestHasThem) {
     e.cost = std::pow(e.design(0) - 0.42, 2) + 0.5 * std::abs(e.design(1) - 1);
     observed.evaluations.push_back(e);
   }
-  const LocalDescent::Step step = descent.step(observed, false, 1e-6);
+  const LocalDescent::Step step = descent.step(observed, 1e-6);
   ASSERT_EQ(step.at.size(), 2);
   EXPECT_EQ(observed.space.design(step.at)(1), 1);
 }
@@ -148,7 +145,7 @@ TEST(LocalDescent, FailuresShrinkTheRegion) {
   }
   double before = 1;
   for (int i = 0; i < 5; ++i) {
-    const LocalDescent::Step step = descent.step(observed, false, 1e-6);
+    const LocalDescent::Step step = descent.step(observed, 1e-6);
     ASSERT_EQ(step.at.size(), 1);
     EXPECT_LT(step.at(0) - 0.5, before);
     before = step.at(0) - 0.5;
