@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Holds the includes to the map of the house: an include points down, to a lower floor or into its own folder, and only
-# the folders named here meet MPI, HDF5 and the solvers. Prints each violation as file:line; exit code 1 on any.
+# the folders named here meet MPI, HDF5 and the solvers. A type that the README of a folder names exists there. Prints
+# each violation as file:line; exit code 1 on any.
 #   floors.sh [ROOT]
 set -euo pipefail
 
@@ -42,6 +43,11 @@ check() (
       if (header ~ /(^|\/)nlopt\.(hpp|h)$/ && folder != "nlp" && folder != "surrogate")
         violation("only nlp and surrogate may include " header)
     }'
+  find src surrogate apps -name README.md | while read -r page; do
+    { grep -noE '`[A-Z][A-Za-z:]*(\(\))?`' "$page" || true; } | tr -d '`()' | while IFS=: read -r line name; do
+      grep -rqw --include='*.[ch]pp' "${name##*:}" "$(dirname "$page")" || printf '%s:%s: no %s in this folder\n' "$page" "$line" "$name"
+    done
+  done
 )
 
 # A tree with known violations, so that this test can fail.
@@ -62,8 +68,11 @@ self_check() {
   printf '#include <hdf5.h>\n' >"$tree/apps/foreign.cpp"
   printf '#include "nlp/problem.hpp"\n#include "strategy.hpp"\n' >"$tree/surrogate/level.hpp"
   printf '#include <vector>\n' >"$tree/src/utils/homeless.hpp"
+  printf 'struct Present {\n' >"$tree/src/nlp/present.hpp"
+  printf '# nlp\n- `Present`: here\n- `Absent`: renamed\n' >"$tree/src/nlp/README.md"
   expected='apps/foreign.cpp:1
 src/dmoc/level.cpp:1
+src/nlp/README.md:3
 src/nlp/up.hpp:2
 src/study/foreign.cpp:1
 src/study/foreign.cpp:2
