@@ -159,7 +159,7 @@ std::string program_cfg(const std::string& kind, const std::string& run, const s
 
 [study]
 evaluator = command
-max-evaluations = 15
+max-evaluations = 25
 time-limit = 60           # s
 
 [design]

@@ -59,7 +59,7 @@ def ended(words, after):
             return None
         if (used := processor_seconds(run.pid)) >= after:
             break
-    run.send_signal(signal.SIGTERM)
+    os.kill(run.pid, signal.SIGTERM)  # Popen.send_signal would reap a process that has just ended
     limit = time.time() + 60
     while not (answer := os.wait4(run.pid, os.WNOHANG))[0]:
         assert time.time() < limit, (words, "does not end")
