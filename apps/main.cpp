@@ -120,7 +120,7 @@ std::string help_on_units(const std::vector<std::string>& words) {
   return text;
 }
 
-// Commands of other programs, and what does the same here.
+// Commands of other programs, and the command here that does the same.
 const std::vector<std::pair<std::string, std::string>> words_of_others = {
     {"resume", "run ARCHIVE"},  {"continue", "run ARCHIVE"},
     {"restart", "run ARCHIVE"}, {"optimize", "run"},

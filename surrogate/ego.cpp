@@ -67,7 +67,12 @@ class Ego final : public Strategy, private EgoState {
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
-  std::vector<Proposal> out_;     // designs of a proposal that are not evaluated yet
+  struct Running {
+    VectorXd design;
+    Rule rule;
+    LocalDescent::Step step;  // of the descent
+  };
+  std::vector<Running> running_;  // designs of a proposal that are not evaluated yet
   std::optional<Proposal> plan_;  // the proposal for the present results and requests
 };
 
@@ -115,11 +120,12 @@ void Ego::tell(const Evaluation& e) {
   }
   Rule rule = Rule::acquisition;
   LocalDescent::Step step;
-  if (const auto at = std::find_if(out_.begin(), out_.end(), [&](const auto& o) { return o.design == e.design; });
-      at != out_.end()) {
+  if (const auto at =
+          std::find_if(running_.begin(), running_.end(), [&](const auto& r) { return r.design == e.design; });
+      at != running_.end()) {
     rule = at->rule;
     step = at->step;
-    out_.erase(at);
+    running_.erase(at);
   }
   const double worth = before ? least_gain() : 0;
   const bool was_initial = observed.evaluations.size() < initial_total + observed.from;
@@ -198,7 +204,7 @@ bool Ego::best_is_near_an_edge() const {
 bool Ego::descends_locally(bool failures) const {
   return observed.objectives.size() == 1 && observed.constraints.empty() && !observed.noisy() &&
          !options.trust_region && !options.gradient && observed.best() && !(failures && best_is_near_an_edge()) &&
-         std::none_of(out_.begin(), out_.end(), [](const Proposal& p) { return p.rule == Rule::descent; });
+         std::none_of(running_.begin(), running_.end(), [](const Running& r) { return r.rule == Rule::descent; });
 }
 
 // Replaces a proposal of the acquisition by a step along an edge that gains, or, where nothing gains, by a check of the
@@ -279,15 +285,19 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (auto proposal = without_model(candidates, informative, failed)) return *std::move(proposal);
 
   stop_rule.set_failed_fraction(static_cast<double>(failed) / static_cast<double>(count));
-  const Proposal descent = descends_locally(failed > 0) ? step_of_descent(*this) : Proposal();
-  if (descent.design.size() > 0 && is_local_turn && is_settling()) return descent;
+  bool may_descend = descends_locally(failed > 0);
+  if (may_descend && is_local_turn && is_settling()) {
+    if (Proposal descent = step_of_descent(*this); descent.design.size() > 0) return descent;
+    may_descend = false;  // it has converged
+  }
   const AcquisitionModel& acquisition = thought.emplace(make_acquisition_model(*this));
   Proposal proposal = by_acquisition(*this, acquisition, candidates, lower, upper);
   const bool improves = observed.objectives.size() == 1 && acquisition.any_feasible() && !observed.noisy();
   const bool compares = compares_pairs() && !options.trust_region;
   if (improves && !options.trust_region) step_or_check(proposal, candidates, failed > 0);
   // A search does not end before its descent has converged.
-  if (proposal.rule == Rule::check && descent.design.size() > 0) return descent;
+  if (may_descend && proposal.rule == Rule::check)
+    if (Proposal descent = step_of_descent(*this); descent.design.size() > 0) return descent;
   if (compares) compare_or_check(proposal);
   if (observed.objectives.size() > 1 && acquisition.any_feasible() && !observed.noisy() && !options.trust_region)
     if (const std::string settled = settled_front(*this, proposal, acquisition); !settled.empty())
@@ -361,7 +371,7 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     }
     proposal();
     if (!plan_->stopped.empty() || plan_->waits) break;
-    out_.push_back(*plan_);
+    running_.push_back({plan_->design, plan_->rule, plan_->step});
     take(VectorXd(plan_->design));
   }
   return designs;

@@ -1,6 +1,6 @@
 // Rules by which ego proposes its next design: maximum of the acquisition, step along a failure boundary or a
-// constraint, space filling, step of the descent, or check of the model's prediction. ego.cpp selects the rule. Also the initial designs,
-// and when a front is complete.
+// constraint, space filling, step of the descent, or check of the model's prediction. ego.cpp selects the rule. Also
+// the initial designs, and when a front is complete.
 #pragma once
 
 #include <Eigen/Core>
@@ -39,7 +39,8 @@ struct EgoState {
   TrustRegion region = {};
   BasinSearch basin_search = {};
   LocalDescent local = {};
-  bool is_local_turn = false;     // of the descent. The search and the descent take turns: the one that gains continues
+  bool is_local_turn = false;     // whether the descent has its turn before the global search; the one that gains
+                                  // continues
   std::size_t initial_total = 0;  // number of initial designs and known evaluations
   int consecutive_failures = 0;   // consecutive latest evaluations that failed or lie on the plateau
   int unpredicted_failures = 0;   // failures among designs that were not steps along an edge; a success halves

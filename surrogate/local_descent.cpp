@@ -26,11 +26,12 @@ constexpr double prior_curvature = 3, prior_slope = 900;
 constexpr double least_distance = 1e-5;  // relative to the range: of nearer evaluations rounding decides
 constexpr double doubt = 10;             // standard deviations by which a design may be lower than predicted
 constexpr double least_radius = 1e-9;    // relative to the range
+constexpr double other_numbers = 1e-9;   // the same: a design that is farther in variables that stay has others
 constexpr double poor_share = 0.1;       // a step that gains less of the predicted gain shrinks the region,
 constexpr double good_share = 0.5;       // and one that gains more and ends on its boundary enlarges it
 constexpr double boundary = 0.9;         // relative length of a step that ends there
 constexpr double shrinkage = 0.8, enlargement = 2, most_radius = 0.5;
-constexpr Index most_per_coefficient = 10;                             // evaluations in the model, the nearest ones
+constexpr Index most_per_coefficient = 10;  // evaluations in the model, the nearest ones with the centre
 constexpr int most_model_evaluations = 200, points_per_variable = 20;  // of the search in the model
 constexpr int patience = 2;  // and the variables: steps without a gain that matters, where none was predicted
 
@@ -41,38 +42,35 @@ class Quadratic {
       : free_(std::move(free)), d_(static_cast<Index>(free_.size())), p_(d_ + d_ * (d_ + 1) / 2) {
     const VectorXd at = observed.unit(centre);
     const double base = observed.objective(centre, 0);
-    std::vector<std::pair<double, const Evaluation*>> near;
+    struct Near {
+      VectorXd from_centre;
+      double distance, higher;  // than the centre's cost
+    };
+    std::vector<Near> near;
     for (const Evaluation& e : observed.evaluations) {
       if (!observed.is_informative(e)) continue;
       const VectorXd delta = observed.unit(e) - at;
       const VectorXd own = delta(free_);
-      if ((delta.cwiseAbs().sum() - own.cwiseAbs().sum()) > 1e-9) continue;  // of other whole numbers
-      near.emplace_back(own.norm(), &e);
+      if ((delta.cwiseAbs().sum() - own.cwiseAbs().sum()) > other_numbers || own.isZero(0)) continue;
+      near.push_back({own, own.norm(), observed.objective(e, 0) - base});
     }
-    std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    near.resize(std::min<std::size_t>(near.size(), static_cast<std::size_t>(most_per_coefficient * p_)));
-    const auto most = static_cast<Index>(near.size()) + p_;
-    MatrixXd rows = MatrixXd::Zero(most, p_);
-    VectorXd y = VectorXd::Zero(most);
-    Index n = 0;
-    for (const auto& [distance, e] : near) {
-      const VectorXd s = (observed.unit(*e) - at)(free_);
-      if (distance == 0) continue;
+    std::stable_sort(near.begin(), near.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
+    values_ = std::min(static_cast<Index>(near.size()), most_per_coefficient * p_ - 1);
+    MatrixXd rows = MatrixXd::Zero(values_ + p_, p_);
+    VectorXd y = VectorXd::Zero(values_ + p_);
+    for (Index i = 0; i < values_; ++i) {
+      const auto& [s, distance, higher] = near[static_cast<std::size_t>(i)];
       const double weight = std::pow(std::max(distance, least_distance), -error_power);
-      rows.row(n) = weight * basis(s).transpose();
-      y(n++) = weight * (observed.objective(*e, 0) - base);
+      rows.row(i) = weight * basis(s).transpose();
+      y(i) = weight * higher;
     }
-    values_ = n;
-    for (Index k = 0; k < p_; ++k) rows(n + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
-    n += p_;
-    const VectorXd scale = rows.topRows(n).colwise().norm().cwiseInverse();
-    const MatrixXd scaled = rows.topRows(n) * scale.asDiagonal();
-    const Eigen::HouseholderQR<MatrixXd> qr(scaled);
-    VectorXd right = qr.householderQ().transpose() * y.head(n);
+    for (Index k = 0; k < p_; ++k) rows(values_ + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
+    scale_ = rows.colwise().norm().cwiseInverse();
+    const Eigen::HouseholderQR<MatrixXd> qr(rows * scale_.asDiagonal());
+    const VectorXd right = qr.householderQ().transpose() * y;
     upper_ = qr.matrixQR().topRows(p_).triangularView<Eigen::Upper>();
-    coefficients_ = scale.cwiseProduct(upper_.triangularView<Eigen::Upper>().solve(right.head(p_)));
-    deviation_ = std::sqrt(right.tail(n - p_).squaredNorm() / static_cast<double>(std::max<Index>(values_, 1)));
-    scale_ = scale;
+    coefficients_ = scale_.cwiseProduct(upper_.triangularView<Eigen::Upper>().solve(right.head(p_)));
+    deviation_ = std::sqrt(right.tail(values_).squaredNorm() / static_cast<double>(std::max<Index>(values_, 1)));
   }
 
   Index evaluations() const { return values_; }

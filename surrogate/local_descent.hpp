@@ -33,8 +33,6 @@ class LocalDescent {
   // Processes an evaluation: `step` is empty if another rule has chosen it. `gain`: by how much the best cost fell.
   void observe(const ObservedData& observed, const Step& step, double gain, double least_gain);
 
-  double radius() const { return radius_; }
-
  private:
   static constexpr double first_radius = 0.1;  // relative to the range
   double radius_ = first_radius;

@@ -117,7 +117,8 @@ class SimulationEvaluator final : public Evaluator {
   }
 
   Pairing pairing() const override {
-    if (tally_.among >= 0 || starts_.count() < 2) return Pairing::none;  // a conditional mean has other states
+    if (tally_.among >= 0 || starts_.count() < 2)
+      return Pairing::none;  // designs differ in the states of a conditional mean
     return starts_.are_drawn() ? Pairing::extensible : Pairing::fixed;
   }
 

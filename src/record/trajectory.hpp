@@ -32,8 +32,8 @@ struct Trajectory {
   bool empty() const { return values.empty(); }
 };
 
-// The channel that has a row for each initial state, and its column of their costs, whose mean is the evaluation's cost.
-// In a study with scenarios each has a channel "NAME:outcome" of its own, and the study none.
+// The channel with a row for each initial state, and its column of their costs, whose mean is the evaluation's cost. A
+// study with scenarios has a channel "NAME:outcome" for each scenario instead.
 inline constexpr std::string_view channel_of_states = "outcome", cost_of_state = "cost";
 // Returns that column. Empty: there is none, or a state has no cost.
 Eigen::VectorXd costs_of_states(const Channels& channels, const Trajectory& trajectory);

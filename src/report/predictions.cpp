@@ -49,13 +49,13 @@ std::string model_text(Index samples, Index available, double quality) {
 }
 
 // With noise even an exact model predicts single evaluations poorly.
-std::string warning(double quality, bool noisy) {
-  if (noisy)
-    return formatted(
-        "note: costs have noise. The model predicts single evaluations with quality %.2f (1 is exact); its intervals "
-        "are "
-        "for the mean of many\n",
-        quality);
+std::string noise_note(double quality) {
+  return formatted("note: costs have noise. The model predicts single evaluations with quality %.2f (1 is exact); ",
+                   quality) +
+         "its intervals are for the mean of many\n";
+}
+
+std::string warning(double quality) {
   return quality < poor
              ? formatted("warning: the model predicts evaluations from the others with quality %.2f only ", quality) +
                    "(1 is exact, 0 no better than their mean): its figures are rough\n"
@@ -265,8 +265,8 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     const double factor = units.convert(quantity.unit);
     surrogate::PredictionInterval forecast = model.at(out.design);
     for (double* value : {&forecast.middle, &forecast.lower, &forecast.upper}) *value *= factor;
-    out.quantities.push_back({quantity.name, quantity.unit, forecast, model.samples(), model.available(),
-                              model.quality(), observed.noisy()});
+    out.quantities.push_back(
+        {quantity.name, quantity.unit, forecast, model.samples(), model.available(), model.quality()});
     for (const auto& c : observed.constraints)
       if (c.metric == metric) {
         const double below = model.probability_below(out.design, c.limit);
@@ -281,6 +281,7 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     if (distance < out.distance) out.distance = distance, out.nearest = e.id;
   }
   out.design = out.design.cwiseProduct(convert(out.variables, units));
+  out.is_noisy = observed.noisy();
   return out;
 }
 
@@ -288,13 +289,11 @@ std::string as_text(const DesignPrediction& p) {
   std::string text = "at " + design_text(p.variables, p.design) + "\n\n";
   std::vector<std::vector<std::string>> rows = {{"quantity", "median", "95 % from", "to", "unit", "model"}};
   double worst = 1;
-  bool noisy = false;
   for (const Predicted& q : p.quantities) {
     rows.push_back({q.name, formatted("%.6g", q.forecast.middle), formatted("%.6g", q.forecast.lower),
                     formatted("%.6g", q.forecast.upper), q.unit.empty() || q.unit == "1" ? "-" : q.unit,
                     model_text(q.samples, q.available, q.quality)});
     worst = std::min(worst, q.quality);
-    noisy |= q.noisy;
   }
   text += columns(rows) + "\n" + formatted("has a cost with probability %.3f\n", p.evaluates);
   for (const auto& [constraint, probability] : p.kept)
@@ -304,7 +303,7 @@ std::string as_text(const DesignPrediction& p) {
   else
     text += formatted("nearest evaluation: %lld, at a distance of %.2g of the ranges\n",
                       static_cast<long long>(p.nearest), p.distance);
-  return text + warning(worst, noisy);
+  return text + (p.is_noisy ? noise_note(worst) : warning(worst));
 }
 
 std::string as_json(const DesignPrediction& p) {
@@ -465,7 +464,7 @@ std::string as_text(const Sensitivity& s) {
     text += crowd ? "; first evaluate a sweep, or more designs that fill the ranges (surrogate.initial-samples)\n"
                   : "; first evaluate more designs\n";
   }
-  return text + (rough ? "" : warning(s.quality, false));
+  return text + (rough ? "" : warning(s.quality));
 }
 
 std::string as_json(const Sensitivity& s) {

@@ -36,7 +36,6 @@ struct Predicted {
   surrogate::PredictionInterval forecast;
   Eigen::Index samples = 0, available = 0;  // number of evaluations used by the model, and available
   double quality = 0;                       // surrogate::ArchiveModel::quality()
-  bool noisy = false;                       // evaluations of one design differ
 };
 
 struct DesignPrediction {
@@ -48,6 +47,7 @@ struct DesignPrediction {
   std::int64_t nearest = -1;                         // id of the evaluation nearest to the design
   double distance = 0;                               // largest distance to it over the variables, relative to the
                                                      // ranges
+  bool is_noisy = false;                             // evaluations of one design may differ
 };
 
 // Predicts the cost, the objectives, the metrics of constraints, and `metrics` (indices; -1: the cost) at a design. Throws

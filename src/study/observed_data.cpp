@@ -1,6 +1,7 @@
 #include "study/observed_data.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "settings/settings.hpp"
 #include "study/study.hpp"
@@ -47,7 +48,10 @@ void read_paired_costs(const std::string& path, archive::Contents& contents) {
     return channel.name == channel_of_states && std::find(channel.coordinates.begin(), channel.coordinates.end(),
                                                           cost_of_state) != channel.coordinates.end();
   };
-  if (std::none_of(channels.begin(), channels.end(), has_costs)) return;
+  // Evaluations that share initial states have the same seed; without such ones there is no covariance.
+  std::set<std::uint64_t> seeds;
+  for (const Evaluation& e : contents.evaluations) seeds.insert(e.seed);
+  if (seeds.size() == contents.evaluations.size() || std::none_of(channels.begin(), channels.end(), has_costs)) return;
   archive::for_each_trajectory(path, contents.evaluations.size(), [&](std::size_t row, const Trajectory& trajectory) {
     if (Evaluation& e = contents.evaluations[row]; e.ok()) e.paired_costs = costs_of_states(channels, trajectory);
   });

@@ -18,7 +18,7 @@ std::string text_in(const std::vector<std::pair<std::string, std::string>>& conf
 
 // Throws ConfigError if the archive's configuration cannot be read.
 surrogate::ObservedData observed_data(const archive::Contents& contents);
-// Reads the cost of each initial state (Evaluation::paired_costs) of the rows in memory, if the archive has it.
+// Reads the cost of each initial state (Evaluation::paired_costs) of the rows in memory, if a search compared pairs.
 void read_paired_costs(const std::string& path, archive::Contents& contents);
 
 // Returns the evaluation that the study recommends. Costs without noise: the feasible evaluation with the lowest

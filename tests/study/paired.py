@@ -26,6 +26,8 @@ with tempfile.TemporaryDirectory() as folder:
     with h5py.File(path) as file:
         design, cost, seed = (file["evaluations/" + name][:] for name in ("design", "cost", "seed"))
         states, outcomes = file["trajectories/initial_state"][:], file["trajectories/outcome"][:, :, 0]
+        assert list(file["trajectories/outcome"].attrs["names"])[2] in (b"cost", "cost")
+        assert np.array_equal(file["trajectories/outcome"][:, :, 2], outcomes != DOCKED)
     assert np.allclose(cost, (outcomes != DOCKED).mean(axis=1), atol=1e-15), cost
     for one in range(len(cost)):
         for other in range(one):

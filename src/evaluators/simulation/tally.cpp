@@ -72,13 +72,15 @@ bool Tally::counts(const Eigen::MatrixXd& tries, Eigen::Index run) const {
   return among >= 0 ? tries(run, outcome_column) == among : tries(run, outcome_column) < failed;
 }
 
+double Tally::cost_of(const Eigen::MatrixXd& tries, Eigen::Index run) const {
+  if (failure_of >= 0) return tries(run, outcome_column) == failure_of ? 0.0 : 1.0;
+  return counts(tries, run) ? tries(run, formula ? cost_column : time_column) : not_a_number;
+}
+
 Eigen::MatrixXd Tally::archived(const Eigen::MatrixXd& tries) const {
   Eigen::MatrixXd values(tries.rows(), 3);
   values.leftCols<2>() = tries.leftCols<2>();
-  for (Eigen::Index i = 0; i < tries.rows(); ++i)
-    values(i, 2) = failure_of >= 0    ? (tries(i, outcome_column) != failure_of ? 1.0 : 0.0)
-                   : counts(tries, i) ? tries(i, formula ? cost_column : time_column)
-                                      : not_a_number;
+  for (Eigen::Index i = 0; i < tries.rows(); ++i) values(i, 2) = cost_of(tries, i);
   return values;
 }
 
@@ -141,15 +143,14 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
   } else {
     // The mean over the runs that did not break down, or that ended with the given outcome, and its standard error.
     double sum = 0.0, squares = 0.0, sound = 0.0;
-    const Column column = formula ? cost_column : time_column;
     for (Eigen::Index i = 0; i < tries.rows(); ++i) {
       if (!counts(tries, i)) continue;
-      sum += tries(i, column);
+      sum += cost_of(tries, i);
       sound += 1.0;
     }
     e.cost = sound > 0.0 ? sum / sound : not_a_number;
     for (Eigen::Index i = 0; i < tries.rows(); ++i)
-      if (counts(tries, i)) squares += std::pow(tries(i, column) - e.cost, 2);
+      if (counts(tries, i)) squares += std::pow(cost_of(tries, i) - e.cost, 2);
     e.cost_stderr = sound > 1.0 ? std::sqrt(squares / (sound - 1.0) / sound) : 0.0;
     if (among >= 0 && n - sound > most_others * n + 1e-9) {
       e.status = Status::infeasible;

@@ -38,7 +38,7 @@ struct Tally {
   std::vector<Quantity> metrics() const;
   // Returns the channel with outcome, end time and cost of each run.
   Channel channel(int starts) const;
-  // Returns the values of the channel from the rows [runs, columns].
+  // Returns the values of that channel, [runs, 3], from the rows [runs, columns].
   Eigen::MatrixXd archived(const Eigen::MatrixXd& tries) const;
   // Computes the statistics from the rows of all parts, each part's first channel. Fills status, reason, cost, its
   // standard error and the metrics, and returns the rows [runs, columns]. If a part is not ok, the evaluation gets its
@@ -50,6 +50,8 @@ struct Tally {
  private:
   // Whether a run counts in a cost that is a mean over runs.
   bool counts(const Eigen::MatrixXd& tries, Eigen::Index run) const;
+  // Returns the part of a run in the cost: 1 for a failure, 0 for a success, or its own cost; NaN if it does not count.
+  double cost_of(const Eigen::MatrixXd& tries, Eigen::Index run) const;
   void sum_up(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
 };
 
