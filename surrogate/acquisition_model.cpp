@@ -54,11 +54,7 @@ void Models::update(const ObservedData& observed, KrigingOptions options, bool g
                                     : VectorXd::Constant(space.embedded(), not_a_number);
         }
       }
-      if (of_cost && observed.noisy()) {
-        own.variance.resize(n);
-        for (Index i = 0; i < n; ++i) own.variance(i) = std::pow(good[i]->cost_stderr, 2);
-        own.covariance = covariance_ = ObservedData::error_covariance(good);
-      }
+      if (of_cost && observed.noisy()) ObservedData::add_errors(good, own), covariance_ = own.covariance;
       tracked.update(own, options, warps && !observed.noisy(), restart, limit);
     };
     const bool single = observed.objectives.size() == 1;

@@ -140,16 +140,14 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
   s.x.resize(space.embedded(), available_);
   s.y.resize(available_);
   if (gradient) s.gradient = MatrixXd::Constant(space.embedded(), available_, not_a_number);
-  if (noisy) s.variance.resize(available_);
   for (Index i = 0; i < available_; ++i) {
     const Evaluation& e = *good[static_cast<std::size_t>(i)];
     s.x.col(i) = space.embed(observed.unit(e));
     s.y(i) = value(e);
     if (gradient && e.gradient.size() == space.dimensions() && e.gradient.allFinite())
       s.gradient.col(i) = e.gradient.cwiseProduct(space.slope(e.design));
-    if (noisy) s.variance(i) = e.cost_stderr * e.cost_stderr;
   }
-  if (noisy) s.covariance = ObservedData::error_covariance(good);
+  if (noisy) ObservedData::add_errors(good, s);
   if (available_ > most_modelled) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most_modelled));
   used_ = s.size();
   KrigingOptions options;

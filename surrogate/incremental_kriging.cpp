@@ -27,6 +27,7 @@ Samples IncrementalKriging::warped(const Samples& samples, const Warp& warp) con
   for (Index i = 0; i < s.size(); ++i) {
     const double slope = warp.slope(samples.y(i));
     if (s.covariance.size() > 0) s.covariance.row(i) *= slope, s.covariance.col(i) *= slope;
+    if (s.working.size() > 0) s.working.row(i) *= slope, s.working.col(i) *= slope;
     s.y(i) = warp.forward(samples.y(i));
     if (s.gradient.size() > 0) s.gradient.col(i) *= slope;
     if (s.variance.size() > 0) s.variance(i) *= slope * slope;

@@ -50,6 +50,7 @@ struct KrigingFactor {
   std::vector<Index> first;            // index of the row of each sample's value; at the end the number of rows
   VectorXd noise;                      // [samples] variances of the values, relative to the process variance
   MatrixXd shared;                     // [samples, samples] their covariances, diagonal unused; empty: none
+  MatrixXd excess;                     // [rows, rows] covariance of the errors - that of R; empty: 0
   MatrixXd lower;                      // L with L L^T = R, R the correlation matrix of the rows
   MatrixXd trend, whitened, weighted;  // F, L^-1 F, R^-1 F
   Eigen::LLT<MatrixXd> information;    // of F^T R^-1 F
@@ -153,6 +154,18 @@ struct KrigingFactor {
     if (linear) f.tail(dimensions()) = at;
     return f;
   }
+
+  // Returns the weights of the rows in the mean, one column per prediction, from L^-1 k and the remaining trend.
+  MatrixXd weights(const MatrixXd& white, const MatrixXd& remaining_trend) const {
+    return lower.transpose().triangularView<Eigen::Upper>().solve(white) +
+           weighted * information.solve(remaining_trend);
+  }
+  // Returns by how much the errors' own covariance changes the variances of predictions with these weights.
+  VectorXd excess_variance(const MatrixXd& white, const MatrixXd& remaining_trend) const {
+    if (excess.size() == 0) return VectorXd::Zero(white.cols());
+    const MatrixXd w = weights(white, remaining_trend);
+    return (excess * w).cwiseProduct(w).colwise().sum();
+  }
 };
 
 namespace {
@@ -165,6 +178,7 @@ struct Prepared {
   VectorXd observed;  // standardised values and gradients, by row
   VectorXd noise;     // [samples] standardised variances
   MatrixXd shared;    // [samples, samples] standardised covariances; empty: none
+  MatrixXd excess;    // [samples, samples] standardised covariances of the errors - those of `shared`; empty: 0
   double centre = 0, spread = 1;
   bool noisy = false;  // some samples have variances of their own
 };
@@ -254,7 +268,9 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
   if (s.covariance.size() > 0) {  // samples with noise of their own are groups of one
     std::vector<Index> firsts;
     for (const auto& group : groups) firsts.push_back(group[0]);
-    p.shared = s.covariance(firsts, firsts) / p.spread / p.spread;
+    const MatrixXd& weighing = s.working.size() > 0 ? s.working : s.covariance;
+    p.shared = weighing(firsts, firsts) / p.spread / p.spread;
+    if (s.working.size() > 0) p.excess = (s.covariance - s.working)(firsts, firsts) / p.spread / p.spread;
   }
 
   p.first.push_back(0);
@@ -288,6 +304,11 @@ KrigingFactor places(const Prepared& p, const KrigingOptions& options, const Vec
   f.first = p.first;
   f.noise = (p.noise / variance).array() + nugget;
   f.shared = p.shared / variance;
+  if (p.excess.size() > 0) {
+    f.excess = MatrixXd::Zero(f.rows(), f.rows());
+    const std::vector<Index> values(f.first.begin(), f.first.end() - 1);
+    f.excess(values, values) = p.excess / variance;
+  }
   return f;
 }
 
@@ -409,6 +430,7 @@ Samples Samples::chosen(const std::vector<Index>& which) const {
   if (gradient.size() > 0) some.gradient = gradient(Eigen::all, which);
   if (variance.size() > 0) some.variance = variance(which);
   if (covariance.size() > 0) some.covariance = covariance(which, which);
+  if (working.size() > 0) some.working = working(which, which);
   return some;
 }
 
@@ -521,11 +543,16 @@ Prediction Kriging::predict(const VectorXd& at) const {
   Prediction p;
   p.mean = centre_ + spread_ * (f.trend_at(x).dot(beta_) + k.dot(alpha_));
   p.mean_gradient = spread_ * (trend_slope + dk.transpose() * alpha_).cwiseQuotient(f.scale);
-  const double variance = 1 - v.squaredNorm() + u.dot(information_u), unit = variance_ * spread_ * spread_;
+  double variance = 1 - v.squaredNorm() + u.dot(information_u);
+  VectorXd slope = 2 * (du.transpose() * information_u - dk.transpose() * w);
+  if (f.excess.size() > 0) {
+    const VectorXd weights = f.weights(v, u), of_excess = f.excess * weights;
+    variance += of_excess.dot(weights);
+    slope += 2 * f.weights(lower.solve(dk), du).transpose() * of_excess;
+  }
+  const double unit = variance_ * spread_ * spread_;
   p.variance = unit * std::max(variance, 0.0);
-  p.variance_gradient = VectorXd::Zero(d);
-  if (variance > 0)
-    p.variance_gradient = unit * (2 * (du.transpose() * information_u - dk.transpose() * w)).cwiseQuotient(f.scale);
+  p.variance_gradient = variance > 0 ? VectorXd(unit * slope.cwiseQuotient(f.scale)) : VectorXd::Zero(d);
   return p;
 }
 
@@ -553,7 +580,8 @@ void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) co
   mean = centre_ + (spread_ * (trend.transpose() * beta_ + k.transpose() * alpha_)).array();
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
   trend.noalias() -= f.whitened.transpose() * k;
-  const VectorXd more = trend.cwiseProduct(f.information.solve(trend)).colwise().sum();
+  const VectorXd more =
+      VectorXd(trend.cwiseProduct(f.information.solve(trend)).colwise().sum()) + f.excess_variance(k, trend);
   variance =
       (1 - k.colwise().squaredNorm().transpose().array() + more.array()).max(0.0) * (variance_ * spread_ * spread_);
 }
@@ -575,7 +603,8 @@ void Kriging::predict_difference(const MatrixXd& at, const VectorXd& from, Vecto
   mean = spread_ * (trend.transpose() * beta_ + k.transpose() * alpha_);
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
   trend.noalias() -= f.whitened.transpose() * k;
-  const VectorXd more = trend.cwiseProduct(f.information.solve(trend)).colwise().sum();
+  const VectorXd more =
+      VectorXd(trend.cwiseProduct(f.information.solve(trend)).colwise().sum()) + f.excess_variance(k, trend);
   variance = (prior - k.colwise().squaredNorm().transpose() + more).cwiseMax(0) * (variance_ * spread_ * spread_);
 }
 
@@ -592,7 +621,12 @@ MatrixXd Kriging::covariance(const MatrixXd& at) const {
   }
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
   trend.noalias() -= f.whitened.transpose() * k;
-  return variance_ * spread_ * spread_ * (c - k.transpose() * k + trend.transpose() * f.information.solve(trend));
+  c += trend.transpose() * f.information.solve(trend) - k.transpose() * k;
+  if (f.excess.size() > 0) {
+    const MatrixXd w = f.weights(k, trend);
+    c += w.transpose() * f.excess * w;
+  }
+  return variance_ * spread_ * spread_ * c;
 }
 
 MatrixXd Kriging::drawn(const MatrixXd& x, const MatrixXd& normal) const {
@@ -636,6 +670,10 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   f->lower.topLeftCorner(rows, rows) = old.lower;
   f->lower.bottomLeftCorner(more, rows) = across.transpose();
   f->lower.bottomRightCorner(more, more) = MatrixXd(llt.matrixL());
+  if (old.excess.size() > 0) {
+    f->excess = MatrixXd::Zero(rows + more, rows + more);
+    f->excess.topLeftCorner(rows, rows) = old.excess;
+  }
   f->finish();
 
   Kriging out = *this;

@@ -29,8 +29,11 @@ struct Samples {
   Eigen::VectorXd y;                // [samples]
   Eigen::MatrixXd gradient;         // [variables, samples], a column of NaN if unknown; or empty
   Eigen::VectorXd variance;         // [samples] squared standard errors of y; or empty
-  Eigen::MatrixXd covariance = {};  // [samples, samples] of the errors of y, its diagonal is `variance`; empty: the
-                                    // errors are independent
+  Eigen::MatrixXd covariance = {};  // [samples, samples] of the errors of y; empty: the errors are independent
+  // [samples, samples] A simpler covariance of the errors, from which the hyperparameters and the weights of the mean
+  // follow. The variances of predictions are those of these weights with `covariance`. Empty: `covariance`. `variance` is
+  // the diagonal of the one that is used.
+  Eigen::MatrixXd working = {};
 
   Eigen::Index size() const { return y.size(); }
   Samples chosen(const std::vector<Eigen::Index>& which) const;

@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "record/text.hpp"
-#include "surrogate/kriging.hpp"
 #include "surrogate/random.hpp"
 
 namespace dodyn::surrogate {
 
+using Eigen::Index;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 std::string Constraint::label() const { return name + (below ? "<=" : ">=") + formatted("%.9g", limit); }
@@ -50,40 +51,44 @@ bool ObservedData::noisy() const {
                                     [&](const auto& e) { return usable(e) && e.cost_stderr > 0; });
 }
 
-// Errors of evaluations with the same initial states, those of one seed, are correlated. The sample covariance of their
-// n costs is divided by n + 4. So the matrix is definite also with the standard errors of rates, which have four added
-// observations (Agresti and Coull 1998). Correlations are moreover shrunk towards 0 by the share that chance may explain:
-// the sum of their variances over the sum of their squares (Schaefer and Strimmer 2005).
-Eigen::MatrixXd ObservedData::error_covariance(const std::vector<const Evaluation*>& of) {
-  const auto n = static_cast<Eigen::Index>(of.size());
-  std::map<std::pair<std::uint64_t, Eigen::Index>, std::vector<Eigen::Index>> blocks;  // by seed and number of states
-  for (Eigen::Index i = 0; i < n; ++i)
-    if (const Evaluation& e = *of[static_cast<std::size_t>(i)]; e.paired_costs.size() > 1)
-      blocks[{e.seed, e.paired_costs.size()}].push_back(i);
-  if (blocks.empty()) return {};
-  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(n, n);
+// The covariance of errors is the sample covariance of the n costs, divided by n + 4: standard errors of rates have four
+// added observations (Agresti and Coull 1998), and so the matrix is definite also if two designs have the same costs.
+//
+// As the noise of a model it would mislead. Errors on the same initial states depend on the design as smoothly as the
+// costs do, so generalised least squares takes a step of the costs for an error, and its mean can lie outside of all
+// samples (G. D'Agostini, On the use of the covariance matrix to fit correlated data, 1994). The working covariance is
+// that of an error which all designs share, and an independent rest of each: half the mean variance of its differences to
+// the others. Weights from a working covariance, intervals from the true one: K. Liang, S. Zeger, Longitudinal data
+// analysis using generalized linear models (1986).
+void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples& samples) {
+  samples.variance.resize(static_cast<Index>(of.size()));
+  std::map<std::pair<std::uint64_t, Index>, std::vector<Index>> blocks;  // by seed and number of states
+  for (Index i = 0; i < samples.variance.size(); ++i) {
+    const Evaluation& e = *of[static_cast<std::size_t>(i)];
+    samples.variance(i) = std::pow(e.cost_stderr, 2);
+    if (e.paired_costs.size() > 1) blocks[{e.seed, e.paired_costs.size()}].push_back(i);
+  }
+  if (blocks.empty()) return;
+  samples.covariance = samples.working = samples.variance.asDiagonal();
   for (const auto& [block, members] : blocks) {
     const auto states = static_cast<double>(block.second);
-    Eigen::MatrixXd deviations(block.second, static_cast<Eigen::Index>(members.size()));
-    for (Eigen::Index k = 0; k < deviations.cols(); ++k) {
+    const auto count = static_cast<Index>(members.size());
+    if (count < 2) continue;
+    MatrixXd deviations(block.second, count);
+    for (Index k = 0; k < count; ++k) {
       const VectorXd& costs = of[static_cast<std::size_t>(members[static_cast<std::size_t>(k)])]->paired_costs;
       deviations.col(k) = costs.array() - costs.mean();
     }
-    Eigen::MatrixXd own = deviations.transpose() * deviations / (states * (states + 4));
-    const VectorXd deviation = own.diagonal().cwiseSqrt();
-    double of_chance = 0, squares = 0;
-    for (Eigen::Index i = 0; i < own.rows(); ++i)
-      for (Eigen::Index j = 0; j < i; ++j) {
-        if (!(deviation(i) * deviation(j) > 0)) continue;
-        const double square = std::pow(own(i, j) / (deviation(i) * deviation(j)), 2);
-        of_chance += std::pow(1 - square, 2) / states;
-        squares += square;
-      }
-    own *= squares > of_chance ? 1 - of_chance / squares : 0;
-    covariance(members, members) = own;
+    MatrixXd between = deviations.transpose() * deviations / (states * (states + 4));
+    between.diagonal().setZero();
+    samples.covariance(members, members) += between;
+    const auto others = static_cast<double>(count - 1);
+    const VectorXd own = samples.variance(members), with_others = between.rowwise().sum() / others;
+    const VectorXd rest = 0.5 * own.array() + 0.5 * (own.sum() - own.array()) / others - with_others.array();
+    samples.working(members, members) = MatrixXd::Constant(count, count, std::max(with_others.mean(), 0.0));
+    samples.working(members, members) += MatrixXd(rest.asDiagonal());
   }
-  for (Eigen::Index i = 0; i < n; ++i) covariance(i, i) = std::pow(of[static_cast<std::size_t>(i)]->cost_stderr, 2);
-  return covariance;
+  samples.variance = samples.working.diagonal();
 }
 
 int ObservedData::count_of(const VectorXd& design) const {

@@ -10,6 +10,7 @@
 
 #include "record/evaluation.hpp"
 #include "surrogate/design_space.hpp"
+#include "surrogate/kriging.hpp"
 #include "surrogate/warp.hpp"
 
 namespace dodyn::surrogate {
@@ -70,9 +71,9 @@ struct ObservedData {
     return usable(e) && !(plateau && plateau->holds(e, objective(e, 0)));
   }
   bool noisy() const;  // by option, or because costs have standard errors
-  // Returns the covariance of the errors of the costs [evaluations, evaluations]. The squared standard errors are its
-  // diagonal. Empty: no cost is paired.
-  static Eigen::MatrixXd error_covariance(const std::vector<const Evaluation*>& of);
+  // Writes what is known of the errors of the costs of these evaluations to Samples::variance; if costs are paired, to
+  // Samples::covariance and Samples::working, too.
+  static void add_errors(const std::vector<const Evaluation*>& of, Samples& samples);
   // Returns the number of evaluations of a design, with the pending ones.
   int count_of(const Eigen::VectorXd& design) const;
   std::size_t count_usable() const;

@@ -16,10 +16,12 @@ class PairedProblem {
  public:
   // `shared`: standard deviation of the part of the function that does not depend on the design. The part that depends
   // on both has 1. So the correlation of costs grows with it.
-  PairedProblem(std::uint64_t seed, int variables, double shared) : seed_(seed), shared_(shared) {
+  PairedProblem(std::uint64_t seed, int variables, double shared, double step = 0) : seed_(seed), shared_(shared) {
     Random random(seed);
     for (int k = 0; k < 4; ++k) waves_.push_back(wave(random, variables, 4 + 4 * random.uniform()));
     level_ = -0.8 * random.uniform() * std::hypot(1.0, shared);
+    step_ = (random.uniform() < 0.5 ? -1 : 1) * step * std::hypot(1.0, shared);
+    step_at_ = 0.1 + 0.8 * random.uniform();
   }
 
   // The costs of `count` initial states of a set.
@@ -27,6 +29,7 @@ class PairedProblem {
     Random random((seed_ * 1000003 + set) * 7919 + 1);
     double common = level_;
     for (const Wave& w : waves_) common += 0.35 * w.at(design);
+    if (design(0) > step_at_) common += step_;
     Eigen::VectorXd fails(count);
     for (double& value : fails) {
       const double own = shared_ * random.normal();
@@ -63,7 +66,7 @@ class PairedProblem {
   }
 
   std::uint64_t seed_;
-  double shared_, level_;
+  double shared_, level_, step_, step_at_;
   std::vector<Wave> waves_;
 };
 
