@@ -415,8 +415,7 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
 }
 
 // Returns parameters whose lengths are one posterior standard deviation shorter, by a common factor, with the variance
-// that is expected there. The posterior is evaluated on a grid about its maximum. With noise the maximum is an
-// overconfident choice: it takes a narrow valley of the function for noise. Too short lengths only smooth less.
+// that is expected there. The posterior is evaluated on a grid about its maximum.
 VectorXd shortened(const Prepared& p, const KrigingOptions& options, const VectorXd& maximum) {
   constexpr int half = 2;       // grid points on each side
   constexpr double step = 0.7;  // of the logarithms; the grid spans a factor of 4 each way

@@ -8,7 +8,9 @@
 //   length_i^2.
 // The trend coefficients follow by generalised least squares, the lengths (and the nugget) by maximum a posteriori. A
 // weak log-normal prior on each length prevents extreme lengths from few samples. An inverse-gamma prior with the
-// weight of 0.1 rows keeps the variance above 0.
+// weight of 0.1 rows keeps the variance above 0. If standard errors of the samples are known, the lengths are one
+// posterior standard deviation shorter, by a common factor: the longest lengths that noisy samples allow make a model
+// overconfident, too short ones only let it smooth less.
 //
 // Sources: C. E. Rasmussen and C. Williams, Gaussian Processes for Machine Learning (2006), chapters 2, 4, 5;
 // A. Forrester, A. Sobester, A. Keane, Engineering Design via Surrogate Modelling (2008), chapters 2, 6, 7;
@@ -48,7 +50,7 @@ struct KrigingOptions {
   int max_evaluations = 60;       // evaluations of the likelihood per initial point
 };
 
-// Parameters that maximise the likelihood. Lengths are relative to the scale.
+// Parameters that fit() finds. Lengths are relative to the scale.
 struct Hyperparameters {
   Eigen::VectorXd log_length;
   double nugget = 0;      // relative to the process variance

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <sstream>
@@ -51,15 +52,17 @@ bool ObservedData::noisy() const {
                                     [&](const auto& e) { return usable(e) && e.cost_stderr > 0; });
 }
 
-// The covariance of errors is the sample covariance of the n costs, divided by n + 4: standard errors of rates have four
-// added observations (Agresti and Coull 1998), and so the matrix is definite also if two designs have the same costs.
+// The covariance of errors is the sample covariance of the n costs with four added observations, which do not correlate:
+// those of the standard errors of rates (Agresti and Coull 1998). So two designs with the same costs still differ by an
+// error.
 //
 // As the noise of a model it would mislead. Errors on the same initial states depend on the design as smoothly as the
 // costs do, so generalised least squares takes a step of the costs for an error, and its mean can lie outside of all
 // samples (G. D'Agostini, On the use of the covariance matrix to fit correlated data, 1994). The working covariance is
-// that of an error which all designs share, and an independent rest of each: half the mean variance of its differences to
-// the others. Weights from a working covariance, intervals from the true one: K. Liang, S. Zeger, Longitudinal data
-// analysis using generalized linear models (1986).
+// that of an error which all designs share, and an independent rest of each: half the variance of the best known
+// difference to another design. What neighbours share of their errors stays in the mean, and in its variance. Weights from
+// a working covariance, intervals from the true one: K. Liang, S. Zeger, Longitudinal data analysis using generalized
+// linear models (1986).
 void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples& samples) {
   samples.variance.resize(static_cast<Index>(of.size()));
   std::map<std::pair<std::uint64_t, Index>, std::vector<Index>> blocks;  // by seed and number of states
@@ -71,7 +74,7 @@ void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples&
   if (blocks.empty()) return;
   samples.covariance = samples.working = samples.variance.asDiagonal();
   for (const auto& [block, members] : blocks) {
-    const auto states = static_cast<double>(block.second);
+    constexpr double added = 4;  // observations
     const auto count = static_cast<Index>(members.size());
     if (count < 2) continue;
     MatrixXd deviations(block.second, count);
@@ -79,14 +82,19 @@ void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples&
       const VectorXd& costs = of[static_cast<std::size_t>(members[static_cast<std::size_t>(k)])]->paired_costs;
       deviations.col(k) = costs.array() - costs.mean();
     }
-    MatrixXd between = deviations.transpose() * deviations / (states * (states + 4));
+    MatrixXd between = deviations.transpose() * deviations / std::pow(static_cast<double>(block.second) + added, 2);
     between.diagonal().setZero();
     samples.covariance(members, members) += between;
-    const auto others = static_cast<double>(count - 1);
-    const VectorXd own = samples.variance(members), with_others = between.rowwise().sum() / others;
-    const VectorXd rest = 0.5 * own.array() + 0.5 * (own.sum() - own.array()) / others - with_others.array();
-    samples.working(members, members) = MatrixXd::Constant(count, count, std::max(with_others.mean(), 0.0));
-    samples.working(members, members) += MatrixXd(rest.asDiagonal());
+    const VectorXd own = samples.variance(members);
+    const double shared = std::max(between.sum() / static_cast<double>(count * (count - 1)), 0.0);
+    MatrixXd working = MatrixXd::Constant(count, count, shared);
+    for (Index k = 0; k < count; ++k) {
+      double least = std::numeric_limits<double>::infinity();
+      for (Index j = 0; j < count; ++j)
+        if (j != k) least = std::min(least, own(k) + own(j) - 2 * between(k, j));
+      working(k, k) += 0.5 * least;
+    }
+    samples.working(members, members) = working;
   }
   samples.variance = samples.working.diagonal();
 }
