@@ -31,16 +31,16 @@ constexpr double poor_share = 0.1;       // a step that gains less of the predic
 constexpr double good_share = 0.5;       // and one that gains more and ends on its boundary enlarges it
 constexpr double boundary = 0.9;         // relative length of a step that ends there
 constexpr double shrinkage = 0.8, enlargement = 2, most_radius = 0.5;
-constexpr int fits = 3;                   // each one in the metric of the one before; the first in that of the cube
-constexpr double least_curvature = 1e-4;  // of the metric, relative to its greatest
+constexpr int fits = 3;                     // the first one in the metric of the cube
+constexpr double min_curvature = 1e-4;      // of the metric, relative to the max curvature
 constexpr Index most_per_coefficient = 10;  // evaluations in the model, the nearest ones with the centre
 constexpr int most_model_evaluations = 200, points_per_variable = 20;  // of the search in the model
 constexpr int patience = 2;  // and the variables: steps without a gain that matters, where none was predicted
 
 // The quadratic model about a centre, in the coordinates of the real variables relative to it.
 //
-// In a narrow valley an evaluation up its side is farther than one along it. So the fit is repeated with distances in
-// the metric of the last fit's curvature.
+// In a narrow valley an evaluation on its side misleads more than one at the same distance along it. So the fit is
+// repeated with distances in the metric of the curvature that the last fit found.
 class Quadratic {
  public:
   Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free)
@@ -115,11 +115,12 @@ class Quadratic {
     coefficients_ = scale_.cwiseProduct(upper_.triangularView<Eigen::Upper>().solve(right.head(p_)));
     deviation_ = std::sqrt(right.tail(values_).squaredNorm() / static_cast<double>(std::max<Index>(values_, 1)));
   }
-  // Returns the map into coordinates where all curvatures have one magnitude, as far as least_curvature allows.
+  // Returns the map into coordinates where the curvatures of this Hessian have one magnitude. Curvatures below
+  // min_curvature stay smaller.
   static MatrixXd metric_of(const MatrixXd& hessian) {
     const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(hessian);
     const VectorXd curvature = eigen.eigenvalues().cwiseAbs();
-    const VectorXd relative = (curvature / (curvature.maxCoeff() + 1e-300)).cwiseMax(least_curvature);
+    const VectorXd relative = (curvature / (curvature.maxCoeff() + 1e-300)).cwiseMax(min_curvature);
     return relative.cwiseSqrt().asDiagonal() * eigen.eigenvectors().transpose();
   }
   MatrixXd hessian() const {  // in the metric
@@ -149,7 +150,7 @@ class Quadratic {
   std::vector<Index> free_;
   Index d_, p_, values_ = 0;
   MatrixXd metric_ = MatrixXd::Identity(d_, d_);  // from the unit cube to the model's coordinates
-  MatrixXd upper_;  // of the scaled rows
+  MatrixXd upper_;                                // of the scaled rows
   VectorXd scale_, coefficients_;
   double deviation_ = 0;  // of the model's error at a distance of one range, by the residuals
 };
