@@ -31,37 +31,80 @@ constexpr double poor_share = 0.1;       // a step that gains less of the predic
 constexpr double good_share = 0.5;       // and one that gains more and ends on its boundary enlarges it
 constexpr double boundary = 0.9;         // relative length of a step that ends there
 constexpr double shrinkage = 0.8, enlargement = 2, most_radius = 0.5;
+constexpr int fits = 3;                     // the first one in the metric of the cube
+constexpr double min_curvature = 1e-4;      // of the metric, relative to the max curvature
 constexpr Index most_per_coefficient = 10;  // evaluations in the model, the nearest ones with the centre
 constexpr int most_model_evaluations = 200, points_per_variable = 20;  // of the search in the model
 constexpr int patience = 2;  // and the variables: steps without a gain that matters, where none was predicted
 
 // The quadratic model about a centre, in the coordinates of the real variables relative to it.
+//
+// In a narrow valley an evaluation on its side misleads more than one at the same distance along it. So the fit is
+// repeated with distances in the metric of the curvature that the last fit found.
 class Quadratic {
  public:
   Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free)
       : free_(std::move(free)), d_(static_cast<Index>(free_.size())), p_(d_ + d_ * (d_ + 1) / 2) {
     const VectorXd at = observed.unit(centre);
     const double base = observed.objective(centre, 0);
-    struct Near {
-      VectorXd from_centre;
-      double distance, higher;  // than the centre's cost
-    };
     std::vector<Near> near;
     for (const Evaluation& e : observed.evaluations) {
       if (!observed.is_informative(e)) continue;
       const VectorXd delta = observed.unit(e) - at;
       const VectorXd own = delta(free_);
       if ((delta.cwiseAbs().sum() - own.cwiseAbs().sum()) > other_numbers || own.isZero(0)) continue;
-      near.push_back({own, own.norm(), observed.objective(e, 0) - base});
+      near.push_back({own, 0, observed.objective(e, 0) - base});
     }
-    std::stable_sort(near.begin(), near.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
+    for (int fit = 0; fit < fits; ++fit) {
+      if (fit > 0) metric_ = metric_of(metric_.transpose() * hessian() * metric_);
+      for (Near& n : near) n.distance = (metric_ * n.from_centre).norm();
+      std::stable_sort(near.begin(), near.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
+      fit_to(near);
+    }
+  }
+
+  Index evaluations() const { return values_; }
+  double value(const VectorXd& s, VectorXd* slope) const {
+    const VectorXd z = metric_ * s;
+    if (slope) *slope = metric_.transpose() * (basis_slope(z) * coefficients_);
+    return basis(z).dot(coefficients_);
+  }
+  // Standard deviation of the value at a point.
+  double deviation(const VectorXd& s, VectorXd* slope) const {
+    const auto solve = [&](const MatrixXd& b) -> MatrixXd {
+      return upper_.transpose().triangularView<Eigen::Lower>().solve(b);
+    };
+    const VectorXd z = metric_ * s, half = solve(scale_.cwiseProduct(basis(z)));
+    const double length = half.norm() + 1e-300;
+    if (slope) {
+      const MatrixXd halves = solve(scale_.asDiagonal() * basis_slope(z).transpose());
+      *slope = deviation_ / length * (metric_.transpose() * (halves.transpose() * half));
+    }
+    return deviation_ * length;
+  }
+  // Newton's step with the absolute values of the curvatures.
+  VectorXd newton() const {
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(hessian());
+    const VectorXd curvature = eigen.eigenvalues().cwiseAbs().array() + 1e-300;
+    const VectorXd z =
+        eigen.eigenvectors() * (eigen.eigenvectors().transpose() * coefficients_.head(d_)).cwiseQuotient(curvature);
+    return -metric_.inverse() * z;
+  }
+
+ private:
+  struct Near {
+    VectorXd from_centre;
+    double distance;  // in the metric
+    double higher;    // than the centre's cost
+  };
+  void fit_to(const std::vector<Near>& near) {
     values_ = std::min(static_cast<Index>(near.size()), most_per_coefficient * p_ - 1);
     MatrixXd rows = MatrixXd::Zero(values_ + p_, p_);
     VectorXd y = VectorXd::Zero(values_ + p_);
     for (Index i = 0; i < values_; ++i) {
       const auto& [s, distance, higher] = near[static_cast<std::size_t>(i)];
       const double weight = std::pow(std::max(distance, least_distance), -error_power);
-      rows.row(i) = weight * basis(s).transpose();
+      rows.row(i) = weight * basis(metric_ * s).transpose();
       y(i) = weight * higher;
     }
     for (Index k = 0; k < p_; ++k) rows(values_ + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
@@ -72,37 +115,21 @@ class Quadratic {
     coefficients_ = scale_.cwiseProduct(upper_.triangularView<Eigen::Upper>().solve(right.head(p_)));
     deviation_ = std::sqrt(right.tail(values_).squaredNorm() / static_cast<double>(std::max<Index>(values_, 1)));
   }
-
-  Index evaluations() const { return values_; }
-  double value(const VectorXd& s, VectorXd* slope) const {
-    if (slope) *slope = basis_slope(s) * coefficients_;
-    return basis(s).dot(coefficients_);
+  // Returns the map into coordinates where the curvatures of this Hessian have one magnitude. Curvatures below
+  // min_curvature stay smaller.
+  static MatrixXd metric_of(const MatrixXd& hessian) {
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(hessian);
+    const VectorXd curvature = eigen.eigenvalues().cwiseAbs();
+    const VectorXd relative = (curvature / (curvature.maxCoeff() + 1e-300)).cwiseMax(min_curvature);
+    return relative.cwiseSqrt().asDiagonal() * eigen.eigenvectors().transpose();
   }
-  // Standard deviation of the value at a point.
-  double deviation(const VectorXd& s, VectorXd* slope) const {
-    const auto solve = [&](const MatrixXd& b) -> MatrixXd {
-      return upper_.transpose().triangularView<Eigen::Lower>().solve(b);
-    };
-    const VectorXd half = solve(scale_.cwiseProduct(basis(s)));
-    const double length = half.norm() + 1e-300;
-    if (slope) {
-      const MatrixXd halves = solve(scale_.asDiagonal() * basis_slope(s).transpose());
-      *slope = deviation_ / length * (halves.transpose() * half);
-    }
-    return deviation_ * length;
-  }
-  // Newton's step with the absolute values of the curvatures.
-  VectorXd newton() const {
+  MatrixXd hessian() const {  // in the metric
     MatrixXd hessian(d_, d_);
     Index k = d_;
     for (Index i = 0; i < d_; ++i)
       for (Index j = i; j < d_; ++j) hessian(i, j) = hessian(j, i) = coefficients_(k++) * (i == j ? 2 : 1);
-    const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(hessian);
-    const VectorXd curvature = eigen.eigenvalues().cwiseAbs().array() + 1e-300;
-    return -eigen.eigenvectors() * (eigen.eigenvectors().transpose() * coefficients_.head(d_)).cwiseQuotient(curvature);
+    return hessian;
   }
-
- private:
   VectorXd basis(const VectorXd& s) const {
     VectorXd b(p_);
     b.head(d_) = s;
@@ -122,7 +149,8 @@ class Quadratic {
 
   std::vector<Index> free_;
   Index d_, p_, values_ = 0;
-  MatrixXd upper_;  // of the scaled rows
+  MatrixXd metric_ = MatrixXd::Identity(d_, d_);  // from the unit cube to the model's coordinates
+  MatrixXd upper_;                                // of the scaled rows
   VectorXd scale_, coefficients_;
   double deviation_ = 0;  // of the model's error at a distance of one range, by the residuals
 };

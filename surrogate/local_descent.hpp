@@ -2,10 +2,10 @@
 // in a trust region.
 //
 // The model goes through the best design. Weighted least squares over the other evaluations give its slope and
-// curvature. Near evaluations count most, and every evaluation of the study may count. Where too few evaluations
-// determine the curvature, a wide prior chooses a small one. The next step is the minimum of the model in the region.
-// If no gain is predicted there, the step goes where the posterior of the coefficients leaves room for one. If there is
-// none, the descent has converged.
+// curvature. Near evaluations count most, by distances in the metric of the curvature. Every evaluation of the study may
+// count. Where too few evaluations determine the curvature, a wide prior chooses a small one. The next step is the
+// minimum of the model in the region. If no gain is predicted there, the step goes where the posterior of the
+// coefficients leaves room for one. If there is none, the descent has converged.
 //
 // Sources: A. Conn, K. Scheinberg, L. Vicente, Introduction to derivative-free optimization (2009), for models by least
 // squares in a trust region; M. Powell, The BOBYQA algorithm (2009), for the minimum Frobenius norm.

@@ -17,12 +17,14 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// A quadratic with curvatures from 1 to 100 along directions that are no axes.
+// A quadratic with curvatures from 1 to 10^decades along directions that are no axes.
 struct Bowl {
-  explicit Bowl(Index d, std::uint64_t seed) : at(0.3 + 0.4 * latin_hypercube(static_cast<int>(d), 1, seed).array()) {
+  explicit Bowl(Index d, std::uint64_t seed, double decades = 2)
+      : at(0.3 + 0.4 * latin_hypercube(static_cast<int>(d), 1, seed).array()) {
     const MatrixXd random = latin_hypercube(static_cast<int>(d), static_cast<int>(d), seed + 7).array() - 0.5;
     const MatrixXd axes = random.householderQr().householderQ();
-    hessian = axes * VectorXd::LinSpaced(d, 0, 2).unaryExpr([](double e) { return std::pow(10, e); }).asDiagonal() *
+    hessian = axes *
+              VectorXd::LinSpaced(d, 0, decades).unaryExpr([](double e) { return std::pow(10, e); }).asDiagonal() *
               axes.transpose();
   }
   Evaluation operator()(const VectorXd& unit) const {
@@ -76,6 +78,18 @@ TEST(LocalDescent, SolvesAQuadraticToTheTolerance) {
       // the first ones, 4 for each variable, and those that determine a quadratic
       const auto most = static_cast<std::size_t>((d + 1) * (d + 2) / 2 + 4 * d + 6);
       EXPECT_LE(units.size(), most) << d << ", seed " << seed;
+    }
+}
+
+// A valley that is 1000 times longer than wide needs at most twice the evaluations that determine a quadratic.
+TEST(LocalDescent, FollowsANarrowValley) {
+  for (const Index d : {2, 5})
+    for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+      const Bowl bowl(d, seed, 6);
+      ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", 0, 1}));
+      const auto units = descend(observed, bowl, 1e-6);
+      EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
+      EXPECT_LE(units.size(), static_cast<std::size_t>((d + 1) * (d + 2))) << d << ", seed " << seed;
     }
 }
 
