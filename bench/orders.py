@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Motions by integrators of order 2, 4 and 6 (motion.order): errors of costs and plans by the number of intervals, and times.
+"""Motions and gaits by integrators of order 2, 4 and 6 (motion.order, gait.order): errors of costs and plans by the number of intervals, and times.
 
-    bench/orders.py PROGRAM                 # tables in Markdown, for docs/measured/motions.md
+    bench/orders.py PROGRAM                 # tables in Markdown, for docs/measured/motions.md and gaits.md
     bench/orders.py PROGRAM cart-pole arm   # these rows alone
 
 An error is that of the cost beside the finest mesh of the highest order, relative. A deviation is the largest distance from the plan at its
@@ -146,7 +146,7 @@ centre = 0, 0.2
 coordinate = b
 """
 
-# name: what it is, model (or a file of configs/), sections, phases, meshes, orders, the order of the reference
+# name: what it is, model (or a file of configs/), sections, phases (none: a gait), meshes, orders
 ROWS = {
     "pendulum": ("pendulum that swings up in 3 s", PENDULUM, """[phase swing]
 duration = 3
@@ -226,7 +226,24 @@ rate(b) = 0
 [cost]
 squared-control = 1
 """, ["flight", "stance"], (5, 10, 20), (2, 4, 6)),
+    "rabbit-smooth": ("RABBIT, whose foot a cost leads over the ground, by squared torque", None, """[design]
+step-length = 0.45
+period = 0.45
+[gait]
+model = rabbit
+tolerance = 1e-11
+[cost]
+squared-torque = 0.02
+lift = 3000*(swing_foot.y - 0.2*(t/period)*(1 - t/period))^2
+""", [], (10, 20, 40, 80), (2, 4, 6)),
+    "rabbit-torque": ("RABBIT with its knee at 0.4 m, by squared torque", "configs/knee.cfg", None, [], (10, 20, 40, 80), (2, 4, 6)),
+    "rabbit": ("RABBIT with its knee at 0.4 m, by positive work and heat", "configs/knee.cfg", None, [], (20, 40, 80, 160), (2, 4, 6)),
 }  # fmt: skip
+WORDS = {
+    "catch": ["--motion.tolerance=1e-8"],  # rounding of the free flight allows no less
+    "rabbit-torque": ["--design.knee=0.4", "--cost.positive-work=0"],
+    "rabbit": ["--design.knee=0.4"],
+}
 
 
 def solved(program, row, intervals, order, guesses, repeats=1):
@@ -238,11 +255,13 @@ def solved(program, row, intervals, order, guesses, repeats=1):
             study = ROOT / model
         else:
             study = path / "study.cfg"
-            (path / "own.model").write_text(model, encoding="utf-8")
-            study.write_text("[study]\nevaluator = motion\n[motion]\nmodel = own.model\n" + sections, encoding="utf-8")
-        words = [f"--phase.{phase}.intervals={intervals}" for phase in phases]
-        words += [f"--motion.order={order}", f"--motion.initial-guesses={guesses}", "--motion.accuracy=0", "--motion.validity-check=warn"]
-        words += ["--motion.tolerance=1e-8"] * (row == "catch")  # rounding of the free flight allows no less
+            if phases:
+                (path / "own.model").write_text(model, encoding="utf-8")
+                sections = "[motion]\nmodel = own.model\n" + sections
+            study.write_text(f"[study]\nevaluator = {'motion' if phases else 'gait'}\n" + sections, encoding="utf-8")
+        words = [f"--phase.{phase}.intervals={intervals}" for phase in phases] or [f"--gait.intervals={intervals}", "--gait.max-iterations=1000"]
+        of = "motion" if phases else "gait"
+        words += [f"--{of}.order={order}", f"--{of}.initial-guesses={guesses}", f"--{of}.accuracy=0", f"--{of}.validity-check=warn", *WORDS.get(row, [])]
         least = math.inf
         for _ in range(repeats):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -141,21 +141,29 @@ void WalkerGait::ask(const std::string& what) {
   asked_.emplace_back(motion_problem_.problem().add_rows(0, 0.0, 0.0), what);
 }
 
-// Adds rows that keep the swing foot above the ground, at inner nodes and between nodes.
+Element WalkerGait::inside(const Function& function, double share) const {
+  const Eigen::VectorXd weights = walker_->system->scheme().values_at(share);
+  return element(function, numbers(), {weights.begin(), weights.end()});
+}
+
+// Adds rows that keep the swing foot above the ground, at inner knots and between knots.
 void WalkerGait::add_clearance() {
-  const int K = settings_.intervals;
+  const int K = settings_.intervals, knots = index().knots();
+  const Scheme& scheme = walker_->system->scheme();
   AssembledProblem& p = motion_problem_.problem();
   const auto least_height = [&](double s) { return 4.0 * s * (1.0 - s) * settings_.clearance; };
-  for (int k = 1; k < K; ++k)
-    p.add_element(swing_height_, motion_problem_.node(0, k),
-                  {{0, p.add_rows(1, least_height(static_cast<double>(k) / K), nlp::infinity), 1.0}});
-  for (int i = 1; i <= settings_.clearance_points; ++i) {
-    const double between = i / (settings_.clearance_points + 1.0);
-    const Element height = element(walker_->height, numbers(), {between});
-    for (int k = 0; k < K; ++k)
-      p.add_element(height, motion_problem_.interval(0, k),
-                    {{0, p.add_rows(1, least_height((k + between) / K), nlp::infinity), 1.0}});
-  }
+  for (int r = 1; r + 1 < knots; ++r)
+    p.add_element(swing_height_, motion_problem_.knot(0, r),
+                  {{0, p.add_rows(1, least_height(scheme.position(r) / K), nlp::infinity), 1.0}});
+  for (int i = 1; i <= settings_.clearance_points; ++i)
+    for (int knot = 0; knot < scheme.degree; ++knot) {
+      const double step = i / (settings_.clearance_points + 1.0),
+                   between = scheme.position(knot) + step * (scheme.position(knot + 1) - scheme.position(knot));
+      const Element height = inside(walker_->height, between);
+      for (int k = 0; k < K; ++k)
+        p.add_element(height, motion_problem_.interval(0, k),
+                      {{0, p.add_rows(1, least_height((k + between) / K), nlp::infinity), 1.0}});
+    }
 }
 
 // Adds rows that keep each leg at the distance r from the vertical plane of walking through the middle of the hips:
@@ -178,11 +186,14 @@ void WalkerGait::add_sides() {
     }
     return terms;
   };
-  for (const double share : {0.0, 0.5}) {  // at nodes and midway between them
-    const Element sides = element(walker_->sides, numbers(), {share});
-    for (int k = 0; k < K; ++k) p.add_element(sides, motion_problem_.interval(0, k), own());
-  }
-  const Element last = element(walker_->sides, numbers(), {1.0});
+  const Scheme& scheme = walker_->system->scheme();
+  for (int knot = 0; knot < scheme.degree; ++knot)
+    for (const double step : {0.0, 0.5}) {  // at knots and midway between them
+      const double share = scheme.position(knot) + step * (scheme.position(knot + 1) - scheme.position(knot));
+      const Element sides = inside(walker_->sides, share);
+      for (int k = 0; k < K; ++k) p.add_element(sides, motion_problem_.interval(0, k), own());
+    }
+  const Element last = inside(walker_->sides, 1.0);
   p.add_element(last, motion_problem_.interval(0, K - 1), own());
 }
 
@@ -191,12 +202,13 @@ void WalkerGait::add_limits_of_joints() {
   AssembledProblem& p = motion_problem_.problem();
   const Coefficient per_h = 1.0 / motion_problem_.step(0);
   ask("gait.joint-speed-limit");
+  const Scheme& scheme = walker_->system->scheme();
   if (std::isfinite(settings_.rate_limit))
-    for (int k = 0; k < settings_.intervals; ++k)
+    for (int r = 0; r + 1 < index().knots(); ++r)  // a quadrature point for each
       for (int i = 0; i < walker_->joints; ++i) {
-        const int row = p.add_rows(1, -settings_.rate_limit, settings_.rate_limit);
-        p.add_linear(row, index().theta(k + 1) + i, per_h);
-        p.add_linear(row, index().theta(k) + i, -per_h);
+        const int row = p.add_rows(1, -settings_.rate_limit, settings_.rate_limit), point = r % scheme.degree;
+        for (int knot = scheme.degree; knot >= 0; --knot)
+          p.add_linear(row, index().knot(r - point + knot) + i, scheme.slopes(point, knot) * per_h);
       }
   for (const auto& range : design_.ranges) {
     if (!range.speed) continue;
@@ -211,13 +223,13 @@ void WalkerGait::add_limits_of_joints() {
       return range.coordinate == walker_->base + knee.joint && straight && knee.flexion * straight->value >= 0.0;
     });
     if (ranged) continue;  // a bound has the same effect; an additional row would make both multipliers undetermined
-    for (int k = 0; k <= settings_.intervals; ++k)
-      p.add_linear(p.add_rows(1, 0.0, nlp::infinity), index().theta(k) + knee.joint, static_cast<double>(knee.flexion));
+    for (int r = 0; r < index().knots(); ++r)
+      p.add_linear(p.add_rows(1, 0.0, nlp::infinity), index().knot(r) + knee.joint, static_cast<double>(knee.flexion));
   }
 }
 
 Eigen::MatrixXd WalkerGait::cold_path(std::uint64_t seed) const {
-  const int joints = walker_->joints, K = index().intervals;
+  const int joints = walker_->joints, K = index().intervals, knots = index().knots();
   std::mt19937_64 random(seed);
   // uniform in [-1, 1), equal on every standard library
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
@@ -229,18 +241,18 @@ Eigen::MatrixXd WalkerGait::cold_path(std::uint64_t seed) const {
   for (int i = 0; i < joints; ++i) last[i] += 0.1 * walker_->spread[i] * uniform();
   exchanged_->evaluate(last.data(), first.data());
 
-  Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K + 1, walker_->n());
+  Eigen::MatrixXd q = Eigen::MatrixXd::Zero(knots, walker_->n());
   for (int i = 0; i < joints; ++i) {
     const double bow = 0.4 * walker_->spread[i] * uniform(), wave = 0.1 * walker_->spread[i] * uniform();
-    for (int k = 0; k <= K; ++k) {
-      const double s = static_cast<double>(k) / K, angle = std::numbers::pi * s;
+    for (int k = 0; k < knots; ++k) {
+      const double s = walker_->system->scheme().position(k) / K, angle = std::numbers::pi * s;
       q(k, walker_->base + i) =
           (1.0 - s) * first[walker_->base + i] + s * last[i] + bow * std::sin(angle) + wave * std::sin(2.0 * angle);
     }
   }
   if (settings_.knee_stops)
     for (const auto& knee : walker_->knees)
-      for (int k = 0; k <= K; ++k) {
+      for (int k = 0; k < knots; ++k) {
         double& angle = q(k, walker_->base + knee.joint);
         angle = knee.flexion * std::abs(angle);
       }
@@ -248,14 +260,15 @@ Eigen::MatrixXd WalkerGait::cold_path(std::uint64_t seed) const {
 }
 
 Eigen::VectorXd WalkerGait::cold_start(std::uint64_t seed) const {
-  return warm_start(cold_path(seed), Eigen::MatrixXd::Zero(index().intervals, walker_->inputs()));
+  return warm_start(cold_path(seed), Eigen::MatrixXd::Zero(index().knots() - 1, walker_->inputs()));
 }
 
 Eigen::VectorXd WalkerGait::warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const {
   Eigen::VectorXd x = Eigen::VectorXd::Zero(motion_problem_.size());
-  for (int k = 0; k <= index().intervals; ++k) {
-    x.segment(index().theta(k), walker_->joints) = q.row(k).tail(walker_->joints).transpose();
-    if (k < index().intervals) x.segment(index().control(k), walker_->inputs()) = u.row(k).transpose();
+  const int degree = index().degree;
+  for (int r = 0; r < index().knots(); ++r) {
+    x.segment(index().knot(r), walker_->joints) = q.row(r).tail(walker_->joints).transpose();
+    if (r < u.rows()) x.segment(index().control(r / degree, r % degree), walker_->inputs()) = u.row(r).transpose();
   }
   motion_problem_.fill(x);
   return x;

@@ -2,9 +2,10 @@
 //
 // One step, from just after touch-down to the next touch-down, on K intervals of equal length h = T/K. The stance foot
 // is pinned at the origin, so a node holds the joint angles theta_k alone; the torques u_k are constant over an
-// interval. Touch-down is the last node: it is plastic (the new foot sticks), the old stance foot is released, the legs
-// exchange their roles, and the motion is periodic with period K h at the momentum level. Exchanging the legs twice
-// changes nothing.
+// interval. The formulas below are those of order 2; orders 4 and 6 have knots and points (scheme.hpp). The order is
+// that of the walker's system. Touch-down is the last node: it is plastic (the new foot sticks), the old stance foot is
+// released, the legs exchange their roles, and the motion is periodic with period K h at the momentum level. Exchanging
+// the legs twice changes nothing.
 //
 //   minimise   cost of transport = (a int sum|u dtheta| + b int sum(u dtheta)+ + c int u^2 dt) / (weight * step length)
 //              with the work of a torque over an interval taken by the rates at both its ends, see Phase::work_at_ends
@@ -64,28 +65,29 @@ struct GaitSettings {
   Lookup parameter = {};
 
   double clearance = 0.0;    // minimum height of the swing foot: 4 s (1 - s) times this, s from 0 to 1; m
-  int clearance_points = 0;  // number of checks between neighbouring nodes, in addition to those at inner nodes
+  int clearance_points = 0;  // number of checks between neighbouring knots, in addition to those at inner knots
   double leg_radius = 0.0;   // in space: half the minimum distance of links of different legs, m; 0: they may cross
   double torque_limit = nlp::infinity;  // N m
-  double rate_limit = nlp::infinity;    // limit of every joint's speed by the difference of its nodes, rad/s (m/s for
-                                        // slides)
+  double rate_limit = nlp::infinity;    // limit of every joint's speed at the quadrature points, rad/s (m/s for slides)
   bool knee_stops = false;              // knees bend in one direction only
   bool unilateral = false;              // contact force and touch-down impulse push, never pull
   double friction = nlp::infinity;      // coefficient of the friction cone of both; if finite, `unilateral` is implied.
                                         // In space the inscribed pyramid of eight sides, at least 0.924 of the cone
 };
 
-// A motion from the unknowns. Rows: nodes 0 .. K (for u and energy: intervals).
+// A motion from the unknowns. Rows: knots 0 .. Kd, which for degree d = 1 are the nodes (for u and energy: quadrature
+// points).
 struct GaitMotion {
   Eigen::VectorXd t;              // s
-  Eigen::MatrixXd q;              // [K + 1, n] foot position and joint angles
-  Eigen::MatrixXd p;              // [K + 1, n] discrete momenta: after node 0, before the others
-  Eigen::MatrixXd u;              // [K, inputs] N m
-  Eigen::MatrixXd rate;           // [K + 1, n] central differences; at the ends the velocities of the jump
-  Eigen::MatrixXd contact_force;  // [K + 1, base] force of the ground on the stance foot, N
-  Eigen::MatrixXd points;         // [K + 1, 2 (links + 1)] foot and ends of the links, m
-  Eigen::VectorXd energy;         // [K] discrete energy D1 L_d, J
-  Eigen::VectorXd swing_height;   // [K + 1] m
+  Eigen::MatrixXd q;              // [Kd + 1, n] foot position and joint angles
+  Eigen::MatrixXd p;              // [Kd + 1, n] discrete momenta: after node 0, before the others
+  Eigen::MatrixXd u;              // [Kd, inputs] N m
+  Eigen::MatrixXd rate;           // [Kd + 1, n] at inner nodes the mean of both intervals' (for degree 1 central
+                                  // differences); at the ends the velocities of the jump
+  Eigen::MatrixXd contact_force;  // [Kd + 1, base] force of the ground on the stance foot, N
+  Eigen::MatrixXd points;         // [Kd + 1, 2 (links + 1)] foot and ends of the links, m
+  Eigen::VectorXd energy;         // [Kd] discrete energy D1 L_d, J
+  Eigen::VectorXd swing_height;   // [Kd + 1] m
   Eigen::VectorXd leg_distance;   // [K] smallest distance of links of different legs in an interval, m (see GaitReport)
   std::vector<bool> wrong_side;   // [K] whether they pass on the wrong side in the interval
   Eigen::VectorXd impulse;        // [base] impulse of the ground on the new foot at touch-down, N s
@@ -100,18 +102,18 @@ struct GaitReport {
   double absolute_work = 0.0, positive_work = 0.0, signed_work = 0.0, squared_torque = 0.0;  // J; N^2 m^2 s
   double weight = 0.0, step_length = 0.0;                                                    // N, m
   double largest_torque = 0.0;                                                               // N m
-  double smallest_normal_force = 0.0;                                                        // over all nodes, N
+  double smallest_normal_force = 0.0;                                                        // over all knots, N
   double largest_friction_ratio = 0.0;  // |tangential| / normal force; infinite if the ground would have to pull
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // N s
-  double smallest_clearance = 0.0;                            // of the swing foot at nodes 1 .. K-1, m
+  double smallest_clearance = 0.0;                            // of the swing foot at inner knots, m
   double largest_scuff = 0.0;          // depth of the swing foot below the ground, at nodes and between them, m
   double scrape = 0.0;                 // path length of the swing foot below scrape_height, m
   double foot_way = 0.0;               // total path length of the swing foot along the ground, m
   double smallest_knee_flexion = 0.0;  // rad; negative: a knee overextends
   double largest_knee_flexion = 0.0;   // rad
-  double largest_turn = 0.0;           // of a joint in one interval, rad
+  double largest_turn = 0.0;           // of a joint from knot to knot, rad
   double largest_lift = 0.0;           // height of the swing foot, m
-  double largest_spike = 0.0;          // excess of a torque over those of both neighbouring intervals, N m
+  double largest_spike = 0.0;          // excess of a torque over those of both neighbouring points, N m
   double smallest_leg_distance = 0.0;  // of links of different legs at nodes and between them, with interpolated
                                        // angles, m; for the parts of WalkerGait::pairs()
   double leg_crossings = 0.0;   // number of intervals in which that distance is more than 10 % below twice the legs'
@@ -119,7 +121,7 @@ struct GaitReport {
   double wrong_sides = 0.0;     // in space: number of intervals in which a link of the swing leg passes one of the
                                 // stance leg on its wrong side, projected along y
   double impact_loss = 0.0;     // J
-  double energy_balance = 0.0;  // signed work, and gravity's on a slope, minus impact loss, J: O(h^2)
+  double energy_balance = 0.0;  // signed work, and gravity's on a slope, minus impact loss, J: O(h^2d)
 };
 
 // Initial barrier parameters (nlp::Options::barrier) of warm starts, found by experiment. refined: a gait on a finer
@@ -146,12 +148,12 @@ class WalkerGait {
   const AskedRows& asked() const { return asked_; }  // the conditions of its rows
   const PhaseIndex& index() const { return motion_problem_.index(0); }
 
-  // Returns the path of a cold start, [K + 1, n]: interpolated between touch-down postures with random deviations. With
+  // Returns the path of a cold start, [Kd + 1, n]: interpolated between touch-down postures with random deviations. With
   // knee stops, knees bend in the admissible direction. Equal seeds give equal paths.
   Eigen::MatrixXd cold_path(std::uint64_t seed) const;
   // Returns the unknowns along cold_path(), without torques.
   Eigen::VectorXd cold_start(std::uint64_t seed) const;
-  // Returns the unknowns from joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
+  // Returns the unknowns from joint angles and torques of another gait: `q` [Kd + 1, n], `u` [Kd, inputs].
   Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;
 
   GaitMotion motion(const Eigen::VectorXd& x) const;
@@ -160,6 +162,10 @@ class WalkerGait {
  private:
   void build();
   void ask(const std::string& what);
+  // Returns the element of `Walker::height` or `Walker::sides` at this share of an interval.
+  Element inside(const Function& function, double share) const;
+  // Returns the joints at a share of an interval. `q`: coordinates of all knots.
+  Eigen::VectorXd joints_at(const Eigen::MatrixXd& q, int interval, double share) const;
   void add_clearance();
   void add_sides();
   void add_limits_of_joints();

@@ -9,26 +9,59 @@ namespace dodyn::dmoc {
 // Samples per interval of the legs' distance and the swing foot.
 constexpr int leg_samples = 20;
 
+namespace {
+
+// Rates at the knots of a gait: between those of its jump.
+Eigen::MatrixXd rates_of(const Scheme& scheme, const PhaseMotion& stance) {
+  const int degree = scheme.degree, knots = static_cast<int>(stance.q.rows());
+  Eigen::MatrixXd rate = Eigen::MatrixXd::Zero(knots, stance.q.cols());
+  rate.row(0) = stance.rate_after.transpose();
+  rate.row(knots - 1) = stance.rate_before.transpose();
+  const auto inside = [&](int first, double share) -> Eigen::RowVectorXd {
+    return scheme.slopes_at(share).transpose() * stance.q.middleRows(first, degree + 1) / stance.h;
+  };
+  for (int r = 1; r + 1 < knots; ++r) {
+    const int first = r - r % degree;
+    if (degree == 1)
+      rate.row(r) = (stance.q.row(r + 1) - stance.q.row(r - 1)) / (2.0 * stance.h);
+    else if (first == r)
+      rate.row(r) = 0.5 * (inside(r - degree, 1.0) + inside(r, 0.0));
+    else
+      rate.row(r) = inside(first, scheme.position(r) - scheme.position(first));
+  }
+  return rate;
+}
+
+}  // namespace
+
+Eigen::VectorXd WalkerGait::joints_at(const Eigen::MatrixXd& q, int interval, double share) const {
+  const Scheme& scheme = walker_->system->scheme();
+  const auto knots = q.middleRows(interval * scheme.degree, scheme.degree + 1).rightCols(walker_->joints);
+  return knots.transpose() * scheme.values_at(share);
+}
+
 GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
-  const int K = index().intervals, joints = walker_->joints;
+  const int K = index().intervals, knots = index().knots(), joints = walker_->joints;
   Motion whole = motion_problem_.motion(x);
   PhaseMotion& stance = whole.phases.front();
   GaitMotion m;
-  m.t = Eigen::VectorXd::LinSpaced(K + 1, 0.0, settings_.period.value);
-  m.points.resize(K + 1, points_->outputs);
-  m.swing_height.resize(K + 1);
+  const Scheme& scheme = walker_->system->scheme();
+  m.t.resize(knots);
+  m.points.resize(knots, points_->outputs);
+  m.swing_height.resize(knots);
   m.leg_distance = Eigen::VectorXd::Constant(K, nlp::infinity);
-  const auto theta = [&](int k) -> Eigen::VectorXd { return stance.q.row(k).tail(joints).transpose(); };
-  for (int k = 0; k <= K; ++k) {
-    m.points.row(k) = value(*points_, theta(k)).transpose();
-    m.swing_height(k) = value(*swing_height_, theta(k))(0);
+  const auto theta = [&](int r) -> Eigen::VectorXd { return stance.q.row(r).tail(joints).transpose(); };
+  for (int r = 0; r < knots; ++r) {
+    m.t(r) = settings_.period.value * scheme.position(r) / K;
+    m.points.row(r) = value(*points_, theta(r)).transpose();
+    m.swing_height(r) = value(*swing_height_, theta(r))(0);
   }
   m.wrong_side.assign(static_cast<std::size_t>(K), false);
   const std::vector<Pair> apart = pairs();
   for (int k = 0; k < K; ++k)
     for (int i = 0; i <= leg_samples; ++i) {
       const double f = static_cast<double>(i) / leg_samples;
-      const auto ends = value(*segments_, (1.0 - f) * theta(k) + f * theta(k + 1));
+      const auto ends = value(*segments_, joints_at(stance.q, k, f));
       for (const Pair& pair : apart)
         m.leg_distance(k) = std::min(m.leg_distance(k), std::sqrt(squared_distance(ends.data(), pair)));
       if (walker_->base != 3) continue;
@@ -39,10 +72,7 @@ GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
                                   std::max(settings_.leg_radius, 0.02)))
             m.wrong_side[static_cast<std::size_t>(k)] = true;
     }
-  m.rate = Eigen::MatrixXd::Zero(K + 1, walker_->n());
-  for (int k = 1; k < K; ++k) m.rate.row(k) = (stance.q.row(k + 1) - stance.q.row(k - 1)) / (2.0 * stance.h);
-  m.rate.row(0) = stance.rate_after.transpose();
-  m.rate.row(K) = stance.rate_before.transpose();
+  m.rate = rates_of(scheme, stance);
   m.q = std::move(stance.q);
   m.p = std::move(stance.p);
   m.u = std::move(stance.u);
@@ -55,23 +85,30 @@ GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
 
 GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   const GaitMotion m = motion(x);
-  const int base = walker_->base, K = index().intervals;
+  const int base = walker_->base, K = index().intervals, knots = index().knots();
   const double h = settings_.period.value / K;
+  const Scheme& scheme = walker_->system->scheme();
+  const int degree = scheme.degree;
   GaitReport r;
   const auto& actuators = walker_->system->structure().actuators;
   r.weight = weight_.value;
   r.step_length = settings_.step_length.value;
-  for (int k = 0; k < K; ++k)
+  for (int row = 0; row + 1 < knots; ++row)
     for (int i = 0; i < walker_->inputs(); ++i) {
-      const int joint = actuators[static_cast<std::size_t>(i)].coordinate;
-      const double work = m.u(k, i) * (m.q(k + 1, joint) - m.q(k, joint));
+      const int joint = actuators[static_cast<std::size_t>(i)].coordinate, point = row % degree, first = row - point;
+      const double u = m.u(row, i), share = scheme.weights(point) * h,
+                   work = u * scheme.change(point, m.q, first, joint);
       r.signed_work += work;
-      const double halves[] = {0.5 * h * m.u(k, i) * m.rate(k, joint), 0.5 * h * m.u(k, i) * m.rate(k + 1, joint)};
+      const double before = m.rate(first, joint), after = m.rate(first + degree, joint);
+      // see Phase::work_at_ends
+      const double way = scheme.points(point), apart = share * u * ((1.0 - way) * before - way * after),
+                   both = degree == 1 ? share * u * ((1.0 - way) * before + way * after) : work;
+      const double halves[] = {0.5 * (both + apart), 0.5 * (both - apart)};
       for (const double w : halves) {
         r.absolute_work += settings_.work_at_ends ? std::abs(w) : 0.5 * std::abs(work);
         r.positive_work += std::max(settings_.work_at_ends ? w : 0.5 * work, 0.0);
       }
-      r.squared_torque += h * m.u(k, i) * m.u(k, i);
+      r.squared_torque += share * u * u;
     }
   r.largest_torque = m.u.cwiseAbs().maxCoeff();
 
@@ -80,18 +117,18 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
     return normal > 0.0 ? tangential / normal : nlp::infinity;
   };
   r.smallest_normal_force = m.contact_force.col(base - 1).minCoeff();
-  for (int k = 0; k <= K; ++k)
-    r.largest_friction_ratio = std::max(r.largest_friction_ratio, friction_ratio(m.contact_force.row(k)));
+  for (int row = 0; row < knots; ++row)
+    r.largest_friction_ratio = std::max(r.largest_friction_ratio, friction_ratio(m.contact_force.row(row)));
   r.normal_impulse = m.impulse(base - 1);
   r.impulse_friction_ratio = friction_ratio(m.impulse);
 
-  r.smallest_clearance = m.swing_height.segment(1, K - 1).minCoeff();
+  r.smallest_clearance = m.swing_height.segment(1, knots - 2).minCoeff();
   const auto foot_at = (1 + walker_->system->structure().swing_link) * base;  // index in the points
   Eigen::VectorXd before;                                                     // position of the foot at the last sample
   for (int k = 0; k < K; ++k)
     for (int i = k == 0 ? 0 : 1; i <= leg_samples; ++i) {
       const double f = static_cast<double>(i) / leg_samples;
-      const Eigen::VectorXd theta = ((1.0 - f) * m.q.row(k) + f * m.q.row(k + 1)).tail(walker_->joints).transpose();
+      const Eigen::VectorXd theta = joints_at(m.q, k, f);
       r.largest_scuff = std::max(r.largest_scuff, -value(*swing_height_, theta)(0));
       const Eigen::VectorXd foot = value(*points_, theta).segment(foot_at, base);
       if (before.size() > 0) {
@@ -102,11 +139,11 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
       before = foot;
     }
   r.largest_lift = m.swing_height.maxCoeff();
-  r.largest_turn = (m.q.bottomRows(K) - m.q.topRows(K)).cwiseAbs().maxCoeff();
-  for (int k = 1; k + 1 < K; ++k)
+  r.largest_turn = (m.q.bottomRows(knots - 1) - m.q.topRows(knots - 1)).cwiseAbs().maxCoeff();
+  for (int row = 1; row + 1 < m.u.rows(); ++row)
     for (int i = 0; i < walker_->inputs(); ++i)
-      r.largest_spike =
-          std::max(r.largest_spike, std::abs(m.u(k, i)) - std::max(std::abs(m.u(k - 1, i)), std::abs(m.u(k + 1, i))));
+      r.largest_spike = std::max(
+          r.largest_spike, std::abs(m.u(row, i)) - std::max(std::abs(m.u(row - 1, i)), std::abs(m.u(row + 1, i))));
   r.smallest_knee_flexion = nlp::infinity;
   for (const auto& knee : walker_->knees)
     r.largest_knee_flexion = std::max(r.largest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).maxCoeff());

@@ -1,7 +1,6 @@
 #include "dmoc/motion_problem.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <map>
 #include <stdexcept>
@@ -28,11 +27,13 @@ int place_of(const std::vector<int>& list, int what) {
   return at == list.end() ? -1 : static_cast<int>(at - list.begin());
 }
 
-// (u, theta, theta') -> work of a control over an interval
-const Function& interval_work() {
-  static const Function f =
-      autodiff::record(3, 0, [](const auto& z, const auto&) { return std::vector<Var>{z[0] * (z[2] - z[1])}; });
-  return f;
+// (u, coordinates; weights) -> u times the weighted sum
+Function weighted_work(int coordinates) {
+  return autodiff::record(1 + coordinates, coordinates, [&](const auto& z, const auto& weights) {
+    Var change = weights[0] * z[1];
+    for (std::size_t i = 1; i < weights.size(); ++i) change += weights[i] * z[i + 1];
+    return std::vector<Var>{z[0] * change};
+  });
 }
 // (u, rate; h) -> h u rate / 2, and (u, rate, T; 1/K)
 const Function& half_work() {
@@ -162,7 +163,6 @@ void MotionProblem::lay_out() {
     PhaseIndex& index = laid.index;
     const auto& moving = laid.functions->moving;
     const int degree = system_->scheme().degree;
-    assert(degree == 1 || !phase.work);
     index = {size_,
              static_cast<int>(moving.size()),
              system_->inputs(),
@@ -186,7 +186,7 @@ void MotionProblem::lay_out() {
         else
           problem_.add_variables(1, -inf, inf);
       }
-      problem_.add_variables(2 * index.halves * index.controls, 0.0, inf);
+      problem_.add_variables(2 * index.halves * degree * index.controls, 0.0, inf);
     }
     size_ = index.theta(phase.intervals) + index.moving;
     if (phase.free_duration) {
@@ -448,10 +448,31 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
   const PhaseIndex& index = laid.index;
   const bool timed = index.duration >= 0;
   const Coefficient per_K = 1.0 / static_cast<double>(index.intervals);
-  const Element work = element(interval_work(), {}), half_work_of_rate = timed ? element(timed_half_work(), {}, {per_K})
-                                                                               : element(half_work(), {}, {step(p)});
+  const Element half_work_of_rate =
+      timed ? element(timed_half_work(), {}, {per_K}) : element(half_work(), {}, {step(p)});
   const Element square = timed ? element(timed_control(), {}, {per_K}) : nullptr;
   const Scheme& scheme = system_->scheme();
+  std::map<std::vector<double>, Element> of_weights;  // equal ones share an element
+  const auto add_work = [&](const Work& work, int u, int row) {
+    if (!work.coordinates.empty()) {
+      std::vector<double> weights;
+      std::vector<int> inputs = {u};
+      for (const auto& [unknown, weight] : work.coordinates) {
+        inputs.push_back(unknown);
+        weights.push_back(weight);
+      }
+      Element& e = of_weights[weights];
+      const int count = static_cast<int>(weights.size());
+      if (!e)
+        e = element(system_->known_as("work of " + std::to_string(count), [&] { return weighted_work(count); }), {},
+                    {weights.begin(), weights.end()});
+      problem_.add_element(e, std::move(inputs), {{0, row, 1.0}});
+    }
+    for (const auto& [rate, weight] : work.rates)
+      problem_.add_element(half_work_of_rate,
+                           timed ? std::vector<int>{u, rate, index.duration} : std::vector<int>{u, rate},
+                           {{0, row, weight}});
+  };
   for (int k = 0; k < index.intervals; ++k)
     for (int i = 0; i < index.controls; ++i) {
       Coefficient weight = effort.squared_control;
@@ -466,38 +487,60 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
           else
             problem_.add_square(u, share * weight * step(p) * per);
         }
-      const int u = index.control(k) + i;
       // w+ - w- = work
       const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate,
                 joint = place_of(laid.functions->moving, coordinate);
-      for (int half = 0; half < index.halves; ++half) {
-        const int row = problem_.add_rows(1, 0.0, 0.0);
-        if (joint >= 0) {
-          const Work w = work_of(index, k, half, joint);
-          if (w.rate < 0)
-            problem_.add_element(work, {u, index.theta(w.from) + joint, index.theta(w.to) + joint},
-                                 {{0, row, w.share}});
-          else if (timed)
-            problem_.add_element(half_work_of_rate, {u, w.rate, index.duration}, {{0, row, 1.0}});
-          else
-            problem_.add_element(half_work_of_rate, {u, w.rate}, {{0, row, 1.0}});
-        }
-        problem_.add_linear(row, index.positive(k, half) + i, -1.0);
-        problem_.add_linear(row, index.negative(k, half) + i, 1.0);
-        problem_.add_linear(AssembledProblem::objective_row, index.positive(k, half) + i,
-                            (effort.absolute_work + effort.positive_work) * per);
-        problem_.add_linear(AssembledProblem::objective_row, index.negative(k, half) + i, effort.absolute_work * per);
+      for (int at = 0; at < index.halves * index.degree; ++at) {
+        const int point = at / index.halves, half = at % index.halves, row = problem_.add_rows(1, 0.0, 0.0);
+        if (joint >= 0) add_work(work_of(index, k, point, half, joint), index.control(k, point) + i, row);
+        const int done = index.positive(k, half, point) + i, taken = index.negative(k, half, point) + i;
+        problem_.add_linear(row, done, -1.0);
+        problem_.add_linear(row, taken, 1.0);
+        problem_.add_linear(AssembledProblem::objective_row, done, (effort.absolute_work + effort.positive_work) * per);
+        problem_.add_linear(AssembledProblem::objective_row, taken, effort.absolute_work * per);
       }
     }
 }
 
-// (h/2) u v. With the central difference v = (theta' - theta) / (2 h) this is u/4 times the change over two intervals.
-MotionProblem::Work MotionProblem::work_of(const PhaseIndex& index, int k, int half, int joint) {
-  if (index.halves == 1) return {1.0, k, k + 1, -1};
-  const int node = k + half;
-  if (node > 0 && node < index.intervals) return {0.25, node - 1, node + 1, -1};
-  const int rate = half == 0 ? index.velocity_after : index.velocity_before;
-  return {0.5, k, k + 1, rate < 0 ? -1 : rate + joint};
+double MotionProblem::Work::of(double u, double h, const VectorXd& x) const {
+  double change = 0.0, rate = 0.0;
+  for (const auto& [unknown, weight] : coordinates) change += weight * x(unknown);
+  for (const auto& [unknown, weight] : rates) rate += weight * x(unknown);
+  return u * change + 0.5 * h * u * rate;
+}
+
+// For degree 1 the rate of an inner node is the central difference: (h/2) u v is u/4 times the change over two intervals.
+MotionProblem::Work MotionProblem::work_of(const PhaseIndex& index, int k, int point, int half, int joint) const {
+  const Scheme& scheme = system_->scheme();
+  const int K = index.intervals, degree = index.degree;
+  std::map<int, double> of_knots;
+  Work work;
+  // They add h times a rate, times a factor: of interval `i` by the slopes at its knots, and of a node.
+  const auto add = [&](int i, const VectorXd& slopes, double factor) {
+    for (int j = 0; j <= degree; ++j) of_knots[i * degree + j] += factor * slopes(j);
+  };
+  const auto add_node = [&](int node, double factor) {
+    const int rate = node == 0 ? index.velocity_after : node == K ? index.velocity_before : -1;
+    if (rate >= 0) {
+      work.rates.emplace_back(rate + joint, 2.0 * factor);
+    } else if (node == 0 || node == K) {
+      add(node == 0 ? 0 : K - 1, scheme.slopes_at(node == 0 ? 0.0 : 1.0), factor);
+    } else {
+      add(node - 1, scheme.slopes_at(1.0), 0.5 * factor);
+      add(node, scheme.slopes_at(0.0), 0.5 * factor);
+    }
+  };
+  const double share = scheme.weights(point) / index.halves;
+  if (index.halves == 1 || degree > 1) add(k, scheme.slopes.row(point).transpose(), share);
+  if (index.halves == 2 && degree == 1) add_node(k + half, share);
+  if (index.halves == 2 && degree > 1) {
+    const double sign = half == 0 ? 1.0 : -1.0, way = scheme.points(point);
+    add_node(k, sign * share * (1.0 - way));
+    add_node(k + 1, -sign * share * way);
+  }
+  for (const auto& [knot, weight] : of_knots)
+    if (weight != 0.0) work.coordinates.emplace_back(index.knot(knot) + joint, weight);
+  return work;
 }
 
 double MotionProblem::step_of(const PhaseLayout& laid, const VectorXd& x) {
@@ -524,14 +567,12 @@ void MotionProblem::fill(VectorXd& x) const {
       for (int i = 0; i < index.controls; ++i) {
         const int joint =
             place_of(laid.functions->moving, system_->structure().actuators[static_cast<std::size_t>(i)].coordinate);
-        for (int half = 0; half < index.halves; ++half) {
-          const Work w = work_of(index, k, half, joint);
-          const double u = x(index.control(k) + i),
-                       work = joint < 0    ? 0.0
-                              : w.rate < 0 ? w.share * u * (theta(w.to)(joint) - theta(w.from)(joint))
-                                           : 0.5 * h * u * x(w.rate);
-          x(index.positive(k, half) + i) = std::max(work, 0.0);
-          x(index.negative(k, half) + i) = std::max(-work, 0.0);
+        for (int at = 0; at < index.halves * index.degree; ++at) {
+          const int point = at / index.halves, half = at % index.halves;
+          const double work =
+              joint < 0 ? 0.0 : work_of(index, k, point, half, joint).of(x(index.control(k, point) + i), h, x);
+          x(index.positive(k, half, point) + i) = std::max(work, 0.0);
+          x(index.negative(k, half, point) + i) = std::max(-work, 0.0);
         }
       }
   }

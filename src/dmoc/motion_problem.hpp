@@ -51,11 +51,14 @@ struct Phase {
   std::vector<std::pair<Coefficient, Coefficient>> controls = {};         // bounds, one pair per actuator
   std::vector<std::pair<int, std::pair<Coefficient, Coefficient>>> ranges =
       {};  // bounds of moving coordinates, at all knots
-  // Adds the work of each interval and actuator as unknowns w+ and w-, w+ - w- = work. `work`: u . (theta' - theta).
+  // Adds the work of each quadrature point and actuator as unknowns w+ and w-, w+ - w- = work. `work`: b_i h u_i . v_i, with
+  // the rate v_i at the point; for degree 1 u . (theta' - theta).
   // `work_at_ends`: for each half of the interval (h/2) u . v, with the rates v of the node at its end: central
-  // differences inside, velocities of events and boundaries at the ends of the phase. With `work` alone, a torque on a
-  // joint that does not move over an interval costs nothing, however fast the joint is before and after. The cost then
-  // has no minimum. Work has order 2 alone.
+  // differences inside, velocities of events and boundaries at the ends of the phase. For degrees above 1 each point has two
+  // works, with the rates (1 - c_i) v_k + e/2 and c_i v_k+1 + e/2 instead of v_i. Here v_k and v_k+1 are the rates of the
+  // nodes, inside the means of both intervals', and e = v_i - (1 - c_i) v_k - c_i v_k+1. The sum of both works is b_i h
+  // u_i . v_i. With `work` alone, a torque on a joint that does not move over an interval costs nothing, however fast the
+  // joint is before and after. The cost then has no minimum. Where the sign of a rate changes, the error has order 2.
   bool work = false, work_at_ends = false;
   std::vector<ForceCondition> forces = {};  // on held coordinates: at every knot, and on the impulse that begins the
                                             // phase
@@ -109,18 +112,20 @@ struct Boundary {
 // Indices of the unknowns of a phase.
 struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
-  int halves = 0;                                 // number of works of an interval that are unknowns: 0, 1 (whole
-                                                  // interval) or 2 (halves)
+  int halves = 0;                                 // number of works of a quadrature point that are unknowns: 0, 1
+                                                  // (whole) or 2 (halves)
   int degree = 1;                                 // of the integrator
   int duration = -1;                              // index of the unknown T, or -1
   int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not unknowns
-  int stride() const { return degree * (moving + controls) + 2 * halves * controls; }
+  int stride() const { return degree * (moving + (1 + 2 * halves) * controls); }
   int theta(int node) const { return first + node * stride(); }
   int knots() const { return intervals * degree + 1; }
   int knot(int r) const { return theta(r / degree) + r % degree * moving; }
   int control(int interval, int point = 0) const { return theta(interval) + degree * moving + point * controls; }
-  int positive(int interval, int half = 0) const { return control(interval, degree) + 2 * half * controls; }
-  int negative(int interval, int half = 0) const { return positive(interval, half) + controls; }
+  int positive(int interval, int half = 0, int point = 0) const {
+    return control(interval, degree) + 2 * (point * halves + half) * controls;
+  }
+  int negative(int interval, int half = 0, int point = 0) const { return positive(interval, half, point) + controls; }
 };
 
 // A phase of a solution. Rows: knots 0 ... Kd (for u and energy: quadrature points).
@@ -271,13 +276,14 @@ class MotionProblem {
   // quadrature points and at one of the nodes, the mean of both. `knots`: coordinates, [d + 1, n].
   Eigen::MatrixXd inner_momenta(const PhaseLayout& laid, double h, const Eigen::MatrixXd& knots,
                                 const Eigen::VectorXd& first, const Eigen::VectorXd& last) const;
-  // The work of a control on a joint over an interval, or half of it: `share` u (theta of node `to` - that of `from`).
-  // If `rate` is an unknown: (h/2) u rate.
+  // The work of a control u on a joint at a quadrature point, or half of it: u times the sum of coordinates times their
+  // weights, plus (h/2) u times that of unknown rates.
   struct Work {
-    double share = 1.0;
-    int from = 0, to = 0, rate = -1;
+    using Weights = std::vector<std::pair<int, double>>;  // unknown, weight
+    Weights coordinates = {}, rates = {};
+    double of(double u, double h, const Eigen::VectorXd& x) const;
   };
-  static Work work_of(const PhaseIndex& index, int interval, int half, int joint);
+  Work work_of(const PhaseIndex& index, int interval, int point, int half, int joint) const;
   static double step_of(const PhaseLayout& laid, const Eigen::VectorXd& x);  // h, s
   // Returns the discrete energy of an interval, J. `knots`: coordinates, [d + 1, n]; `nodes`: theta of both nodes.
   double interval_energy(const PhaseLayout& laid, int k, double h, const Eigen::MatrixXd& knots,

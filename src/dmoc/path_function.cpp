@@ -140,7 +140,7 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
   refuse_charts(system, arguments, f.place != Place::knots);
   const Place place = f.place;
   if (place == Place::jumps && degree > 1)
-    throw ExpressionError("rates of controls have order 2 alone; allowed: rate(u.ACTUATOR) with motion.order = 2");
+    throw ExpressionError("rates of controls have order 2 alone; allowed: rate(u.ACTUATOR) with order = 2");
   const int unknowns = place == Place::knots    ? m
                        : place == Place::points ? (degree + 1) * m + controls
                                                 : 3 * m + 2 * controls;

@@ -71,6 +71,11 @@ VectorXd Scheme::values_at(double s) const { return lagrange(knots(degree), s); 
 VectorXd Scheme::slopes_at(double s) const { return lagrange_slopes(knots(degree), s); }
 VectorXd Scheme::controls_at(double s) const { return lagrange(points, s); }
 
+double Scheme::change(int point, const Eigen::MatrixXd& q, Eigen::Index first, int coordinate) const {
+  if (degree == 1) return q(first + 1, coordinate) - q(first, coordinate);  // with fewer roundings
+  return weights(point) * slopes.row(point).dot(q.col(coordinate).segment(first, degree + 1));
+}
+
 double Scheme::position(int knot) const { return degree == 1 ? knot : knot / degree + knots(degree)(knot % degree); }
 
 const Scheme& scheme_of_order(int order) {

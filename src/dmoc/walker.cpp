@@ -28,10 +28,10 @@ std::vector<int> Walker::feet() const {
   return held;
 }
 
-Walker::Walker(systems::Model model) {
+Walker::Walker(systems::Model model, int order) {
   if (model.structure.swing_link < 0) model.fail(0, "has no swing-foot in [model], which a gait needs");
   check_legs(model);
-  system = std::make_shared<System>(std::move(model));
+  system = std::make_shared<System>(std::move(model), false, std::vector<Energy>(), order);
   const auto& tree = system->structure();
   base = tree.dimension;
   joints = tree.n() - base;
@@ -84,15 +84,19 @@ void Walker::record_functions() {
   swing_height = system->record(j, 0, [&](const auto& t, const auto& z, const auto&) {
     return std::vector<Var>{t.swing_foot(pinned(z.data(), j).data())[static_cast<std::size_t>(base) - 1]};
   });
-  // Joints at a share of the way between two nodes.
-  const auto between = [&](const auto& z, const auto& s) {
+  const int knots = system->scheme().degree + 1;
+  // Joints inside an interval.
+  const auto between = [&](const auto& z, const auto& weights) {
     std::vector<Var> theta;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i)
-      theta.push_back((1.0 - s[0]) * z[i] + s[0] * z[static_cast<std::size_t>(j) + i]);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i) {
+      theta.push_back(weights[0] * z[i]);
+      for (std::size_t knot = 1; knot < weights.size(); ++knot)
+        theta.back() += weights[knot] * z[knot * static_cast<std::size_t>(j) + i];
+    }
     return theta;
   };
-  height = system->record(2 * j, 1, [&](const auto& t, const auto& z, const auto& s) {
-    const std::vector<Var> theta = between(z, s);
+  height = system->record(knots * j, knots, [&](const auto& t, const auto& z, const auto& weights) {
+    const std::vector<Var> theta = between(z, weights);
     return std::vector<Var>{t.swing_foot(pinned(theta.data(), j).data())[static_cast<std::size_t>(base) - 1]};
   });
   exchanged = system->record(
@@ -120,8 +124,8 @@ void Walker::record_functions() {
     return ends;
   });
   if (base != 3) return;
-  sides = system->record(2 * j, 1, [&](const auto& t, const auto& z, const auto& s) {
-    const std::vector<Var> theta = between(z, s);
+  sides = system->record(knots * j, knots, [&](const auto& t, const auto& z, const auto& weights) {
+    const std::vector<Var> theta = between(z, weights);
     const std::vector<Var> q = pinned(theta.data(), j);
     std::vector<std::vector<Var>> ends;
     for (const int link : leg_links_) ends.push_back(t.segments(q.data(), link, link));

@@ -14,8 +14,9 @@
 namespace dodyn::dmoc {
 
 struct Walker {
-  // Throws ConfigError if the model has no swing foot, or if its links cannot exchange their roles.
-  explicit Walker(systems::Model model);
+  // Throws ConfigError if the model has no swing foot, or if its links cannot exchange their roles. `order`: of the
+  // integrator (scheme.hpp).
+  explicit Walker(systems::Model model, int order = 2);
 
   std::shared_ptr<const System> system;
   int base = 0, joints = 0;
@@ -33,14 +34,15 @@ struct Walker {
   double mirror(int axis) const { return base == 3 && axis == 1 ? -1.0 : 1.0; }
 
   Function swing_height;  // theta -> m
-  Function height;        // (theta, theta'; s, numbers) -> swing height at the fraction s between them, m
-  Function exchanged;     // theta -> q with the legs exchanged (in space, reflected at the plane y = 0), [n]
+  // (theta of the interval's knots; Scheme::values_at(s), numbers) -> swing height at the fraction s of the interval, m
+  Function height;
+  Function exchanged;  // theta -> q with the legs exchanged (in space, reflected at the plane y = 0), [n]
   Function
       exchanged_momentum;  // (theta, velocity) -> dL/dv of the same motion in the coordinates of exchanged legs, [n]
   Function points;         // theta -> foot and link ends, [points base]
   Function segments;       // theta -> both ends of each of the legs' links, [links 2 3]; in the plane z = 0
 
-  // In space: (theta, theta'; s, numbers) -> distances of the legs' joints and feet from the vertical plane of walking
+  // In space, with the arguments of `height`: distances of the legs' joints and feet from the vertical plane of walking
   // through the middle of the hips, on their own sides, at the fraction s, m. First both hips, then the points of
   // `Legs::reach`. Null in the plane.
   Function sides;

@@ -11,23 +11,23 @@
 namespace dodyn::dmoc {
 
 // The source's planar walkers are free to fold their knees either way, as gait.joint-limits = none has them.
-inline std::shared_ptr<const Walker> walker_of(const std::string& name) {
+inline std::shared_ptr<const Walker> walker_of(const std::string& name, int order = 2) {
   systems::Model model = systems::find_model(name);
   if (model.dimension == 2) model.structure.ranges.clear();
-  return std::make_shared<const Walker>(std::move(model));
+  return std::make_shared<const Walker>(std::move(model), order);
 }
 // A walker whose tangent is with respect to the shank's length.
 struct Design {
   std::shared_ptr<const Walker> walker;
   std::vector<Coefficient> numbers;
 };
-inline Design built_in(const std::string& name, double shank) {
-  auto walker = walker_of(name);
+inline Design built_in(const std::string& name, double shank, int order = 2) {
+  auto walker = walker_of(name, order);
   auto numbers = walker->numbers({{"knee", Coefficient(shank, 1.0)}});
   return {std::move(walker), std::move(numbers)};
 }
 // The source's masses, and 5 kg/m.
-inline Design fixed_masses(double shank) { return built_in("planar-biped", shank); }
+inline Design fixed_masses(double shank, int order = 2) { return built_in("planar-biped", shank, order); }
 inline Design uniform(double shank) {
   auto walker = walker_of("planar-biped");
   const Coefficient knee(shank, 1.0);

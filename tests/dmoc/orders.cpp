@@ -232,6 +232,61 @@ TEST(Orders, DerivativesAreExact) {
     }
 }
 
+// Work at points, of a coordinate that moves as one polynomial. The rates of nodes are then those of the polynomial.
+TEST(Orders, WorkIsSplitAtThePoints) {
+  for (const int order : {4, 6})
+    for (const bool at_ends : {true, false})
+      for (const bool timed : {true, false}) {
+        const int K = 3, d = order / 2;
+        const double T = 0.9, h = T / K;
+        MotionProblem problem = problem_of(driven, false, order);
+        Phase phase;
+        phase.name = "swing";
+        phase.held = {0, 1};
+        phase.intervals = K;
+        phase.duration = T;
+        phase.work = true;
+        phase.work_at_ends = at_ends;
+        if (timed) phase.free_duration = {0.2, 2.0};
+        problem.add_phase(std::move(phase));
+        problem.add_boundary({0, false, {}, {}, true});  // the rate at the start is an unknown, that at the end is not
+        problem.transcribe();
+        const int first = next_row(problem);
+        problem.add_effort(0, {0.7, 0.3, 0.05}, 2.0);
+        problem.problem().finish();
+        const PhaseIndex& at = problem.index(0);
+        VectorXd x = some_point(problem.problem());
+        if (timed) x(at.duration) = T;
+        EXPECT_LE(nlp::check_derivatives(problem.problem(), x).largest(), 1e-8) << order << at_ends << timed;
+        const auto rate = [&](double t) { return d * std::pow(t, d - 1) - 0.4; };
+        for (int r = 0; r < at.knots(); ++r) {
+          const double t = h * problem.system().scheme().position(r);
+          x(at.knot(r)) = std::pow(t, d) - 0.4 * t;
+        }
+        const VectorXd c = rows_at(problem.problem(), x);
+        double cost = 0.0;
+        int row = first;
+        for (int k = 0; k < K; ++k)
+          for (int i = 0; i < d; ++i) {
+            const Scheme& scheme = problem.system().scheme();
+            const double u = x(at.control(k, i)), share = h * scheme.weights(i), way = scheme.points(i),
+                         before = k == 0 ? x(at.velocity_after) : rate(h * k), after = rate(h * (k + 1)),
+                         own = rate(h * (k + way)), rest = own - (1.0 - way) * before - way * after;
+            cost += 2.0 * 0.05 * share * u * u;
+            for (int half = 0; half < at.halves; ++half) {
+              const double expected = !at_ends ? own : (half == 0 ? (1.0 - way) * before : way * after) + 0.5 * rest;
+              const double done = x(at.positive(k, half, i)), taken = x(at.negative(k, half, i));
+              EXPECT_NEAR(c(row++), share * u * expected - done + taken, 1e-13) << order << at_ends << timed << k << i;
+              cost += 2.0 * (0.7 * (done + taken) + 0.3 * done);
+            }
+          }
+        EXPECT_EQ(row, c.size());
+        EXPECT_NEAR(problem.problem().objective(x), cost, 1e-13);
+        problem.fill(x);  // makes the rows hold
+        EXPECT_LE(rows_at(problem.problem(), x).segment(first, row - first).lpNorm<Eigen::Infinity>(), 1e-14);
+      }
+}
+
 // Integrals of expressions and of controls are exact for what the polynomials are; conditions stand at knots and points.
 TEST(Orders, CostsAndConditionsByTheSameQuadrature) {
   for (const int order : {2, 4, 6}) {

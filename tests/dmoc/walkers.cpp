@@ -57,7 +57,7 @@ TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
   std::uniform_real_distribution<double> uniform(-0.6, 0.6);
   for (const Element& f : {element(stance.action, numbers, {0.01}), element(stance.action, numbers, {0.02}),
                            of(walker->swing_height), of(stance.momentum), of(walker->exchanged_momentum),
-                           of(walker->segments), element(walker->sides, numbers, {0.3})}) {
+                           of(walker->segments), element(walker->sides, numbers, {0.7, 0.3})}) {
     const int in = f->inputs, out = f->outputs, count = 11;
     std::vector<double> z(count * in), weights(count * out), values(count * out), y(out);
     for (double& x : z) x = uniform(random);
@@ -295,7 +295,7 @@ TEST(Crossing, KnowsHipsAndHowFarKneesAndFeetAreFromThem) {
 TEST(Crossing, WhateverThePostureWhoKeepsToHisSidePassesOnIt) {
   for (const Design& design : {built_in("spatial-biped", 0.4), with_pelvis("0.2")}) {
     const Walker& walker = *design.walker;
-    const Element sides = element(walker.sides, design.numbers, {0.0}),
+    const Element sides = element(walker.sides, design.numbers, {1.0, 0.0}),
                   segments = element(walker.segments, design.numbers);
     std::mt19937_64 random(4);
     std::uniform_real_distribution<double> uniform(-3.0, 3.0);
@@ -326,10 +326,10 @@ TEST(Crossing, BetweenNodesTheSidesAreThoseOfAnglesBetween) {
   Eigen::VectorXd between(2 * j), at(2 * j);
   between << a, b;
   at << c, c;
-  EXPECT_LE(
-      (value(*element(walker->sides, numbers, {0.3}), between) - value(*element(walker->sides, numbers, {0.0}), at))
-          .lpNorm<Eigen::Infinity>(),
-      1e-14);
+  EXPECT_LE((value(*element(walker->sides, numbers, {0.7, 0.3}), between) -
+             value(*element(walker->sides, numbers, {1.0, 0.0}), at))
+                .lpNorm<Eigen::Infinity>(),
+            1e-14);
 }
 
 // Least distance of the legs of a posture by pairs of points beyond d from the hip.

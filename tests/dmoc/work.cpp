@@ -24,8 +24,9 @@ struct Ends {
 // A cart on a rail that is to get from here to there for the least of |work| + `weight` of the squared force.
 struct Cart {
   MotionProblem problem;
-  Cart(int intervals, double limit, Ends ends, double weight, bool at_ends = true, bool free_duration = false)
-      : problem(std::make_shared<System>(systems::read_model(rail, "cart")),
+  Cart(int intervals, double limit, Ends ends, double weight, bool at_ends = true, bool free_duration = false,
+       int order = 2)
+      : problem(std::make_shared<System>(systems::read_model(rail, "cart"), false, std::vector<Energy>(), order),
                 systems::read_model(rail, "cart").evaluate<Coefficient>({}).numbers) {
     Phase phase;
     phase.name = "rail";
@@ -42,11 +43,12 @@ struct Cart {
     problem.problem().finish();
     start = Eigen::VectorXd::Zero(problem.size());
     const PhaseIndex& index = problem.index(0);
-    for (int k = 0; k <= intervals; ++k) {  // a parabola
-      const double t = static_cast<double>(k) / intervals;
-      start(index.theta(k)) = ends.x0 + ends.v0 * t + (ends.x1 - ends.x0 - ends.v0) * t * t;
+    for (int r = 0; r < index.knots(); ++r) {  // a parabola
+      const double t = problem.system().scheme().position(r) / intervals;
+      start(index.knot(r)) = ends.x0 + ends.v0 * t + (ends.x1 - ends.x0 - ends.v0) * t * t;
     }
-    for (int k = 0; k < intervals; ++k) start(index.control(k)) = mass * (ends.v1 - ends.v0);
+    for (int k = 0; k < intervals; ++k)
+      for (int point = 0; point < index.degree; ++point) start(index.control(k, point)) = mass * (ends.v1 - ends.v0);
     if (index.duration >= 0) start(index.duration) = 1.0;
     problem.fill(start);
   }
@@ -98,6 +100,34 @@ TEST(WorkCost, ConvergesToTheLeastOfAContinuousForceWithOrderTwo) {
 // The hole of the work by intervals: a kick while it stands still is for nothing.
 TEST(WorkCost, ByIntervalsAKickIsAllButForNothing) {
   EXPECT_LT(Cart(20, 1000.0, turned_round, 1e-6, false).least_cost(), 0.2 * mass * speed * speed);
+}
+
+// Orders 4 and 6 leave less of the hole: a kick saves 13 and 18 % of the work.
+TEST(WorkCost, OfHigherOrdersAKickSavesLess) {
+  const double least = mass * speed * speed;
+  const auto cost = [&](int order, int intervals, double limit, bool at_ends) {
+    return Cart(intervals, limit, turned_round, 1e-6, at_ends, false, order).least_cost() / least;
+  };
+  for (const int order : {4, 6})
+    for (const int intervals : {20, 40}) {
+      EXPECT_GT(cost(order, intervals, 1000.0, true), 0.8) << order << ", " << intervals;
+      EXPECT_NEAR(cost(order, intervals, 100.0, true), 1.0, intervals == 20 ? 0.06 : 0.02) << order;
+    }
+  EXPECT_LT(cost(4, 20, 1000.0, false), 0.1);
+}
+
+// The cart of the maximum principle: 20 intervals of order 4 come nearer than 160 of order 2.
+TEST(WorkCost, OfHigherOrdersConvergesToTheLeastOfAContinuousForce) {
+  constexpr double c = 0.05, b = 2.0 * mass * c;
+  const double t1 = std::sqrt(b * b + b) - b, coast = 1.0 - 2.0 * t1,
+               s = 1.0 / (2.0 * t1 * t1 * t1 / (3.0 * mass) + t1 * t1 / (2.0 * mass) * coast),
+               V = s * t1 * t1 / (2.0 * mass), least = mass * V * V + c * 2.0 * s * s * t1 * t1 * t1 / 3.0;
+  for (const int order : {4, 6})
+    for (const bool at_ends : {true, false})
+      for (const int intervals : {20, 80}) {
+        const double cost = Cart(intervals, 1000.0, {0.0, 0.0, 1.0, 0.0}, c, at_ends, false, order).least_cost();
+        EXPECT_NEAR(cost / least, 1.0, intervals == 20 ? 4e-5 : 1e-6) << order << at_ends;
+      }
 }
 
 TEST(WorkCost, DerivativesAreExact) {

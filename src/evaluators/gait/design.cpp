@@ -201,7 +201,7 @@ void GaitDesigns::read_model() {
   if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
   if (settings_.text("gait.joint-limits") == "none") free_joints(model);
   check_dimensions(settings_, model);
-  walker_ = std::make_shared<const dmoc::Walker>(std::move(model));
+  walker_ = std::make_shared<const dmoc::Walker>(std::move(model), std::stoi(settings_.text("gait.order")));
   if (!from_file_) return;
   for (const Setting& setting : settings_.all)
     if (setting.source != "default" &&

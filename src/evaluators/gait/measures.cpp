@@ -94,7 +94,8 @@ std::string GaitDesigns::report(const MetricOf& metric) const {
                  metric("max_torque")));
   line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, %s)", metric("impact_loss"),
                  metric("energy_balance"),
-                 system().simply_actuated() ? "vanishes as h^2" : "what dampers and other forces take"));
+                 system().simply_actuated() ? formatted("vanishes as h^%d", system().scheme().order()).c_str()
+                                            : "what dampers and other forces take"));
   s += "feasibility\n";
   const double normal = metric("min_normal_force"), friction = metric("max_friction_ratio");
   line(normal > 0.0 ? formatted("contact force: normal at least %.4g N, friction ratio at most %.3f", normal, friction)

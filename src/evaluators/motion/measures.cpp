@@ -21,13 +21,6 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Change of a coordinate times the share of the interval that a quadrature point represents, so that a control times this is its
-// work. `first`: row of the interval's first knot.
-double change_at(const dmoc::Scheme& scheme, int point, const Eigen::MatrixXd& q, Eigen::Index first, int coordinate) {
-  if (scheme.degree == 1) return q(first + 1, coordinate) - q(first, coordinate);
-  return scheme.weights(point) * scheme.slopes.row(point).dot(q.col(coordinate).segment(first, scheme.degree + 1));
-}
-
 // Sums and extremes over the phases of a motion.
 struct Totals {
   double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, drift = 0.0;
@@ -52,7 +45,8 @@ Totals totals_of(const MotionDescription::Seen& seen) {
       if (k > 0) all.drift = std::max(all.drift, std::abs(m.energy(k) - m.energy(k - 1)));
       for (Eigen::Index a = 0; a < m.u.cols(); ++a) {
         const int c = tree.actuators[static_cast<std::size_t>(a)].coordinate;
-        if (c >= 0) all.work += std::abs(m.u(k, a) * change_at(scheme, k % degree, m.q, k - k % degree, c));
+        if (c >= 0)
+          all.work += std::abs(m.u(k, a) * scheme.change(static_cast<int>(k % degree), m.q, k - k % degree, c));
       }
     }
     if (m.u.size() > 0) all.largest = std::max(all.largest, m.u.cwiseAbs().maxCoeff());
@@ -110,7 +104,7 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
   for (std::size_t a = 0; a < tree.actuators.size(); ++a)
     for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
       const int c = tree.actuators[a].coordinate, point = static_cast<int>((k - nodes.first) % system.scheme().degree);
-      const double work = u(k, static_cast<Eigen::Index>(a)) * change_at(system.scheme(), point, q, k - point, c);
+      const double work = u(k, static_cast<Eigen::Index>(a)) * system.scheme().change(point, q, k - point, c);
       m.balance += work;
       m.work += std::abs(work);
     }
@@ -362,7 +356,7 @@ std::optional<Simulated> MotionDesigns::drive_forward(const Outcome& archived) c
   if (std::any_of(motion_.phases.begin(), motion_.phases.end(),
                   [](const MotionPhase& phase) { return !phase.held.empty(); }))
     return {};
-  if (degree() > 2) throw ConfigError("motion_.order = 6: the contact simulation takes even steps; allowed: 2, 4");
+  if (degree() > 2) throw ConfigError("motion.order = 6: the contact simulation takes even steps; allowed: 2, 4");
   return to_simulated(drive(motion_, archived.evaluation.design, archived.trajectory, motion_.keys.steps),
                       motion_.keys.steps);
 }

@@ -149,7 +149,6 @@ void check_order(const PhasedMotion& motion) {
     if (turns == 3) refuse("[link " + link.name + "] has a joint of three turns, whose integrator has order 2");
   }
   if (!motion.avoided.empty()) refuse("[avoid] keeps shapes apart on straight ways between nodes, which have order 2");
-  if (motion.effort.work()) refuse("absolute-work and positive-work are integrated with order 2");
 }
 
 void read_parameters(PhasedMotion& motion) {

@@ -195,7 +195,7 @@ PlannedMotion planned(const MotionDescription& description, const Outcome& archi
   std::iota(foot.begin(), foot.end(), 0);
   const auto outline = description.outline();
   if (description.degree() > 2)
-    throw ConfigError("motion.order = 6: the contact simulation takes even steps; allowed: 2, 4");
+    throw ConfigError(description.section() + ".order = 6: the contact simulation takes even steps; allowed: 2, 4");
   PlannedMotion motion;
   motion.limit = description.control_limit();
   int landings = 0;
