@@ -179,7 +179,7 @@ TEST(WalkerGaits, UnderactuatedHasNoTorqueAtTheGround) {
 
 TEST(WalkerGaits, SwingFootStaysUpBetweenNodesToo) {
   const auto& [gait, solution] = underactuated();
-  const auto height = element(gait.walker().height, gait.numbers(), {0.5});
+  const auto height = element(gait.walker().height, gait.numbers(), {0.5, 0.5});
   for (int k = 0; k < 30; ++k) {
     Eigen::VectorXd z(8);
     z << solution.x.segment(gait.index().theta(k), 4), solution.x.segment(gait.index().theta(k + 1), 4);
