@@ -415,8 +415,9 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
 }
 
 // Returns parameters whose lengths are one posterior standard deviation shorter, by a common factor, with the variance
-// that is expected there. The posterior is evaluated on a grid about its maximum.
-VectorXd shortened(const Prepared& p, const KrigingOptions& options, const VectorXd& maximum) {
+// that is expected there. The posterior is evaluated on a grid about its maximum,
+// where its logarithm is `highest`.
+VectorXd shortened(const Prepared& p, const KrigingOptions& options, const VectorXd& maximum, double highest) {
   constexpr int half = 2;       // grid points on each side
   constexpr double step = 0.7;  // of the logarithms; the grid spans a factor of 4 each way
   const Index d = p.x.rows();
@@ -426,7 +427,6 @@ VectorXd shortened(const Prepared& p, const KrigingOptions& options, const Vecto
     at(d) += by_variance;
     return at;
   };
-  const double highest = posterior(p, options, maximum, false).value;
   double sum = 0, a = 0, b = 0, aa = 0, ab = 0;  // weights, and moments of the two shifts
   for (int i = -half; i <= half; ++i)
     for (int j = -half; j <= half; ++j) {
@@ -508,13 +508,13 @@ Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, cons
   }
   if (best.at.size() == 0) best.at = centre;
 
-  const VectorXd at = p.noisy ? shortened(p, options, best.at) : best.at;
+  const Posterior there = posterior(p, options, best.at, false);
+  const VectorXd at = p.noisy ? shortened(p, options, best.at, there.value) : best.at;
   Hyperparameters h;
   h.log_length = at.head(d);
   h.nugget = options.nugget ? std::exp(at(which.size() - 1)) : 0;
-  h.variance = posterior(p, options, at, false).variance * p.spread * p.spread;
-  h.likelihood =
-      posterior(p, options, best.at, false).value - static_cast<double>(p.observed.size()) * std::log(p.spread);
+  h.variance = (p.noisy ? std::exp(at(d)) : there.variance) * p.spread * p.spread;
+  h.likelihood = there.value - static_cast<double>(p.observed.size()) * std::log(p.spread);
   return with(samples, options, h);
 }
 

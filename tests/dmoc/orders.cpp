@@ -47,6 +47,16 @@ TEST(Orders, SchemesIntegrateAndInterpolatePolynomials) {
   EXPECT_EQ(scheme_of_order(2).slopes(0, 1), 1.0);
 }
 
+// A phase about a foot that is held.
+Phase swing_of(int intervals, double duration) {
+  Phase phase;
+  phase.name = "swing";
+  phase.held = {0, 1};
+  phase.intervals = intervals;
+  phase.duration = duration;
+  return phase;
+}
+
 // A motion without controls from given coordinates and rates. Rows of q and p: knots.
 PhaseMotion moved(const std::string& text, int order, int intervals, double duration, const VectorXd& q,
                   const VectorXd& v, const std::vector<int>& held = {}, double* reintegrated = nullptr) {
@@ -203,11 +213,7 @@ TEST(Orders, DerivativesAreExact) {
   for (const int order : {4, 6})
     for (const bool timed : {false, true}) {
       MotionProblem problem = problem_of(driven, false, order);
-      Phase phase;
-      phase.name = "swing";
-      phase.held = {0, 1};
-      phase.intervals = 3;
-      phase.duration = 0.6;
+      Phase phase = swing_of(3, 0.6);
       if (timed) phase.free_duration = {0.2, 2.0};
       phase.forces = {{{1, 1.0}, {0, 0.3}}};
       problem.add_phase(std::move(phase));
@@ -240,11 +246,7 @@ TEST(Orders, WorkIsSplitAtThePoints) {
         const int K = 3, d = order / 2;
         const double T = 0.9, h = T / K;
         MotionProblem problem = problem_of(driven, false, order);
-        Phase phase;
-        phase.name = "swing";
-        phase.held = {0, 1};
-        phase.intervals = K;
-        phase.duration = T;
+        Phase phase = swing_of(K, T);
         phase.work = true;
         phase.work_at_ends = at_ends;
         if (timed) phase.free_duration = {0.2, 2.0};
@@ -293,11 +295,7 @@ TEST(Orders, CostsAndConditionsByTheSameQuadrature) {
     const int K = 3, d = order / 2;
     const double T = 0.9, h = T / K;
     MotionProblem problem = problem_of(driven, false, order);
-    Phase phase;
-    phase.name = "swing";
-    phase.held = {0, 1};
-    phase.intervals = K;
-    phase.duration = T;
+    Phase phase = swing_of(K, T);
     problem.add_phase(std::move(phase));
     problem.transcribe();
     const auto none = [](const std::string&) { return Coefficient(0.0); };

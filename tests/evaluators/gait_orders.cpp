@@ -61,21 +61,7 @@ TEST(GaitOrders, GradientsAreThoseOfTheOptimalCost) {
                                          "--design.period.min=0.4",      "--design.period.max=0.6"};
   for (const int order : {2, 4, 6}) {
     const auto evaluator = study(of_order(order) + walk(12), free);
-    const std::vector<double> design = {0.4, 0.47, 0.5};
-    const Outcome at = evaluator->evaluate(task(design));
-    ASSERT_EQ(at.evaluation.status, Status::ok) << at.evaluation.reason;
-    ASSERT_EQ(at.evaluation.gradient.size(), 3);
-    for (std::size_t i = 0; i < 3; ++i) {
-      const double step = 1e-4;
-      const auto cost = [&](double by) {
-        std::vector<double> near = design;
-        near[i] += by;
-        return evaluator->evaluate(task(near)).evaluation.cost;
-      };
-      const double slope = (8.0 * (cost(step) - cost(-step)) - (cost(2 * step) - cost(-2 * step))) / (12.0 * step);
-      EXPECT_NEAR(at.evaluation.gradient(static_cast<Eigen::Index>(i)), slope, 2e-6 * std::max(1.0, std::abs(slope)))
-          << order << ", " << i;
-    }
+    expect_gradient_of_optimal_cost(*evaluator, {0.4, 0.47, 0.5}, std::to_string(order));
   }
 }
 

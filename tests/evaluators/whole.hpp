@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -38,6 +40,25 @@ inline double metric(const Evaluator& evaluator, const Evaluation& evaluation, c
 }
 inline double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
   return metric(evaluator, outcome.evaluation, name);
+}
+
+// The gradient of the optimal cost beside central differences of order 4 of designs that are solved again.
+inline void expect_gradient_of_optimal_cost(const Evaluator& evaluator, const std::vector<double>& design,
+                                            const std::string& what) {
+  const Outcome at = evaluator.evaluate(task(design));
+  ASSERT_EQ(at.evaluation.status, Status::ok) << at.evaluation.reason;
+  ASSERT_EQ(at.evaluation.gradient.size(), static_cast<Eigen::Index>(design.size()));
+  for (std::size_t i = 0; i < design.size(); ++i) {
+    const double step = 1e-4;
+    const auto cost = [&](double by) {
+      std::vector<double> near = design;
+      near[i] += by;
+      return evaluator.evaluate(task(near)).evaluation.cost;
+    };
+    const double slope = (8.0 * (cost(step) - cost(-step)) - (cost(2 * step) - cost(-2 * step))) / (12.0 * step);
+    EXPECT_NEAR(at.evaluation.gradient(static_cast<Eigen::Index>(i)), slope, 2e-6 * std::max(1.0, std::abs(slope)))
+        << what << ", " << i;
+  }
 }
 
 inline const Eigen::MatrixXd& channel(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
