@@ -63,3 +63,15 @@ with tempfile.TemporaryDirectory() as folder:
     # The cost of the recommended design is that of all its initial states.
     tries = (outcomes != DOCKED)[design[:, 0] == recommended]
     assert f"docked {tries.mean():.5g} ± " in summary.headline(study), (summary.headline(study), tries.mean())
+    # No model: on the same initial states no other design is significantly better, and the model's cost is one that designs have.
+    failed = (outcomes != DOCKED).astype(float)
+    for other in sorted(sets):
+        pairs = [(i, j) for i in np.flatnonzero(design[:, 0] == recommended) for j in np.flatnonzero(design[:, 0] == other) if seed[i] == seed[j]]
+        if other == recommended or not pairs:
+            continue
+        differences = np.concatenate([failed[j] - failed[i] for i, j in pairs])
+        error = differences.std() / np.sqrt(differences.size)
+        assert differences.mean() > -shown["indifference"] - 2.5 * error, (other, differences.mean(), error)
+    rates = [failed[design[:, 0] == x].mean() for x in sets]
+    print(f"model at the recommended design {last['recommended_cost']:.4g}, rates of the designs {min(rates):.4g} to {max(rates):.4g}")
+    assert min(rates) <= last["recommended_cost"] <= max(rates), (last, rates)
