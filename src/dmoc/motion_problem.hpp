@@ -58,7 +58,7 @@ struct Phase {
   // works, with the rates (1 - c_i) v_k + e/2 and c_i v_k+1 + e/2 instead of v_i. Here v_k and v_k+1 are the rates of the
   // nodes, inside the means of both intervals', and e = v_i - (1 - c_i) v_k - c_i v_k+1. The sum of both works is b_i h
   // u_i . v_i. With `work` alone, a torque on a joint that does not move over an interval costs nothing, however fast the
-  // joint is before and after. The cost then has no minimum. Where the sign of a rate changes, the error has order 2.
+  // joint is before and after. The cost then has no minimum. Where the sign of a rate changes, the error has order 2 at most.
   bool work = false, work_at_ends = false;
   std::vector<ForceCondition> forces = {};  // on held coordinates: at every knot, and on the impulse that begins the
                                             // phase
