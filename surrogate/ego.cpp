@@ -286,7 +286,9 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
 
   stop_rule.set_failed_fraction(static_cast<double>(failed) / static_cast<double>(count));
   bool may_descend = descends_locally(failed > 0);
-  if (may_descend && is_local_turn && is_settling()) {
+  // Few designs settle in many variables, where expected improvement leads from one side of the best basin to another.
+  const bool many_variables = dimensions() >= BasinSearch::least_variables;
+  if (may_descend && is_local_turn && (many_variables || is_settling())) {
     if (Proposal descent = step_of_descent(*this); descent.design.size() > 0) return descent;
     may_descend = false;  // it has converged
   }

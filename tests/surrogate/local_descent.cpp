@@ -171,6 +171,16 @@ TEST(LocalDescent, FailuresShrinkTheRegion) {
   }
 }
 
+// In many variables the search descends as soon as the global model does not gain, in a valley 1000 times longer than
+// wide, too.
+TEST(LocalDescent, ASearchOfManyVariablesDescends) {
+  for (const std::uint64_t seed : {1, 2}) {
+    const Bowl bowl(5, seed, 6);
+    const Search s = search(*make_ego(std::vector<Variable>(5, {"x", "", 0, 1}), {}), bowl, 1, 120);
+    EXPECT_LT(s.best().cost - 1, 1e-5) << "seed " << seed;
+  }
+}
+
 // The search ends within its tolerance, however many designs run at a time.
 TEST(LocalDescent, ASearchEndsWithinItsTolerance) {
   const Function valley = [](const VectorXd& x) {
