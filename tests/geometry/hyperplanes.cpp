@@ -317,7 +317,7 @@ TEST(Hyperplanes, AnyBasisIsAStart) {
 TEST(Hyperplanes, ContactTypes) {
   const auto cube = box(1.0, 1.0, 1.0);
   const Matrix<3> on_edge = turn(std::numbers::pi / 4, {1, 0, 0});
-  const Matrix<3> on_corner = Eigen::Quaterniond::FromTwoVectors(Vector<3>(1, 1, 1), Vector<3>(0, 0, 1)).matrix();
+  const Matrix<3> on_corner = turn(std::acos(1 / std::sqrt(3.0)), {1, -1, 0});  // the diagonal upwards
   const double edge = std::numbers::sqrt2 / 2, corner = std::sqrt(3.0) / 2;
   const auto feature = [&](const Matrix<3>& upper, const Matrix<3>& lower, double height) {
     const auto c = Pair<3>{cube, cube, at(0.0, 0.0, height, upper), at(0.0, 0.0, 0.0, lower)}.contact();

@@ -42,10 +42,8 @@ ConstraintValue<m, n> evaluate(const Constraint& constraint, const Vector<n>& q)
 // Orthonormal basis of the directions that keep the constraint, G P = 0: [n x (n - m)]. G must have full rank.
 template <int m, int n>
 Eigen::Matrix<double, n, n - m> null_space(const Eigen::Matrix<double, m, n>& G) {
-  const Eigen::HouseholderQR<Eigen::Matrix<double, n, m>> qr(G.transpose());
-  Eigen::Matrix<double, n, n - m> P = Matrix<n>::Identity().template rightCols<n - m>();
-  P.applyOnTheLeft(qr.householderQ());
-  return P;
+  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(G.transpose());  // one size for all: a fixed one takes 12 s to compile
+  return Eigen::MatrixXd(qr.householderQ()).rightCols(n - m);
 }
 
 // Q = I - G^T (G M^-1 G^T)^-1 G M^-1: takes a momentum to that of the nearest motion on the constraint (Remark 2.10).

@@ -210,9 +210,8 @@ std::vector<ini::SectionKind> sections() {
       kind("body", Name::required,
            {"size", "cells", "inside", "map", "lambda", "mu", "density", "at", "turn", "velocity", "spin", "repeat"},
            {"size", "cells"},
-           "a deformable body: a box of cells; those `inside` (a condition of x, y, z) stay, mapped to "
-           "`map` "
-           "(expressions of them); repeat = how many along i, j, k"),
+           "a deformable body: a box of cells. inside = condition of x, y, z: the cells that the body has; map = "
+           "expressions of x, y, z: where its corners are; repeat = number of bodies along i, j, k"),
       kind("rigid", Name::required, {"size", "density", "fixed", "at", "turn", "velocity", "spin", "repeat"}, {"size"},
            "a rigid box, free or fixed"),
       kind("wall", Name::required, {"at", "normal"}, {"normal"}, "a wall through a point, with its outward normal"),
@@ -222,13 +221,13 @@ std::vector<ini::SectionKind> sections() {
        true,
        {},
        false,
-       "what differs from start to start: NAME = LOW .. HIGH of parameters or new names; count, sampling, seed"},
+       "what differs between initial states: NAME = LOW .. HIGH of parameters or new names; count, sampling, seed"},
       kind("outcome", Name::required, {"when"}, {"when"},
-           "how a run may end: the first whose condition holds at its end, of what a cost may speak of"),
+           "how a run may end: the first outcome whose condition holds at its end; conditions use the same names as a "
+           "cost"),
       kind("cost", Name::none, {"cost", "success"}, {},
-           "cost = an expression of parameters, metrics, and of BODY.x, BODY.vx ... at the end; of several initial "
-           "states its "
-           "mean, or the share that does not end as success = an outcome"),
+           "cost = an expression of parameters, metrics, and BODY.x, BODY.vx ... at the end (with several initial "
+           "states, its mean); or success = an outcome: the cost is the share of initial states that end otherwise"),
   };
 }
 
@@ -265,8 +264,12 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
     pose.position = reader.vector<n>("at");
     if constexpr (n == 2)
       pose.angle = std::atan2(-normal[0], normal[1]);
-    else
-      pose.directors = Eigen::Quaterniond::FromTwoVectors(Vector<3>::UnitZ(), normal).toRotationMatrix();
+    else {  // the smallest turn that takes z to the normal; not by FromTwoVectors(), whose SVD takes 11 s to compile
+      const Vector<3> axis(-normal[1], normal[0], 0);
+      const double sine = axis.norm();
+      const Vector<3> unit = sine > 0 ? Vector<3>(axis / sine) : Vector<3>(Vector<3>::UnitX());
+      pose.directors = Eigen::AngleAxisd(std::atan2(sine, normal[2]), unit).toRotationMatrix();
+    }
     add(rigid::fixed_body<n>(section->name, {box(size).moved(below)}, Vector<n>(Vector<n>::Unit(n - 1))), pose,
         rigid::Twist<n>::Zero());
   }
