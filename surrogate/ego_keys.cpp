@@ -18,10 +18,10 @@ const KeyTable<EgoOptions>& ego_keys() {
           .add("noise", &Options::noise,
                {.description = "costs are noisy (beyond the standard errors that they come with, which always count)"})
           .add("replicate", &Options::repeat,
-               {.description =
-                    "noisy costs: the same design may be asked for again; false where it costs the same again"})
+               {.description = "noisy costs: the same design may be evaluated again; false: a repeated evaluation "
+                               "would give the same cost"})
           .add("indifference", &Options::indifference,
-               {.description = "paired costs: a smaller difference does not matter to the stop rule and to the "
+               {.description = "paired costs: smaller differences count as equal in the stop rule and in the "
                                "probability that a design is the best; automatic: half the standard error of a cost",
                 .minimum = 0,
                 .open_minimum = true,
@@ -30,7 +30,7 @@ const KeyTable<EgoOptions>& ego_keys() {
           .add("batch", &Options::batch,
                {.description = "designs asked for at a time after the initial ones; at most study.batch", .minimum = 1})
           .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},
-               {.description = "mean of the cost before it is known"})
+               {.description = "mean function of the model"})
           .add("tolerance", &Options::tolerance,
                {.unit = "1",
                 .description =

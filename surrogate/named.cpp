@@ -146,7 +146,7 @@ std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable
   std::vector<bool> taken(variables.size(), false);
   bool any = false;
   const auto one = [&](std::size_t i, Domain domain) {
-    if (taken[i]) throw std::invalid_argument(names[i] + " is said to be two things");
+    if (taken[i]) throw std::invalid_argument(names[i] + " is given two types");
     domains[i] = std::move(domain);
     any = taken[i] = true;
   };

@@ -187,7 +187,7 @@ Proposal Spline::split_gap(const Sample* beside, const std::string& why) const {
     proposal.stopped = beside ? say(*beside) + "; its neighbours are as close as the design tolerance allows"
                               : "no usable cost anywhere in " + variable_.name + ": " + last_failure_;
   }
-  proposal.note = why + ": next in the widest gap" + (beside ? " beside the best" : "");
+  proposal.note = why + ": next in the widest gap" + (beside ? " next to the best" : "");
   return proposal;
 }
 

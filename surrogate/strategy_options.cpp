@@ -64,7 +64,8 @@ const KeyTable<Named>& variable_keys() {
       KeyTable<Named>("surrogate.")
           .add("integers", &Named::integers,
                {.description = "free variables that take whole numbers only, as in 'legs, teeth'"})
-          .add("categories", &Named::categories, {.description = "free variables whose whole numbers are mere labels"})
+          .add("categories", &Named::categories,
+               {.description = "free variables whose whole numbers are labels without an order"})
           .add("log-scale", &Named::logarithmic,
                {.description = "free variables that are searched on a logarithmic scale, as in 'stiffness, damping'"})
           .add("conditional", &Named::conditional,
@@ -84,8 +85,8 @@ const KeyTable<StrategyOptions>& named_keys() {
                 .description = "CSV file of designs to evaluate first, its header naming the free variables"})
           .add("prior-evaluations", &Named::samples,
                {.type = Type::path,
-                .description = "evaluations of the same costs done before: a dodyn archive (.h5), or a CSV file as of "
-                               "'dodyn show --csv'; the best is evaluated again, first"})
+                .description = "earlier evaluations of the same cost: a dodyn archive (.h5), or a CSV file as of "
+                               "'dodyn show --csv'; the best one is evaluated again first"})
           .add("constraints", &Named::constraints,
                {.description = "limits on metrics, as in 'max_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
           .add("objectives", &Named::objectives,

@@ -3,6 +3,7 @@
 
     docs/site/prose.py                  a line for each page
     docs/site/prose.py PAGE ...         sentences of more than 25 words and avoided expressions of these pages
+    docs/site/prose.py --messages       every message and description that the program can print, with its place in the source
 """
 import pathlib
 import re
@@ -38,7 +39,43 @@ def sentences(text):
     return found
 
 
+TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(?P<text>(?:[^"\\\n]|\\.)*)"|'(?:[^'\\]|\\.)+'|\#include[^\n]*|[;{}]|[^\s"'/;{}]+|/""", re.S)
+
+
+def messages(source):
+    """Pairs of a line and a message: the text literals of one C++ statement, with CODE for what it puts between them."""
+    text, parts, line, adjacent = source.read_text(encoding="utf-8"), [], 0, False
+    for token in TOKEN.finditer(text + ";"):
+        if token[0].startswith(("//", "/*", "#include")):
+            continue
+        if token[0] in ";{}":
+            message = " ".join(" ".join(parts).split())
+            if len(re.findall(r"[a-z]{2,}", message)) >= 4:
+                yield line, message
+            parts = []
+        elif token["text"] is None:
+            adjacent = False
+            continue
+        elif adjacent:
+            parts[-1] += token["text"]
+        else:
+            line = line if parts else text.count("\n", 0, token.start()) + 1
+            parts += ["CODE"] * bool(parts) + [token["text"]]
+        adjacent = token["text"] is not None
+
+
+def print_messages():
+    for source in sorted(path for folder in ("src", "surrogate", "apps") for path in (ROOT / folder).rglob("*.[ch]pp")):
+        for line, message in messages(source):
+            avoided = re.findall(rf"\b(?:{AVOID})\b", message, re.I)
+            longest = max((words for words, _ in sentences(message)), default=0)
+            note = f" [{longest} words]" * (longest > LONGEST) + f" [avoid: {', '.join(avoided)}]" * bool(avoided)
+            print(f"{source.relative_to(ROOT)}:{line}:{note} {message}")
+
+
 def main():
+    if sys.argv[1:] == ["--messages"]:
+        return print_messages()
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if len(sys.argv) > 1:
         for page in map(pathlib.Path, sys.argv[1:]):

@@ -314,7 +314,7 @@ def _sections(text: str) -> list[_Read]:
             raise TextError(f"line {number}: '{content}' is neither a section nor an entry")
         key = key.strip()
         if key in found[-1].values:
-            raise TextError(f"line {number}: {key} is there twice")
+            raise TextError(f"line {number}: {key} is given twice")
         found[-1].values[key] = value.strip()
         found[-1].comments[key] = comment.strip()
     return found

@@ -239,7 +239,7 @@ def forces(channel: Channel, names: list[str], dimension: int) -> list[tuple[int
     if all(name.rsplit("_", 1)[0] in names and name[-2:] in ("_x", "_y", "_z") for name in channel.names):
         at, values = named_points(channel)
         return [(names.index(name), values[:, i]) for i, name in enumerate(at)]
-    if len(channel.names) == dimension:  # along the ground and up, on the foot that stands
+    if len(channel.names) == dimension:  # along the ground and up, on the stance foot
         return [(0, channel.archived)]
     return []
 

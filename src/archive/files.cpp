@@ -104,7 +104,7 @@ void read_files(hid_t file, Provenance& provenance) {
       for (std::filesystem::path above = held.path; !above.empty(); above = above.parent_path()) {
         const bool is_file = above == std::filesystem::path(held.path);
         if (taken.contains(above.string() + (is_file ? "/" : "")) || (taken.contains(above.string()) && is_file))
-          refuse("the path '" + shown + "' is there twice");
+          refuse("the path '" + shown + "' is given twice");
       }
       for (std::filesystem::path above = std::filesystem::path(held.path).parent_path(); !above.empty();
            above = above.parent_path())

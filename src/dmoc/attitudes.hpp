@@ -1,4 +1,4 @@
-// Attitudes of joints of three turns, in the joint's parent frame, and their angles relative to references.
+// Attitudes of spherical joints, in the joint's parent frame, and their angles relative to references.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,7 +21,7 @@ class Attitudes {
   // Returns the references at which all angles are zero.
   Reference at(const Eigen::VectorXd& q, const Reference& reference) const;
   // Interpolates between two postures at the fraction s, relative to `from`. Slides and hinges move at a constant rate.
-  // Joints of three turns rotate about the axis that leads from one attitude to the other.
+  // Spherical joints rotate about the axis that leads from one attitude to the other.
   Eigen::VectorXd between(const Eigen::VectorXd& q, const Reference& from, const Eigen::VectorXd& next,
                           const Reference& to, double s) const;
   // Converts momenta: those of charts' angles become components along the axes of the joint's parent frame.

@@ -1,5 +1,5 @@
 // Lower bounds on the distances of parts over a whole motion, also between nodes. There slides and hinges move at a
-// constant rate, and joints of three turns about a fixed axis (Attitudes::between()).
+// constant rate, and spherical joints about a fixed axis (Attitudes::between()).
 //
 // Consider a piece [a, b] of an interval with the length w = b - a, and a direction n that is fixed in one of the
 // parts' links or in their common carrier. It separates the parts by sep(s) = min n.x - max n.y over their corners x

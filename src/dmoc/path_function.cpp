@@ -71,7 +71,7 @@ std::vector<Argument> arguments_of(const System& system, const Expression& expre
 // Index of the first parameter among the numbers of a path function.
 constexpr std::size_t first_parameter = 4;
 
-// Refuses angles of joints of three turns: they are relative to references and have no meaning alone, nor do their
+// Refuses angles of spherical joints: they are relative to references and have no meaning alone, nor do their
 // differences.
 void refuse_charts(const System& system, const std::vector<Argument>& arguments, bool at_midpoints) {
   if (system.charts().empty()) return;
@@ -79,10 +79,10 @@ void refuse_charts(const System& system, const std::vector<Argument>& arguments,
     if (a.kind != Argument::of_model || a.variable.kind == Variable::control) continue;
     const bool of_coordinate = a.variable.kind == Variable::coordinate || a.variable.kind == Variable::rate;
     if (of_coordinate ? system.is_chart(a.variable.index) : at_midpoints)
-      throw ExpressionError(of_coordinate
-                                ? "angles of joints of three turns are not to be had here; allowed: points"
-                                : "points together with rates or controls, or in integrals, are not to be had in "
-                                  "space; allowed: points alone");
+      throw ExpressionError(
+          of_coordinate
+              ? "angles of a spherical joint cannot be used here; allowed: points"
+              : "in space, points cannot stand in integrals or together with rates or controls; allowed: points alone");
   }
 }
 

@@ -312,7 +312,7 @@ void System::check_directors() const {
   };
   const auto angle = [&](const std::string& what, int coordinate) {
     if (coordinate >= 0 && is_chart(coordinate))
-      refuse(what, "speaks of an angle of a joint of three turns, '" +
+      refuse(what, "uses an angle of a spherical joint, '" +
                        tree.coordinate_names[static_cast<std::size_t>(coordinate)] + "'");
   };
   for (const auto& s : tree.springs) {

@@ -29,7 +29,7 @@ using Element = std::shared_ptr<const autodiff::Element>;
 // of the bodies. L_d(theta, theta') = h (T - V). T is the kinetic energy of the differences over an interval, T = sum
 // m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2. V is the mean of the potentials at its ends; for gravity it equals that of the
 // midpoint. Slot derivatives in the coordinates are the reduced equations (4.8), because the derivative of the
-// directors with respect to the coordinates is a null-space matrix. The angles of joints of three turns are a chart
+// directors with respect to the coordinates is a null-space matrix. The angles of spherical joints are a chart
 // about an attitude, the node's reference. So no attitude is singular.
 struct PinnedSystem {
   std::vector<int> held, moving;  // indices of coordinates, ascending

@@ -33,8 +33,9 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
           "restitution is " + number(options.restitution) + ", allowed 0 to 1");
   require(options.stiffness > 0.0, "stiffness is " + number(options.stiffness) + " N/m, must be positive");
   require(!world_.deformable.empty(), "there is no deformable body");
-  require(world_.rigid.joints.empty() && world_.rigid.forces.empty(),
-          "beside deformable bodies rigid ones are free: no joints, no forces without a potential");
+  require(
+      world_.rigid.joints.empty() && world_.rigid.forces.empty(),
+      "rigid bodies next to deformable ones must be free: without joints, and without forces that have no potential");
   bodies_ = world_.rigid;
   rigid_ = static_cast<int>(bodies_.bodies.size());
   kin_.assign(bodies_.bodies.size(), -1);

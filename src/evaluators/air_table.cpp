@@ -58,7 +58,7 @@ const KeyTable<AirTable>& air_table_keys() {
           .add(
               "arm", field(&D::arm),
               {.unit = "m", .description = "its torque is that of the force at this arm", .minimum = 0, .maximum = 1e3})
-          .add("length", field(&D::wave_length), above("m", "least wave length of the field"))
+          .add("length", field(&D::wave_length), above("m", "smallest wave length of the field"))
           .add("time", field(&D::time),
                {.unit = "s",
                 .description = "correlation time of the field",
@@ -252,7 +252,7 @@ class AirTableEvaluator final : public Evaluator {
 
   std::vector<Quantity> metrics() const override {
     return {{"drift", "m", "mean drift with the fans off"},
-            {"drift_cancelled", "m", "mean drift with the recorded commands going on"},
+            {"drift_cancelled", "m", "mean drift with the recorded commands applied"},
             {"field_error", "1", "root mean square of measured less true forces, over that of the true ones"},
             {"field_rms", "N", "root mean square of a component of the true forces"}};
   }
@@ -261,7 +261,12 @@ class AirTableEvaluator final : public Evaluator {
     const int n = static_cast<int>(x_.size() * y_.size());
     Channel field{"field", "", "mean of the commands that held the craft there", n, {"x", "y", "f_x", "f_y", "torque"}};
     field.units = {"m", "m", "N", "N", "N m"};
-    return {field, {"drift", "m", "of the craft, fans off, and with the commands going on", n, {"off", "cancelled"}}};
+    return {field,
+            {"drift",
+             "m",
+             "drift of the craft with the fans off, and with the recorded commands applied",
+             n,
+             {"off", "cancelled"}}};
   }
 
   std::vector<InputFile> input_files() const override {

@@ -666,7 +666,7 @@ EvaluatorKind command_kind() {
        .identity = false},
       {.name = "command.launch-options",
        .type = Type::text,
-       .description = "behind it in $DODYN_LAUNCH, such as --mpi=pmix",
+       .description = "options that follow it in $DODYN_LAUNCH, such as --mpi=pmix",
        .identity = false},
       {.name = "command.hosts",
        .type = Type::text,

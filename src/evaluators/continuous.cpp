@@ -29,7 +29,7 @@ constexpr double rough_tolerance = 1e-7;  // tolerance for derivatives, which ma
 constexpr double nudge = 1e-4;  // step of finite differences in coordinates, rates and controls, relative to 1 or the
                                 // largest control
 constexpr int most_steps = 200000;  // limit of steps in an interval
-constexpr double chart_turn = 0.5;  // rad: a joint of three turns that is further from its reference gets a new one
+constexpr double chart_turn = 0.5;  // rad: a spherical joint that is further from its reference gets a new one
 
 // Records the mass matrix M and the bias, M a = bias. Inputs: q, v, u, references.
 dmoc::Function record_motion(const dmoc::System& system) {
@@ -284,7 +284,7 @@ class ContinuousDriver {
     reference_ = to;
     state_ << about, rates(about, attitudes_.about_angles(along, about, to));
   }
-  // Gives new references to joints of three turns that are too far from theirs. Returns whether there are any.
+  // Gives new references to spherical joints that are too far from theirs. Returns whether there are any.
   bool refer() {
     double farthest = 0.0;
     for (int i = 0; i < n_; ++i)

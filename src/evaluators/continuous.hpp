@@ -31,7 +31,7 @@ struct PlannedPhase {
 };
 
 struct Departure {
-  // Largest difference of a coordinate (for a joint of three turns: the angle between attitudes), m or rad. at_end: at
+  // Largest difference of a coordinate (for a spherical joint: the angle between attitudes), m or rad. at_end: at
   // the end of the phases before a restart; largest: at any node. NaN: nothing was integrated; infinite: the
   // integration failed.
   double at_end = not_a_number, largest = not_a_number;

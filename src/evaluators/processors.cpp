@@ -46,7 +46,7 @@ std::vector<std::string> slurm_names() {
   char line[512];
   while (lines && std::fgets(line, sizeof line, lines.get()) != nullptr)
     if (const auto name = trimmed(line, " \t\r\n"); !name.empty()) names.emplace_back(name);
-  if (names.empty()) throw std::runtime_error("scontrol does not tell the nodes of this Slurm job");
+  if (names.empty()) throw std::runtime_error("scontrol does not give the nodes of this Slurm job");
   return names;
 }
 
@@ -90,7 +90,7 @@ std::vector<int> parse_per_node(const std::string& text) {
     const int nodes = times == std::string::npos ? 1 : count_of(part.substr(times + 2, part.size() - times - 3), part);
     counts.insert(counts.end(), static_cast<std::size_t>(nodes), count_of(part.substr(0, times), part));
   }
-  if (counts.empty()) throw std::invalid_argument("'" + text + "' tells no tasks per node");
+  if (counts.empty()) throw std::invalid_argument("'" + text + "' gives no tasks per node");
   return counts;
 }
 

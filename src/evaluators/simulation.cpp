@@ -68,17 +68,18 @@ class SimulationEvaluator final : public Evaluator {
     for (const CustomSection* section : settings.sections_of("outcome")) {
       const std::string& name = section->name;
       if (name == "end" || name == "failed" || (name == "unresolved" && course.coils))
-        throw section->error(name == "end" ? "is the outcome of runs that no other one ends; allowed: another name"
-                             : name == "failed"
-                                 ? "is the outcome of runs that break down; allowed: another name"
-                                 : "is the outcome of coils out of their table's range; allowed: another name");
+        throw section->error(
+            name == "end" ? "is reserved for runs that no outcome ends; choose another name"
+            : name == "failed"
+                ? "is reserved for runs that break down; choose another name"
+                : "is reserved for runs whose coils leave the range of their table; choose another name");
       course.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
     }
     read_cost(reader);
     for (const CustomSection* section : settings.sections_of("metrics"))
       for (const CustomEntry& entry : section->entries) {
         for (const Quantity& other : tally_.metrics())
-          if (other.name == entry.key) throw entry.error("there is a metric of that name; allowed: another name");
+          if (other.name == entry.key) throw entry.error("there is a metric of that name; choose another name");
         properties_.push_back({entry, reader.property(entry)});
       }
     control_ = simulation::Control::read(settings, model_, reader, course.options.step);
@@ -101,7 +102,7 @@ class SimulationEvaluator final : public Evaluator {
     }
     if (course.uses(StateQuantity::largest_impulse) && !course.by_impulses())
       throw settings.error("simulation.contact-method",
-                           "has no impulses, of which max_impulse speaks; allowed: projection, event-driven");
+                           "has no impulses, which max_impulse needs; allowed: projection, event-driven");
     if (own_.course.coils) try_coils(values);
     if (control_) try_control();
   }
@@ -239,7 +240,7 @@ class SimulationEvaluator final : public Evaluator {
       if (share && formula) throw formula->error("is given next to success; allowed: one of them");
       if (formula) own_.course.cost = reader.number(*formula);
       tally_.formula = formula != nullptr;
-      if (misalignment && !share) throw misalignment->error("is of no use without success");
+      if (misalignment && !share) throw misalignment->error("has no effect without success");
       if (misalignment) misalignment_ = reader.start(*misalignment, misalignment->parsed());
       if (!share) continue;
       tally_.failure_of = outcome_named(*share);
@@ -260,7 +261,7 @@ class SimulationEvaluator final : public Evaluator {
     const CustomEntry *among = section.find("given-outcome"), *others = section.find("max-other-share");
     if (const CustomEntry* share = section.find("success"); share && (among || others))
       throw(among ? among : others)->error("is of a mean, and success gives a share; allowed: one of them");
-    if (others && !among) throw others->error("is of no use without among; allowed: among = OUTCOME");
+    if (others && !among) throw others->error("has no effect without given-outcome; add given-outcome = OUTCOME");
     if (!among) return;
     tally_.among = outcome_named(*among);
     static const Key key{.name = "max-other-share", .default_value = "1", .unit = "1", .minimum = 0, .maximum = 1};
@@ -565,15 +566,21 @@ EvaluatorKind simulation_kind() {
        true,
        {},
        false,
-       "what differs from start to start: ranges and count, or a file"},
-      {"outcome", Name::required, {"when", "dwell"}, false, {"when"}, false, "how a run may end: the first that holds"},
+       "what differs between initial states: ranges and a count, or a file"},
+      {"outcome",
+       Name::required,
+       {"when", "dwell"},
+       false,
+       {"when"},
+       false,
+       "how a run may end: the first outcome whose condition holds"},
       {"disturbance",
        Name::none,
        simulation::disturbance_keys(),
        false,
        {},
        false,
-       "a smooth random force field on all that moves, another one for each start"},
+       "a smooth random force field on all moving bodies, another one for each initial state"},
       {"cost",
        Name::none,
        {"success", "misalignment", "cost", "given-outcome", "max-other-share"},

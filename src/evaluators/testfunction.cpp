@@ -82,15 +82,16 @@ const KeyTable<Options>& keys() {
                 .minimum = 1,
                 .maximum = 10000})
           .add("fail-above", &Options::fail_above, {.unit = "1", .description = "evaluations with a greater x fail"})
-          .add("fault", &Options::fault,
-               {{"reason", Fault::reason},
-                {"hang", Fault::hang},
-                {"crash", Fault::crash},
-                {"kill", Fault::kill},
-                {"memory", Fault::memory}},
-               {.description = "how they fail: with a reason, hanging for ever, by a segmentation fault, killed, or by "
-                               "taking all memory",
-                .identity = false});
+          .add(
+              "fault", &Options::fault,
+              {{"reason", Fault::reason},
+               {"hang", Fault::hang},
+               {"crash", Fault::crash},
+               {"kill", Fault::kill},
+               {"memory", Fault::memory}},
+              {.description =
+                   "how they fail: with a reason, by hanging, by a segmentation fault, killed, or by taking all memory",
+               .identity = false});
   return table;
 }
 
@@ -109,7 +110,7 @@ class TestFunction : public Evaluator {
       : settings_(settings), options_(keys().read(settings)), function_(*options_.function) {
     for (const auto& variable : settings.variables)
       if (variable.name == "y" && function_.variables == 1)
-        throw settings.error("design.y.min", "the function " + function_.name + " does not depend on y; free x alone");
+        throw settings.error("design.y.min", "the function " + function_.name + " does not depend on y; free only x");
   }
 
   bool has_gradients() const override { return options_.noise == 0; }

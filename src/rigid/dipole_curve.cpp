@@ -131,7 +131,7 @@ std::string DipoleCurve::refuses(const Vector<3>& position) const {
   if (across <= 1e-6 * std::abs(along) && along < 0.0)
     return "lies on the line behind the dipole, from which no curve ends at the port";
   if (across <= 1e-9 && ahead <= 0.0) return "is at the dock or behind it, on its axis: no curve leads to the port";
-  if (options_.last_leg > 0.0 && ahead <= 0.0) return "is beside or behind the dock, where the last leg does not begin";
+  if (options_.last_leg > 0.0 && ahead <= 0.0) return "is next to or behind the dock, where the last leg cannot begin";
   return {};
 }
 

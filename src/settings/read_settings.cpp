@@ -487,7 +487,7 @@ class Reader {
       for (std::size_t i = 0; i < words.size(); ++i) numbers.push_back(static_cast<double>(i));
       std::vector<std::string> sorted = words;
       std::sort(sorted.begin(), sorted.end());
-      if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) refuse("a name is there twice");
+      if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) refuse("a name is given twice");
       for (const std::string& word : words)
         if (word.empty() ||
             word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
@@ -496,7 +496,7 @@ class Reader {
       if (variable.minimum > 0 || variable.maximum < numbers.back())
         refuse("names stand for 0, 1, ...; allowed: " + allowed(value));
     }
-    if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) refuse("a value is there twice");
+    if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) refuse("a value is given twice");
     std::string text;
     for (std::size_t i = 0; i < words.size(); ++i)
       text += (i ? ", " : "") + (are_numbers(words) ? to_text(numbers[i]) : words[i]);

@@ -59,9 +59,8 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.workers",
        .type = Type::integer,
        .default_value = "1",
-       .description =
-           "evaluations that one process does at once, where they are programs of their own (evaluator command): then "
-           "dodyn run needs no mpirun; all: as many as there are processors for",
+       .description = "evaluations that one process runs at the same time, for the evaluator command, which starts "
+                      "programs. dodyn run then needs no mpirun; all: as many as the processors allow",
        .minimum = 1,
        .identity = false,
        .word = "all",
@@ -76,9 +75,8 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.time-limit",
        .default_value = "none",
        .unit = "s",
-       .description =
-           "of one evaluation, or of each part of one that is split; beyond it the evaluation returns its best "
-           "result as timed_out",
+       .description = "time limit of one evaluation, or of each part of a divided one; beyond it the evaluation "
+                      "returns its best result as timed_out",
        .minimum = 0,
        .identity = false,
        .word = "none",
@@ -87,8 +85,8 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.grace-period",
        .default_value = "10",
        .unit = "s",
-       .description = "how long an evaluation may overrun its time limit before it is given up with its rank, and how "
-                      "long running ones may take to finish after a signal",
+       .description = "time by which an evaluation may exceed its time limit before it and its rank are given up; also "
+                      "the time that running evaluations have to finish after a signal",
        .minimum = 0,
        .identity = false},
       {.name = "study.wall-time",
@@ -103,7 +101,7 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.failure-rate",
        .default_value = "1",
        .unit = "1",
-       .description = "stop when this fraction of the evaluations failed (all but ok and infeasible ones)",
+       .description = "stop when this fraction of the evaluations failed (neither ok nor infeasible)",
        .minimum = 0,
        .maximum = 1,
        .open_minimum = true,
@@ -117,7 +115,7 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.max-attempts",
        .type = Type::integer,
        .default_value = "3",
-       .description = "how often an evaluation is tried whose rank disappears",
+       .description = "how often an evaluation is tried if its rank disappears",
        .minimum = 1},
       {.name = "study.heartbeat-timeout",
        .default_value = "10",
@@ -127,9 +125,8 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .identity = false},
       {.name = "study.speculate-after",
        .default_value = "none",
-       .description =
-           "an evaluation that runs longer than this many medians starts again on an idle rank, and the first "
-           "answer counts: for machines with slow ranks",
+       .description = "an evaluation that takes longer than this many medians is started on an idle rank, too; the "
+                      "first answer counts. For machines with slow ranks",
        .minimum = 1,
        .identity = false,
        .word = "none",
@@ -171,13 +168,12 @@ const std::vector<Key>& scenario_keys() {
 }
 
 const ini::SectionKind& scenario_section() {
-  static const ini::SectionKind kind{
-      .kind = "scenario",
-      .name = ini::SectionKind::Name::required,
-      .any_key = true,
-      .description =
-          "a situation that a design has to do for: weight, reference, and any settings of the evaluator and "
-          "values of design variables that differ in it"};
+  static const ini::SectionKind kind{.kind = "scenario",
+                                     .name = ini::SectionKind::Name::required,
+                                     .any_key = true,
+                                     .description =
+                                         "a situation that a design must suit: weight, reference, and the settings of "
+                                         "the evaluator and values of design variables that differ in it"};
   return kind;
 }
 

@@ -56,7 +56,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   read_followers();
   each("point", [&](const Section& s) { tree.named_points.push_back({s.name, place_of(s)}); });
   each("mass", [&](const Section& s) { read_mass(s); });
-  each("mass", [&](const Section& s) { check_partner(s); });
+  each("mass", [&](const Section& s) { check_counterpart(s); });
   each("shape", [&](const Section& s) { read_shape(s); });
   each("spring", [&](const Section& s) { read_spring(s); });
   each("charge", [&](const Section& s) {
@@ -535,7 +535,7 @@ void ModelReader::read_names() {
     }
     for (const auto& name : names)
       if (!taken.insert(name).second)
-        fail(section.line, "coordinate '" + shown(name) + "' is there twice; allowed: one of a name");
+        fail(section.line, "coordinate '" + shown(name) + "' is given twice; choose another name");
     tree.coordinate_names.insert(tree.coordinate_names.end(), names.begin(), names.end());
   });
   if (const Entry* swing = single("model").find("swing-foot")) {

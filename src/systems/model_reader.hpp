@@ -74,7 +74,7 @@ class ModelReader {
   // Throws if a formula contains anything except coordinates and parameters.
   void check_of_coordinates(const Formula<Number>& formula, const Entry& entry) const;
   void read_mass(const Section& section);
-  void check_partner(const Section& mass) const;
+  void check_counterpart(const Section& mass) const;
   void read_shape(const Section& section);
   void read_spring(const Section& section);
   void read_rotor(const Section& section);

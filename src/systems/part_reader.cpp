@@ -55,7 +55,7 @@ void ModelReader::read_mass(const Section& section) {
 
 // Refuses a point mass that differs from that on its link's counterpart. The exchange of the legs requires equal
 // masses.
-void ModelReader::check_partner(const Section& mass) const {
+void ModelReader::check_counterpart(const Section& mass) const {
   const Entry* counterpart = mass.find("counterpart");
   if (!counterpart) return;
   const auto& other = model_.masses[named(*counterpart, model_.masses, "point mass")];
@@ -63,8 +63,8 @@ void ModelReader::check_partner(const Section& mass) const {
                                  [&](const PointMass& one) { return one.name == mass.name; });
   const auto& links = model_.structure.links;
   if (links[here->link].counterpart != other.link)
-    fail(counterpart->line, "partner = " + shown(counterpart->value) + " is on link " + links[other.link].name +
-                                "; allowed: a point mass on the partner of " + links[here->link].name);
+    fail(counterpart->line, "counterpart = " + shown(counterpart->value) + " is on link " + links[other.link].name +
+                                "; allowed: a point mass on the counterpart of " + links[here->link].name);
 }
 
 void ModelReader::read_shape(const Section& section) {

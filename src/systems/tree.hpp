@@ -70,7 +70,7 @@ struct Link {
   std::array<P, 3> products{};  // -int y z dm, -int x z dm, -int x y dm about the centre of mass
   std::array<P, 3> end{};       // far end: a foot, the next joint, the end of the drawn line
   int counterpart = -1;         // the link of the other leg, whose role this link takes when the legs are exchanged
-  // If the angles of a joint of three turns are a chart about a reference attitude: that rotation, applied before them.
+  // If the angles of a spherical joint are a chart about a reference attitude: that rotation, applied before them.
   std::optional<std::array<std::array<P, 3>, 3>> reference;
   int first = 0;  // index of its first coordinate
 };

@@ -30,25 +30,26 @@ void check_legs(const Model& model) {
     if (structure.carrier(static_cast<int>(i)) < 0) continue;  // a floor
     const int j = links[i].counterpart;
     if (j < 0 || links[j].counterpart != static_cast<int>(i))
-      model.fail(link_lines[i], "link " + links[i].name +
-                                    " needs a counterpart whose counterpart it is, for the exchange of the legs");
+      model.fail(link_lines[i],
+                 "link " + links[i].name +
+                     " and its counterpart must name each other as counterparts, for the exchange of the legs");
   }
   if (links[structure.swing_link].counterpart != 0)
     model.fail(model.swing_line, "swing-foot = " + links[structure.swing_link].name +
-                                     " must be the partner of the first link, " + links[0].name);
+                                     " must be the counterpart of the first link, " + links[0].name);
   for (std::size_t i = 0; i < links.size(); ++i) {  // finds the link whose joint, traversed in the other direction,
                                                     // becomes that of link i
     const int k = links[i].parent < 0 ? -1 : links[links[i].parent].counterpart;
     if (k >= 0 && links[k].parent == links[i].counterpart && links[i].moves.size() == 1 && links[k].moves.size() != 1)
       model.fail(link_lines[i], "exchanging the legs does not put a joint in the place of that of " + links[i].name +
-                                    "; partners must agree in length, mass, centre, inertia and joint");
+                                    "; counterparts must agree in length, mass, centre, inertia and joint");
   }
   const auto any = structure.mapped<double>([](const Number&) { return 1.0; });
   const std::vector<double> q(any.n(), 0.3);
   if (static_cast<int>(any.exchange_legs(q.data()).size()) != any.n())
     model.fail(model.swing_line,
-               "the legs cannot be exchanged: beside the root, slides must be joints of their own, between "
-               "links whose partners they join, too");
+               "the legs cannot be exchanged: except at the root, a slide must be a joint of its own, and there must "
+               "be the same joint between the counterparts");
 }
 
 // Compares the exchanged legs numerically, at a test posture.
@@ -89,13 +90,12 @@ void check_walker(const Model& model, const Tree<double>& tree) {
     if (miss > 1e-9)
       model.fail(model.link_lines[i], "exchanging the legs does not put link " + counterpart.name +
                                           " in the place of " + links[i].name +
-                                          "; partners must agree in length, mass, centre, inertia "
-                                          "and joint");
+                                          "; counterparts must agree in length, mass, centre, inertia and joint");
   }
   const double L = tree.lagrangian(q.data(), v.data()), L_new = tree.lagrangian(q_new.data(), v_new.data());
   if (std::abs(L - L_new) > 1e-9 * (1.0 + std::abs(L)))
     model.fail(model.swing_line,
-               "exchanging the legs changes the energy; partners must agree in their joints, inertia and springs");
+               "exchanging the legs changes the energy; counterparts must agree in their joints, inertia and springs");
 }
 
 }  // namespace dodyn::systems

@@ -243,15 +243,15 @@ const std::vector<Damage> corpus = {
      [](hid_t file, auto&) {
        replace_paths(file, {std::string(300, 'x'), "studies/empty", ""});
      }},
-    {"is there twice",
+    {"is given twice",
      [](hid_t file, auto&) {
        replace_paths(file, {"a", "a", ""});
      }},
-    {"is there twice",
+    {"is given twice",
      [](hid_t file, auto&) {
        replace_paths(file, {"a", "a/b", ""});
      }},
-    {"is there twice",
+    {"is given twice",
      [](hid_t file, auto&) {
        replace_paths(file, {"a/b", "a", ""});
      }},

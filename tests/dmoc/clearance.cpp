@@ -120,7 +120,7 @@ TEST(Clearance, InThePlaneNoDistanceOfTheMotionIsLess) {
   }
 }
 
-// Two bricks on joints of three turns: they turn about the axis that leads from one attitude to the other.
+// Two bricks on spherical joints: they turn about the axis that leads from one attitude to the other.
 constexpr const char* space =
     "[model]\ndimension = 3\ngravity = 0\n"
     "[link one]\nparent = ground\njoint = spatial ZXY\ncoordinates = x, y, z, a, b, c\nmass = 1\ninertia = 1, 1, 1\n"

@@ -448,7 +448,7 @@ TEST(Rows, PathFunctionsOfWhatIsNotThereAreRefused) {
   EXPECT_EQ(complaint_of(system, "rate(u.motor)*rate(a) + speed(bob)", true), "");
 }
 
-// Angles of a joint of three turns are about a reference; points between two of them are not the points of means.
+// Angles of a spherical joint are about a reference; points between two of them are not the points of means.
 TEST(Rows, InSpacePathFunctionsSpeakOfPointsAtNodesAlone) {
   MotionProblem problem = problem_of(
       "[model]\ndimension = 3\ngravity = 9\n[link craft]\nparent = ground\njoint = spatial ZXY\n"
@@ -458,7 +458,7 @@ TEST(Rows, InSpacePathFunctionsSpeakOfPointsAtNodesAlone) {
   const System& system = problem.system();
   ASSERT_EQ(system.charts().size(), 1u);
   for (const char* text : {"a", "b + nose.x", "rate(c)"})
-    EXPECT_NE(complaint_of(system, text).find("angles of joints of three turns"), std::string::npos) << text;
+    EXPECT_NE(complaint_of(system, text).find("angles of a spherical joint"), std::string::npos) << text;
   for (const char* text : {"nose.x*u.jet", "speed(nose)"})
     EXPECT_NE(complaint_of(system, text).find("allowed: points alone"), std::string::npos) << text;
   EXPECT_NE(complaint_of(system, "nose.x", true).find("allowed: points alone"), std::string::npos);

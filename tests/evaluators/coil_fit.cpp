@@ -227,7 +227,8 @@ TEST(CoilTable, MistakesAreTold) {
   EXPECT_NE(told("docking-feedback.cfg", table).find("allowed: a planar model"), std::string::npos);
   EXPECT_NE(told("docking.cfg", table).find("allowed: cores of 0.1 m"), std::string::npos);
   EXPECT_NE(told("docking-coils.cfg", "--coils.table=nowhere.csv").find("nowhere.csv"), std::string::npos);
-  EXPECT_NE(told("docking-coils.cfg", "--coils.angle=30 deg").find("of no use without coils.table"), std::string::npos);
+  EXPECT_NE(told("docking-coils.cfg", "--coils.angle=30 deg").find("has no effect without coils.table"),
+            std::string::npos);
 }
 
 }  // namespace

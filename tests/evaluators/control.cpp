@@ -152,7 +152,8 @@ TEST_F(Controlled, MistakesAreTold) {
   // of a study, a design may be refused and others not
   EXPECT_EQ(complaint({"--design.gain-position.min=1", "--design.gain-position.max=2", "--design.gain-spin=0"}), "");
   EXPECT_NE(told("--design.dipole-offset=0.2").find("ahead of the dock"), std::string::npos);
-  EXPECT_NE(complaint({"--control.replan=1 cm"}, docking).find("of no use without control.craft"), std::string::npos);
+  EXPECT_NE(complaint({"--control.replan=1 cm"}, docking).find("has no effect without control.craft"),
+            std::string::npos);
   EXPECT_NE(complaint({"--design.gain-spin=1"}, docking), "");
 }
 

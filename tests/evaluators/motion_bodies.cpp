@@ -316,7 +316,7 @@ TEST(MotionBodies, MistakesAreOneLine) {
   EXPECT_NE(
       complaint("[initial-state]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = pose 0 1 0\nchaser from "
                 "target = pose 0.3 0 0\n")
-          .find("no posture is as all of it asks for"),
+          .find("no posture satisfies all of its entries"),
       std::string::npos);
   EXPECT_EQ(complaint("[initial-state]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = place 0.3 free "
                       "-1..1\nchaser from target = pose 0.3 0 0, turn z 90 deg\n"),

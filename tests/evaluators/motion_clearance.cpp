@@ -190,7 +190,7 @@ TEST(MotionClearance, OfCraftInSpace) {
   expect_proven(designs, nodes, boxes, between, false, 200);
 }
 
-// A chain of four bars before a wall with a hole: joints of three turns, hinges, and pairs within the chain.
+// A chain of four bars before a wall with a hole: spherical joints, hinges, and pairs within the chain.
 TEST(MotionClearance, OfAChain) {
   const MotionDesigns designs(
       shipped("manipulator.cfg", {"--phase.only.intervals", "3", "--avoid.max-rotation", "2.9"}));

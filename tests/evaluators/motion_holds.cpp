@@ -384,7 +384,7 @@ TEST(MotionHolds, EachMistakeGetsItsLine) {
   const std::string other = complaint(free_in_space,
                                       "[phase swing]\nhold = corner\nduration = 1\n[initial-state]\n[goal]\n"
                                       "[cost]\ntime = 1\n");
-  EXPECT_NE(other.find("own.model: [constraint level]: angles of joints of three turns"), std::string::npos) << other;
+  EXPECT_NE(other.find("own.model: [constraint level]: angles of a spherical joint"), std::string::npos) << other;
   EXPECT_NE(complaint(rod, "first-guess = simulated\n[phase fall]\nhold = tip\nduration = 0.2\n" + thrown + "[goal]\n" +
                                "[cost]\ntime = 1\n")
                 .find("holds what the contact simulation cannot"),

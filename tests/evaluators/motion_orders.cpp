@@ -294,7 +294,7 @@ TEST(MotionOrders, WhatAnOrderDoesNotHaveIsRefused) {
   refused(
       top,
       "[phase only]\nduration = 1\n[initial-state]\ntop = pose 0 0 0\n[goal]\ntop = place 1 0 0\n[cost]\ntime = 1\n",
-      "motion.order = 4: [link top] has a joint of three turns");
+      "motion.order = 4: [link top] has a spherical joint");
   EXPECT_NE(complaint(pendulum, 3, swing_up(8)).find("motion.order = 3"), std::string::npos);
 }
 

@@ -79,7 +79,7 @@ TEST(Repetition, IsWhatIsWrittenOut) {
   for (const char* k : {"1", "2", "3"})
     written += std::string("[spring pull_") + k + "]\nfrom = top_" + k + "\nto = ground : " + k +
                ", 0\nstiffness = 2*" + k + "\n";
-  std::string springs = counted;  // a spring speaks of the points, so it says itself how often it is there
+  std::string springs = counted;  // a spring uses the points, so it has a count of its own
   springs.replace(springs.find("from = top_i"), 12, "from = box_i : 0, a/2");
   const auto one = systems::read_model(springs, "one"), other = systems::read_model(written, "other");
   EXPECT_EQ(one.structure.coordinate_names, other.structure.coordinate_names);

@@ -437,8 +437,9 @@ TEST_F(Simulations, MistakesAreOneLine) {
               std::string::npos);
   EXPECT_TRUE(with("cost = t", "success = lande # ").find("no outcome of that name (did you mean 'landed'?)") !=
               std::string::npos);
-  EXPECT_TRUE(with("height = 0.1 .. 0.5", "height = 0.1 .. 0.5\nheigth = 1 .. 2")
-                  .find("nothing in [initial-state] speaks of it") != std::string::npos);
+  EXPECT_TRUE(
+      with("height = 0.1 .. 0.5", "height = 0.1 .. 0.5\nheigth = 1 .. 2").find("nothing in [initial-state] uses it") !=
+      std::string::npos);
   EXPECT_NE(with("height = 0.1 .. 0.5", "").find("all initial states are the same; allowed: a range"),
             std::string::npos);
   EXPECT_EQ(with("count = 16\nheight = 0.1 .. 0.5", "count = 1\nheight = 0.3"), "");

@@ -115,7 +115,7 @@ def mistakes():
         "[link a]\nmas = 1\n": "line 1: unknown key 'mas' in [link]; allowed: parent, joint, count",
         "[lnk a]\nmass = 1\n": "line 1: unknown section [lnk]; allowed: model, parameters, link",
         "mass = 1\n": "line 1: 'mass = 1' is neither a section nor an entry",
-        "[link a]\nmass = 1\nmass = 2\n": "line 3: mass is there twice",
+        "[link a]\nmass = 1\nmass = 2\n": "line 3: mass is given twice",
     }.items():
         try:
             Model.read(wrong)

@@ -113,10 +113,10 @@ TEST_F(SettingsTest, AVariableIsOneOfAList) {
   EXPECT_EQ(names.variables[0].choices, (std::vector<std::string>{"low", "high"}));
   for (const auto& [entry, refusal] : std::vector<std::pair<std::string, std::string>>{
            {"fin = low, high", "names are for variables without a unit; allowed: "},
-           {"gears = low, high, low", "a name is there twice"},
+           {"gears = low, high, low", "a name is given twice"},
            {"gears = low, so so", "'so so' is not a name; allowed: letters, digits, _, - and dots"},
            {"gears = a, b, c, d, e, f, g", "names stand for 0, 1, ...; allowed: "},
-           {"fin = 0.2, 0.3, 0.2", "a value is there twice"}})
+           {"fin = 0.2, 0.3, 0.2", "a value is given twice"}})
     EXPECT_EQ(complaint(design + entry).find("knee.cfg:6: design." + entry + ": " + refusal), 0u)
         << complaint(design + entry);
 }

@@ -155,8 +155,7 @@ class ElasticEvaluator final : public Evaluator {
         elastic_text::value(*cost_, cost_->value, known);
       }
       if (!share) continue;
-      if (!starts_.several())
-        throw share->error("is a share of several initial states; allowed with it: a section [initial-states]");
+      if (!starts_.several()) throw share->error("is a share of initial states; add a section [initial-states]");
       const std::vector<std::string> list(tally_.outcomes.begin(), tally_.outcomes.end() - 1);
       const auto at = std::find(list.begin(), list.end(), share->value);
       if (at == list.end())
@@ -266,7 +265,7 @@ EvaluatorKind elastic_kind() {
   EvaluatorKind kind;
   kind.name = "elastic";
   kind.description =
-      "deformable bodies beside rigid ones in contact by explicit Newmark: one simulation, or one a start";
+      "deformable and rigid bodies in contact by explicit Newmark: one simulation, or one per initial state";
   kind.variables = elastic_text::variables;
   kind.keys = elastic_text::run_keys().keys();
   kind.sections = elastic_text::sections();

@@ -51,7 +51,8 @@ Numbers InitialStates::start(int number, const Numbers& parameters) const {
 Outcomes::Outcomes(const Settings& settings) {
   for (const CustomSection* section : settings.sections_of("outcome")) {
     if (section->name == "end" || section->name == "failed")
-      throw section->error("is the outcome of runs that no other one tells, or that break down; allowed: another name");
+      throw section->error(
+          "is reserved (end: no outcome's condition holds; failed: the run breaks down); choose another name");
     const CustomEntry& entry = *section->find("when");
     rules_.push_back({section->name, entry, entry.parsed()});
     if (!rules_.back().when.is_condition()) throw entry.error("is not a condition; allowed: comparisons, and, or, not");

@@ -15,7 +15,8 @@ const KeyTable<RunOptions>& run_keys() {
       KeyTable<S>("elastic.")
           .add("step", &S::step,
                {.unit = "s",
-                .description = "h of explicit Newmark; auto: a fifth of what the elements and one overlap bear",
+                .description = "time step of the explicit Newmark method; auto: 20 % of the largest step that is "
+                               "stable for the elements and one overlap",
                 .minimum = 0,
                 .maximum = 10,
                 .word = "auto",
@@ -25,8 +26,8 @@ const KeyTable<RunOptions>& run_keys() {
                 {"event-driven", rigid::Response::exact},
                 {"projection", rigid::Response::decomposition}},
                {.description =
-                    "what mends an overlap: a potential; impulses where a gap closes, within a step; or at its end the "
-                    "momenta that close overlaps turn round"})
+                    "how contacts push: by a potential of the overlap (penalty), by impulses when a gap closes within "
+                    "a step (event-driven), or by reversing the closing momenta at the end of a step (projection)"})
           .add("restitution", &S::restitution,
                {.unit = "1",
                 .description = "of the impulses of the contact methods event-driven and projection",
@@ -44,16 +45,16 @@ const KeyTable<RunOptions>& run_keys() {
 
 const std::vector<Quantity>& run_metrics() {
   static const std::vector<Quantity> all = {
-      {"energy_change", "J", "of the total energy, the largest at any step"},
+      {"energy_change", "J", "largest change of the total energy at any step"},
       {"kinetic", "J", "kinetic energy at the end"},
       {"elastic", "J", "energy of deformation at the end"},
-      {"max_overlap", "m", "of any two parts at a step"},
+      {"max_overlap", "m", "largest overlap of any two parts at a step"},
       {"first_touch", "s", "when bodies first touched; not a number where they never did"},
-      {"last_touch", "s", "when they last did"},
-      {"contact_time", "s", "how long any of them touched"},
+      {"last_touch", "s", "when bodies last touched"},
+      {"contact_time", "s", "how long any bodies touched"},
       {"touching", "1", "pairs of bodies that touched at any time"},
-      {"min_jacobian", "1", "least volume of an element, of its own at rest, at a row of the trajectory"},
-      {"momentum_change", "N s", "of the linear momentum"}};
+      {"min_jacobian", "1", "smallest volume of an element at a row of the trajectory, relative to its volume at rest"},
+      {"momentum_change", "N s", "change of the linear momentum"}};
   return all;
 }
 

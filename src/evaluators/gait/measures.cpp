@@ -25,10 +25,10 @@ std::vector<Measure> GaitDesigns::measures(const Seen* seen) const {
       {{"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
        &GaitReport::impulse_friction_ratio},
       {{"min_clearance", "m", "least height of the swing foot at inner nodes"}, &GaitReport::smallest_clearance},
-      {{"max_foot_penetration", "m", "how far the swing foot gets under the ground, between nodes too"},
+      {{"max_foot_penetration", "m", "largest depth of the swing foot under the ground, between nodes too"},
        &GaitReport::largest_scuff},
-      {{"scrape", "m", "way of the swing foot while it is lower than 1 mm, between nodes too"}, &GaitReport::scrape},
-      {{"foot_way", "m", "whole way of the swing foot along the ground"}, &GaitReport::foot_way},
+      {{"scrape", "m", "path length of the swing foot below 1 mm, between nodes too"}, &GaitReport::scrape},
+      {{"foot_way", "m", "path length of the swing foot along the ground"}, &GaitReport::foot_way},
       {{"min_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
        &GaitReport::smallest_knee_flexion},
       {{"max_knee_flexion", "rad", "largest flexion of a knee"}, &GaitReport::largest_knee_flexion},
@@ -36,18 +36,18 @@ std::vector<Measure> GaitDesigns::measures(const Seen* seen) const {
       {{"max_foot_height", "m", "largest height of the swing foot"}, &GaitReport::largest_lift},
       {{"max_torque_jump", "N m", "largest torque of one time step over those of both its neighbours"},
        &GaitReport::largest_spike},
-      {{"min_leg_distance", "m", "least distance of links of different legs, at nodes and between them"},
+      {{"min_leg_distance", "m", "smallest distance of links of different legs, at nodes and between them"},
        &GaitReport::smallest_leg_distance},
       {{"leg_crossings", "1",
-        "time steps in which it is below twice gait.leg-radius by more than a tenth; in the plane, where they may, in "
-        "which links cross"},
+        "time steps in which the legs are nearer than 1.8 gait.leg-radius; in the plane, time steps in which links "
+        "cross"},
        &GaitReport::leg_crossings},
       {{"leg_order_violations", "1",
         "time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; in space"},
        &GaitReport::wrong_sides},
       {{"energy_balance", "J",
-        "signed work, and that of gravity on a slope, less impact loss: what dampers and other forces take; without "
-        "them it vanishes with the square of the time step"},
+        "signed work, and that of gravity on a slope, less impact loss: dampers and other forces take it; without them "
+        "it vanishes as the mesh is refined"},
        &GaitReport::energy_balance},
   };
   GaitReport report;

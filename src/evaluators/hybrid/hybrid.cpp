@@ -68,10 +68,10 @@ const KeyTable<HybridOptions>& hybrid_keys() {
                {{"momentum", variational::JumpLaw::momentum},
                 {"discrete-energy", variational::JumpLaw::discrete_energy}},
                {.description = "what an elastic impact keeps: the energy at the impact, or the discrete energy of the "
-                               "intervals beside it"})
+                               "intervals next to it"})
           .add("rest-speed", pieces(&P::rest_speed),
                {.unit = "m/s",
-                .description = "what leaves a contact slower than this stays",
+                .description = "a body that leaves a contact slower than this stays in contact",
                 .minimum = 0,
                 .maximum = 1})
           .add("max-events", pieces(&P::most_events),
@@ -85,11 +85,11 @@ const KeyTable<HybridOptions>& hybrid_keys() {
                 .minimum = 0,
                 .maximum = 100000})
           .add("translating-coordinates", &S::travels,
-               {.type = Type::text, .description = "solve-for = gait: coordinates that a stride moves on, by commas"})
+               {.type = Type::text,
+                .description = "solve-for = gait: coordinates that advance with each stride, separated by commas"})
           .add("gradient", &S::gradient,
-               {.description =
-                    "the cost's with respect to all free variables, through impacts, by four more runs for each; "
-                    "none where events follow in another order beside the design"});
+               {.description = "gradient of the cost with respect to all free variables, through impacts, by four more "
+                               "runs for each variable; none where the order of events changes near the design"});
   return table;
 }
 
@@ -149,12 +149,13 @@ class HybridEvaluator final : public Evaluator {
         {"last_impact", {"s", "time of the last one"}},
         {"impact_interval", {"s", "between the last two impacts"}},
         {"dissipated_energy", {"J", "kinetic energy lost at impacts and resets"}},
-        {"energy_change", {"J", "of the total energy, with what events lost: work of forces, and errors of the steps"}},
-        {"max_penetration", {"m", "gap below zero at a node"}},
+        {"energy_change",
+         {"J", "change of the total energy, plus what events lost: the work of forces, and errors of the steps"}},
+        {"max_penetration", {"m", "largest depth of a gap below zero at a node"}},
         {"period", {"s", "of the gait"}},
         {"floquet_multiplier", {"1", "size of the largest Floquet multiplier"}},
         {"second_floquet_multiplier", {"1", "size of the next one"}},
-        {"stride", {"", "by which the first coordinate of hybrid.translating-coordinates moves on"}}};
+        {"stride", {"", "advance of the first coordinate of hybrid.translating-coordinates"}}};
     std::vector<Quantity> list;
     for (const auto& name : run_->metric_names())
       list.push_back({name, meaning.at(name).first, meaning.at(name).second});

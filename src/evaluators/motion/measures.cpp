@@ -182,25 +182,25 @@ std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
     all.push_back(
         {{"contact_" + contact.name, "s", motion_.penalty > 0.0 ? "when it overlaps most" : "when it touches"}, when});
     if (motion_.penalty > 0.0)
-      all.push_back({{"overlap_" + contact.name, "m", "how deep it overlaps then; apart: below 0"}, depth});
+      all.push_back({{"overlap_" + contact.name, "m", "overlap at that time; negative: apart"}, depth});
     else if (contact.part >= 0 && !contact.edges)
       all.push_back({{"corner_" + contact.name, "1", "corner of the shape that touches, counted from 0"},
                      static_cast<double>(touched[i].corner)});
   }
   if (motion_.avoided.empty()) return all;
   const dmoc::Clearance clear = seen ? seen->clearance : dmoc::Clearance{};
-  all.push_back({{"clearance_at_nodes", "m", "least distance of parts that keep clear of each other; overlap: below 0"},
+  all.push_back({{"clearance_at_nodes", "m",
+                  "smallest distance at a node of parts that keep clear of each other; negative: they overlap"},
                  clear.at_nodes});
-  all.push_back({{"clearance", "m", "the same between nodes too: they are proven to be no nearer"}, clear.least});
+  all.push_back({{"clearance", "m", "proven lower bound of that distance at all times"}, clear.least});
+  all.push_back({{"clearance_pair", "1",
+                  "number of the pair of parts that misses its margin most, relative to the width of the thinner part; "
+                  "from 0 in the order of [avoid] and of the shapes"},
+                 static_cast<double>(clear.pair)});
+  all.push_back({{"clearance_time", "s", "time at which this pair misses its margin most"}, clear.time});
   all.push_back(
-      {{"clearance_pair", "1",
-        "pair of parts that misses its margin by the largest share of the thinner one's width, counted from 0 "
-        "in the order of [avoid] and of the shapes"},
-       static_cast<double>(clear.pair)});
-  all.push_back({{"clearance_time", "s", "when it does"}, clear.time});
-  all.push_back(
-      {{"clearance_missing", "m", "by how much at most; below 0: it keeps more than its margin"}, clear.missing});
-  all.push_back({{"clearance_share", "1", "the same of the thinner one's width"}, clear.share});
+      {{"clearance_missing", "m", "by how much this pair misses its margin; negative: it keeps more"}, clear.missing});
+  all.push_back({{"clearance_share", "1", "the same, relative to the width of the thinner part"}, clear.share});
   return all;
 }
 
@@ -308,10 +308,10 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
     s += normal >= -1e-6 ? formatted("  what is held is pushed with at least %.4g N\n", normal)
                          : formatted("  what is held would have to be pulled with %.4g N\n", -normal);
   if (!motion_.avoided.empty())
-    s += formatted("  parts keep %.4g mm clear at nodes, %.4g mm everywhere; nearest to their margin: %s at %.4g s\n",
-                   1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"),
-                   pair_name(motion_, static_cast<std::size_t>(metric("clearance_pair"))).c_str(),
-                   metric("clearance_time"));
+    s += formatted(
+        "  parts are at least %.4g mm apart at nodes, %.4g mm at all times; nearest to their margin: %s at %.4g s\n",
+        1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"),
+        pair_name(motion_, static_cast<std::size_t>(metric("clearance_pair"))).c_str(), metric("clearance_time"));
   return s;
 }
 

@@ -99,11 +99,11 @@ std::vector<Measure> MotionEvaluator::measures(const MotionDescription::Seen* se
   add("guesses_solved", "1", "initial guesses that ended at a first-order optimal point",
       [&] { return found->solved; });
   add("best_start", "1",
-      "start of the best one: 0, 1, ... cold, -1 from the trajectory of the parent, -2 near another motion, by another "
-      "corner that touches",
+      "initial guess of the best motion: 0, 1, ... without a known motion, -1 from the motion of the warm-start "
+      "evaluation, -2 near another motion, with another touching corner",
       [&] { return found->best_start; });
-  add("optima", "1", "distinct ones that the initial guesses ended at", [&] { return found->optima.size(); });
-  add("intervals", "1", "time steps of the mesh that the cost is of, all phases together",
+  add("optima", "1", "distinct optima that the initial guesses ended at", [&] { return found->optima.size(); });
+  add("intervals", "1", "time steps of the mesh on which the cost was found, all phases together",
       [&] { return found->mesh->intervals(); });
   add("refinement_change", "1", "relative change of the cost by the last refinement; 0 where there was none",
       [&] { return found->change; });
@@ -118,13 +118,12 @@ Eigen::Index MotionEvaluator::place(const std::string& name) const {
 
 Channels MotionEvaluator::channels() const {
   Channels list = motion_channels(*description_);
-  list.push_back(
-      {"optima",
-       "",
-       "distinct ones that the initial guesses ended at, the best first: how many of them, KKT residual, distance to "
-       "the best (of coordinates, root mean square)",
-       optima_rows(),
-       {"cost", "count", "residual", "distance"}});
+  list.push_back({"optima",
+                  "",
+                  "distinct optima that the initial guesses ended at, the best first: how many of them, KKT residual, "
+                  "distance to the best (of coordinates, root mean square)",
+                  optima_rows(),
+                  {"cost", "count", "residual", "distance"}});
   return list;
 }
 

@@ -39,7 +39,7 @@ dmoc::LinkPose pose_of(const Placement& placement, const Evaluate& evaluate, int
 dmoc::LinkTwist twist_of(const Placement& placement, const Evaluate& evaluate);
 
 // Sets the coordinates in q, [n], of the links to be placed. Applies to free links, and to the rotation of links on
-// joints of three turns. Free components stay unchanged; a range gives its middle.
+// spherical joints. Free components stay unchanged; a range gives its middle.
 void put(const std::vector<Placement>& placements, const Evaluate& evaluate, const dmoc::System& system,
          const systems::Tree<double>& tree, Eigen::VectorXd& q);
 

@@ -108,8 +108,8 @@ Postures postures(const PhasedMotion& motion, const MotionValues& values) {
       residual(best);
       found.odds = sources[static_cast<std::size_t>(worst)] +
                    formatted(
-                       ": [%s]: no posture is as all of it asks for; the nearest "
-                       "misses this by %.3g; allowed: what agrees with the rest and with the joints",
+                       ": [%s]: no posture satisfies all of its entries; the nearest one misses this entry by %.3g; "
+                       "change it to agree with the others and with the joints",
                        end ? "goal" : "initial-state", std::abs(least(worst)));
     }
     found.at[end ? 1 : 0] = q = best;

@@ -13,7 +13,7 @@ GivenCoordinate read_one(const PhasedMotion& motion, const CustomEntry& entry, b
   const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
   const int c = read_coordinate(motion, entry, name);
   if (motion.system->is_chart(c))
-    throw entry.error("is an angle of a joint of three turns; allowed: LINK = turn AXIS ANGLE, spin X Y Z");
+    throw entry.error("is an angle of a spherical joint; allowed: LINK = turn AXIS ANGLE, spin X Y Z");
   return {c, rate, parameter_expression(motion, entry, entry.value), entry.source};
 }
 

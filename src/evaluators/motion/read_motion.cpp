@@ -52,44 +52,40 @@ std::vector<ini::SectionKind> motion_sections() {
     return ini::SectionKind{.kind = name, .name = named, .any_key = true, .description = description};
   };
   return {
-      kind("parameters", Name::none, "parameters of the motion, beside the model's: NAME = expression"),
+      kind("parameters", Name::none, "parameters of the motion, in addition to the model's: NAME = expression"),
       {.kind = "phase",
        .name = Name::required,
        .keys = {"fixed", "hold", "intervals", "duration", "require"},
-       .description =
-           "a phase, in the order of the motion: what is fixed at zero (a point that is the model's foot, or "
-           "coordinates), what is held where it is (POINT, POINT - POINT, or expressions of positions), "
-           "intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
+       .description = "a phase; phases follow each other as written. fixed = the model's foot, or coordinates that "
+                      "stay zero; hold = POINT, POINT - POINT or expressions of positions that stay constant; "
+                      "intervals; duration = s, or SHORTEST .. LONGEST; require = conditions, separated by commas"},
       {.kind = "contact",
        .name = Name::required,
        .keys = {"phase", "node", "touch", "law", "release"},
        .needed = {"node", "touch"},
-       .description =
-           "a contact on schedule: phase (where there are several), node, touch = POINT or SHAPE, SHAPE [+x, "
-           "-x, ...] or edges SHAPE, SHAPE, law = restitution E, stick, slide, stay, friction MU (by commas), release "
-           "= the node at which it "
-           "stays no longer"},
+       .description = "a planned contact: phase (if there are several); node; touch = POINT or SHAPE, SHAPE [+x, -x, "
+                      "...] or edges SHAPE, SHAPE; law = restitution E, stick, slide, stay, friction MU, separated by "
+                      "commas; release = the node at which the contact ends"},
       kind("periodic", Name::none,
-           "the motion repeats itself, these coordinates ahead: COORDINATE = expression; reset = NAME of the "
-           "model's, as which its end is seen; period = expression, s: what its phases last together"),
+           "the motion repeats itself, with these coordinates advanced: COORDINATE = expression; reset = NAME of the "
+           "model's reset at the end; period = expression: the duration of all phases, s"),
       kind("initial-state", Name::none,
            "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
-           "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, by commas"),
-      kind("goal", Name::none, "given at the end, the same; cost = expression, a term of the cost besides"),
+           "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, separated by commas"),
+      kind("goal", Name::none,
+           "given at the end, as in [initial-state]; cost = expression: a further term of the cost"),
       {.kind = "waypoint",
        .name = Name::required,
        .any_key = true,
-       .description = "a point that initial guesses go by: share = of the time that has passed, and what "
-                      "[initial-state] may have"},
+       .description = "a point that initial guesses pass: share = fraction of the time that has passed; further keys "
+                      "as in [initial-state]"},
       kind("avoid", Name::none,
-           "who keeps clear of whom: LINK, LINK = margin (m); max-rotation = of a link in an interval (rad); "
-           "growth-steps = "
-           "steps in which bodies are grown from small ones"),
-      kind("guess", Name::none, "about which initial guesses are made: COORDINATE = expression"),
+           "links that keep clear of each other: LINK, LINK = margin (m); max-rotation = of a link in an interval "
+           "(rad); growth-steps = steps in which small bodies grow to their size"),
+      kind("guess", Name::none, "mean of the initial guesses: COORDINATE = expression"),
       kind("cost", Name::none,
-           "weights of squared-control, absolute-work, positive-work, loss, time; per = expression divides all; any "
-           "other "
-           "NAME = an expression whose integral counts"),
+           "weights of squared-control, absolute-work, positive-work, loss, time; per = expression that divides the "
+           "cost; any other NAME = an expression whose integral is added"),
       kind("require", Name::none, "NAME = a condition of parameters that a design must meet")};
 }
 
@@ -108,28 +104,27 @@ const KeyTable<MotionKeys>& motion_keys() {
                 .maximum = 10000,
                 .identity = false})
           .add("first-guess", &M::simulated, {{"straight", false}, {"simulated", true}},
-               {.description =
-                    "start 0 goes straight by the way points, or as bodies go that nothing drives, through the "
-                    "contact simulation"})
+               {.description = "first initial guess: straight lines between the way points, or the contact simulation "
+                               "without controls"})
           .add("contact", &M::penalty, {{"schedule", false}, {"penalty", true}},
-               {.description = "contacts happen at their nodes, by an impulse, or push by an energy of overlap"})
+               {.description = "planned contacts act by an impulse at their node (schedule), or by a force from the "
+                               "energy of the overlap (penalty)"})
           .add("contact-corners", &M::corners, {{"search", true}, {"lowest", false}},
-               {.description =
-                    "of a contact of a shape: each other corner is tried near the best motion, on a coarse mesh, "
-                    "or the one that is lowest in the initial guess touches"})
-          .add("contact-planes", &M::node_planes, {{"interval", false}, {"node", true}},
-               {.description =
-                    "of [avoid] between two bodies that touch on schedule and both move: a separating plane per "
-                    "interval, which stops bodies that move on together, or per node, which fewer initial "
-                    "guesses solve"})
+               {.description = "which corner of a shape touches: the best of all, each tried near the best motion on a "
+                               "coarse mesh (search), or the lowest one in the initial guess (lowest)"})
+          .add(
+              "contact-planes", &M::node_planes, {{"interval", false}, {"node", true}},
+              {.description =
+                   "separating planes of [avoid] between two moving bodies in planned contact: one per interval, where "
+                   "bodies that move on together must stop, or one per node, where fewer initial guesses converge"})
           .add("contact-stiffness", &M::stiffness,
                {.unit = "N/m",
-                .description = "of a contact by penalty: C of the energy C/2 overlap^2 of every corner",
+                .description = "contact = penalty: C in the energy C/2 overlap^2 of each corner",
                 .minimum = 1e-6,
                 .maximum = 1e12})
           .add("contact-width", &M::width,
                {.unit = "m",
-                .description = "of a contact by penalty: over which its force sets in smoothly",
+                .description = "contact = penalty: overlap over which the force sets in smoothly",
                 .minimum = 1e-9,
                 .maximum = 1.0});
   return table;
@@ -146,7 +141,7 @@ void check_order(const PhasedMotion& motion) {
     const auto turns = std::count_if(link.moves.begin(), link.moves.end(), [](const auto& move) {
       return move.kind == systems::Move::turn && !move.is_oblique();
     });
-    if (turns == 3) refuse("[link " + link.name + "] has a joint of three turns, whose integrator has order 2");
+    if (turns == 3) refuse("[link " + link.name + "] has a spherical joint, whose integrator has order 2");
   }
   if (!motion.avoided.empty()) refuse("[avoid] keeps shapes apart on straight ways between nodes, which have order 2");
 }

@@ -68,7 +68,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
         continue;
       }
       if (of_point && (phase.held.empty() || phase.held.front() != 0 || static_cast<int>(phase.held.size()) < d))
-        throw entry.error("speaks of a force, but this phase holds no such point");
+        throw entry.error("uses a force, but this phase holds no such point");
       for (const auto& q : quantities) {
         if (q.name != "reaction") continue;
         const int c = q.arguments.size() == 1 ? read_coordinate(motion, entry, q.arguments.front()) : -1;

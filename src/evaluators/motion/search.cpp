@@ -25,8 +25,8 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
            .minimum = 1,
            .maximum = 10000})
       .add("coarse-intervals", &S::coarse_intervals,
-           {.description = "number of time steps, all phases together, on which initial guesses are solved first; "
-                           "each task's best is then solved on all; 0: each guess is solved on all",
+           {.description = "number of time steps of the coarse mesh, all phases together. Initial guesses are solved "
+                           "there first, then each task's best one on the full mesh; 0: no coarse mesh",
             .minimum = 0,
             .maximum = 10000})
       .add("refine-count", &S::candidates,
@@ -35,39 +35,41 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
             .minimum = 1,
             .maximum = 10000})
       .add("shifts", &S::shifts,
-           {.description = "the best is tried again with the middle of each phase 1, 2, ... nodes earlier and later; "
-                           "0: not",
+           {.description = "the best motion is tried again with the middle of each phase 1, 2, ... nodes earlier and "
+                           "later, up to this number; 0: off",
             .minimum = 0,
             .maximum = 100})
       .add("accuracy", [](S& s) -> double& { return s.mesh.accuracy; },
            {.unit = unit,
-            .description =
-                "largest deviation from the plan that the continuous equations of motion may have with feedback; "
-                "beyond it, time steps are halved; 0: any",
+            .description = "largest allowed deviation of the continuous equations of motion, with feedback, from the "
+                           "plan; beyond it, time steps are halved; 0: no limit",
             .minimum = 0.0,
             .maximum = 1e6})
-      .add("refine-tolerance", [](S& s) -> double& { return s.mesh.tolerance; },
-           {.unit = "1",
-            .description = "time steps of the best are halved until its cost changes by less, relative; 0: never",
-            .minimum = 0.0,
-            .maximum = 1.0})
+      .add(
+          "refine-tolerance", [](S& s) -> double& { return s.mesh.tolerance; },
+          {.unit = "1",
+           .description =
+               "time steps of the best motion are halved until its cost changes relatively by less than this; 0: never",
+           .minimum = 0.0,
+           .maximum = 1.0})
       .add("refinements", [](S& s) -> int& { return s.mesh.refinements; },
-           {.description = "time steps are halved at most N times; what misses the accuracy then is refused",
+           {.description =
+                "time steps are halved at most this many times; a motion that misses the accuracy then is refused",
             .minimum = 0,
             .maximum = 10})
       .add("validity-check", &S::refuses, {{"reject", true}, {"warn", false}},
            {.description =
-                "of what is impossible (a ground that pulls, a knee the wrong way, parts inside each other) or "
-                "what its mesh does not resolve: refuse it as infeasible or not_converged, or report it"})
+                "motions that are impossible (a ground that pulls, a knee the wrong way, parts inside each other) or "
+                "not resolved by the mesh: refuse them as infeasible or not_converged, or only warn"})
       .add("solver", [](S& s) -> nlp::Backend& { return s.options.backend; },
            {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
            {.description = "solver of the inner problem"})
       .add("tolerance", [](S& s) -> double& { return s.options.tolerance; },
            {.unit = "1", .description = "KKT residual to reach", .minimum = 1e-14, .maximum = 1e-2})
       .add("max-iterations", [](S& s) -> int& { return s.options.max_iterations; },
-           {.description = "iterations per start", .minimum = 1, .maximum = 1e6})
+           {.description = "iterations per initial guess", .minimum = 1, .maximum = 1e6})
       .add("time-limit-per-guess", [](S& s) -> double& { return s.options.max_seconds; },
-           {.unit = "s", .description = "time limit per start", .minimum = 1e-3, .maximum = 1e7});
+           {.unit = "s", .description = "time limit per initial guess", .minimum = 1e-3, .maximum = 1e7});
 }
 
 MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& settings,

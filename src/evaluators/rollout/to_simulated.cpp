@@ -12,10 +12,10 @@ const KeyTable<RolloutSettings>& rollout_keys() {
   static const auto table =
       KeyTable<R>("rollout.")
           .add("stance", &R::stance, {{"joint", R::Stance::joint}, {"contact", R::Stance::contact}},
-               {.description = "dodyn simulate --from: what carries the foot that stands, a joint or its contact",
+               {.description = "dodyn simulate --from: what carries the stance foot, a joint or its contact",
                 .identity = false})
           .add("feedback", &R::feedback, {{"regulator", R::Feedback::regulator}, {"none", R::Feedback::none}},
-               {.description = "what keeps it near the motion: a linear-quadratic regulator, or nothing",
+               {.description = "what keeps the simulation near the motion: a linear-quadratic regulator, or nothing",
                 .identity = false})
           .add("step", &R::step,
                {.unit = "s",
@@ -74,7 +74,7 @@ Simulated to_simulated(const Rollout& rollout, const systems::Model& model, cons
          (std::isfinite(motion.loss) ? formatted(", planned %.5g J", motion.loss) : "") +
          formatted("; impulse %.5g N s", landing.impulse));
     if (landing.other_impulse > 1e-3 * landing.impulse)
-      line(formatted("                the foot that stood is pushed, too, with %.3g N s: it does not come free",
+      line(formatted("                the stance foot is pushed, too, with %.3g N s: it does not come free",
                      landing.other_impulse));
   }
   line(formatted(
@@ -86,9 +86,9 @@ Simulated to_simulated(const Rollout& rollout, const systems::Model& model, cons
     line(formatted("feedback        adds at most %.3g to the controls, which reach %.4g", rollout.correction,
                    largest_control(motion)));
   if (any_stands && settings.stance == RolloutSettings::Stance::contact)
-    line(formatted("slip            %.3g mm, of the foot that stands, at most", 1e3 * rollout.slip));
+    line(formatted("slip            at most %.3g mm, of the stance foot", 1e3 * rollout.slip));
   if (rollout.scuff > 1e-6)
-    line(formatted("scuff           the foot that swings passes under the ground, %.3g mm deep", 1e3 * rollout.scuff));
+    line(formatted("scuff           the swing foot passes under the ground, %.3g mm deep", 1e3 * rollout.scuff));
   line(rollout.failure.empty() ? formatted("end             at %.6g s", rollout.time)
                                : formatted("failed          at %.6g s: ", rollout.time) + rollout.failure);
   return s;

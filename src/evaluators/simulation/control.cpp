@@ -52,45 +52,47 @@ const KeyTable<ControlKeys>& control_table() {
           .add("craft", &C::craft, {.description = "the link that is flown; empty: nothing is (docs/control.md)"})
           .add("receiver", &C::receiver, {.description = "the link whose ports it is flown to, or ground"})
           .add("docked", &C::docked,
-               {.description = "where the craft is when docked, in the receiver's frame: numbers with commas, of "
-                               "parameters of the model"})
+               {.description = "place of the docked craft in the receiver's frame: expressions of the model's "
+                               "parameters, separated by commas"})
           .add("axis", &C::axis,
-               {.description = "out of the receiver's ports, in its frame; the docked craft's x axis points against "
-                               "it; empty: x"})
+               {.description = "direction out of the receiver's ports, in its frame; the docked craft's x axis points "
+                               "against it; empty: x"})
           .add("retraction", law(&L::retraction),
                {{"exponential", rigid::Retraction::exponential}, {"cayley", rigid::Retraction::cayley}},
-               {.description = "how an error of attitude is a vector"})
+               {.description = "how the attitude error becomes a vector"})
           .add("feed-forward", law(&L::feed_forward),
-               {.description = "whether the curve's accelerations and gravity are in the commands"})
+               {.description = "whether the commands contain the curve's accelerations and gravity"})
           .add("max-force", law(&L::largest_force), limit("N"))
           .add("max-torque", law(&L::largest_torque), limit("N m"))
           .add("sample-rate", &C::rate,
                {.unit = "1/s",
-                .description = "of commands that are held between samples",
+                .description = "rate of commands that are held between samples",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true,
                 .word = "continuous",
                 .named_number = 0.0})
           .add("delay", option(&O::delay),
-               {.unit = "s", .description = "from a sample to its command", .minimum = 0, .maximum = 1e3})
+               {.unit = "s", .description = "delay from a sample to its command", .minimum = 0, .maximum = 1e3})
           .add("position-noise", option(&O::position_noise), noise("m", "position"))
           .add("attitude-noise", option(&O::attitude_noise), noise("deg", "attitude"))
           .add("velocity-noise", option(&O::velocity_noise), noise("m/s", "velocity"))
           .add("spin-noise", option(&O::spin_noise), noise("rad/s", "angular velocity"))
           .add("replan", option(&O::replan),
                {.unit = "m",
-                .description = "a new curve begins where the craft is, once it is off by more",
+                .description = "a new curve begins at the craft when it is farther than this from its curve",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true,
                 .word = "never",
                 .named_number = 0.0})
-          .add("roll", curve(&rigid::DipoleCurveOptions::roll),
-               {.description = "in space: the axis, 2 or 3, that stays as near to the docked craft's as it can",
-                .minimum = 2,
-                .maximum = 3})
-          .add("seed", &C::seed, {.description = "of noise", .minimum = 0, .maximum = 2147483647});
+          .add(
+              "roll", curve(&rigid::DipoleCurveOptions::roll),
+              {.description =
+                   "in space: number of the craft's axis, 2 or 3, that stays as near as possible to the docked craft's",
+               .minimum = 2,
+               .maximum = 3})
+          .add("seed", &C::seed, {.description = "seed of the noise", .minimum = 0, .maximum = 2147483647});
   return table;
 }
 
@@ -105,15 +107,16 @@ const std::vector<Tuned>& tuned() {
   static const std::vector<Tuned> all = {
       {{"gain-position", "N/m", "k_phi: force against an error of position", law.position_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.position_gain = x; }},
-      {{"gain-velocity", "N s/m", "k_v: against one of velocity", law.velocity_gain, 0, 1e9},
+      {{"gain-velocity", "N s/m", "k_v: force against an error of velocity", law.velocity_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.velocity_gain = x; }},
       {{"gain-attitude", "N m", "k_R: torque against an error of attitude", law.attitude_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.attitude_gain = x; }},
-      {{"gain-spin", "N m s", "k_omega: against one of angular velocity", law.spin_gain, 0, 1e9},
+      {{"gain-spin", "N m s", "k_omega: torque against an error of angular velocity", law.spin_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.spin_gain = x; }},
-      {{"speed", "m/s", "eta: the curve is followed with eta to 2 eta", curve.speed, 1e-9, 1e3},
+      {{"speed", "m/s", "eta: speed along the curve, from eta to 2 eta", curve.speed, 1e-9, 1e3},
        [](ControlPlan& p, double x) { p.options.curve.speed = x; }},
-      {{"dipole-offset", "m", "of the dipole from the receiver's centre of mass, along the axis", 0, -1e3, 1e3},
+      {{"dipole-offset", "m", "distance of the dipole from the receiver's centre of mass, along the axis", 0, -1e3,
+        1e3},
        [](ControlPlan& p, double x) { p.dipole_offset = x; }},
       {{"last-leg", "m", "length of the straight end of the curve; 0: none", curve.last_leg, 0, 1e3},
        [](ControlPlan& p, double x) { p.options.curve.last_leg = x; }},
@@ -135,7 +138,8 @@ std::vector<Formula> numbers(const CustomEntry& entry, int count, FormulaReader&
   std::vector<Formula> formulas;
   for (const auto& part : parts) formulas.push_back(reader.start(entry, entry.parsed(part)));
   for (const auto& formula : formulas)
-    if (formula.uses(StateQuantity::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
+    if (formula.uses(StateQuantity::start))
+      throw entry.error("depends on the initial state; allowed: parameters of the model");
   return formulas;
 }
 
@@ -176,8 +180,7 @@ std::optional<Control> Control::read(const Settings& settings, const systems::Mo
   if (keys.craft.empty()) {
     for (const Key& key : control_table().keys())
       if (settings.given(key.name))
-        throw settings.error(key.name,
-                             "is of no use without control.craft; allowed: a link to fly, control.craft = LINK");
+        throw settings.error(key.name, "has no effect without control.craft; add control.craft = LINK");
     return {};
   }
   for (const auto& one : tuned())

@@ -150,14 +150,14 @@ Formula FormulaReader::start(const CustomEntry& entry, const Expression& express
 Formula FormulaReader::requirement(const CustomEntry& entry) {
   Formula f = read(entry, entry.parsed(), false);
   if (!f.expression.is_condition()) throw entry.error("is not a condition; allowed: comparisons, and, or, not");
-  if (f.uses(StateQuantity::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
+  if (f.uses(StateQuantity::start)) throw entry.error("depends on the initial state; allowed: parameters of the model");
   return f;
 }
 
 Formula FormulaReader::property(const CustomEntry& entry) {
   Formula f = read(entry, entry.parsed(), false);
   if (f.expression.is_condition()) throw entry.error("is a condition; allowed: a number");
-  if (f.uses(StateQuantity::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
+  if (f.uses(StateQuantity::start)) throw entry.error("depends on the initial state; allowed: parameters of the model");
   return f;
 }
 

@@ -88,11 +88,11 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
     const CustomEntry* file = section.find("file");
     for (const auto& entry : repeated(section.entries)) {
       if (entry.key == "file" || draws_starts(entry.key)) {
-        if (file && entry.key != "file") throw entry.error("is of no use next to file = " + shown(file->value));
+        if (file && entry.key != "file") throw entry.error("has no effect next to file = " + shown(file->value));
         continue;
       }
       if (file)
-        throw entry.error("is of no use next to file = " + shown(file->value) + "; allowed: a column of the file");
+        throw entry.error("has no effect next to file = " + shown(file->value) + "; allowed: a column of the file");
       names_.push_back(entry.key);
       sources_.push_back(entry);
       try {
@@ -197,7 +197,7 @@ void InitialStates::read_file(const CustomEntry& entry, const std::string& folde
     if (names_.empty()) {
       for (const auto& name : row) {
         if (std::find(names_.begin(), names_.end(), name) != names_.end())
-          fail("column '" + shown(name) + "' is there twice");
+          fail("column '" + shown(name) + "' is given twice");
         names_.push_back(name);
         sources_.push_back({name, "a column", here.source});
       }
@@ -240,7 +240,7 @@ void InitialStates::check_used(const FormulaReader& reader) const {
     for (const auto& name : model_.structure.coordinate_names) known.push_back("rate(" + name + ")");
     for (const auto& parameter : model_.parameters) known.push_back(parameter.name);
     throw sources_[i].error("'" + shown(names_[i]) +
-                            "' is not a coordinate, rate or parameter, and nothing in [initial-state] speaks of it" +
+                            "' is not a coordinate, rate or parameter, and nothing in [initial-state] uses it" +
                             did_you_mean(names_[i], known) + "; allowed: " + listed(known));
   }
 }
@@ -297,7 +297,7 @@ Start InitialStates::start(int number, const std::map<std::string, double>& desi
       if ((assignment.target.kind == Target::parameter) == parameters) {
         const double x = value(assignment.value);
         if (!std::isfinite(x))
-          throw assignment.entry.error("is not a finite number for start " + std::to_string(number + 1));
+          throw assignment.entry.error("is not a finite number for initial state " + std::to_string(number + 1));
         put(assignment.target, x, start);
       }
     if (parameters && varies_model_) start.values = model_.evaluate<double>(start.parameters);

@@ -94,7 +94,7 @@ Eigen::MatrixXd KeyframeRecorder<n>::keyframes(int count) const {
 Channel film_channel(int starts, int frames, const Channel& q) {
   Channel channel{"runs",
                   "",
-                  "the motion from each start, simulation.frames rows a start: " + q.description,
+                  "the motion from each initial state, simulation.frames rows each: " + q.description,
                   starts * frames,
                   {"t"}};
   channel.coordinates.insert(channel.coordinates.end(), q.coordinates.begin(), q.coordinates.end());

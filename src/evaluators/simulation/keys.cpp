@@ -21,7 +21,7 @@ const KeyTable<Disturbance>& disturbance_table() {
               {.unit = "m", .description = "its torque is that of the force at this arm", .minimum = 0, .maximum = 1e3})
           .add("length", &D::wave_length,
                {.unit = "m",
-                .description = "least wave length in space",
+                .description = "smallest wave length in space",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true})
@@ -108,12 +108,14 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 {"penalty", rigid::Response::penalty},
                 {"event-driven", rigid::Response::exact},
                 {"projection", rigid::Response::decomposition}},
-               {.description = "what mends an overlap"})
+               {.description =
+                    "how contacts push: by a potential of the overlap (penalty), by impulses when a gap closes within "
+                    "a step (event-driven), or by reversing the closing momenta at the end of a step (projection)"})
           .add("stepper", option(&O::stepper),
                {{"variational", rigid::Stepper::variational},
                 {"newmark-explicit", rigid::Stepper::newmark_explicit},
                 {"newmark-implicit", rigid::Stepper::newmark_implicit}},
-               {.description = "what moves bodies between contacts"})
+               {.description = "integrator of the motion between contacts"})
           .add("jump", option(&O::jump),
                {{"kinetic-energy", rigid::JumpCondition::kinetic_energy},
                 {"discrete-energy", rigid::JumpCondition::discrete_energy}},
@@ -133,25 +135,26 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .minimum = 0,
                 .maximum = 1e15})
           .add("tolerance", option(&O::tolerance),
-               {.unit = "m", .description = "overlap left at a node", .minimum = 0, .maximum = 1, .open_minimum = true})
+               {.unit = "m",
+                .description = "largest overlap that is left at a node",
+                .minimum = 0,
+                .maximum = 1,
+                .open_minimum = true})
           .add("rest-speed", course(&SimulationOptions::rest_speed),
                {.unit = "m/s",
-                .description = "resting: no point of a body moves faster, seen from what is fixed or else from the "
-                               "first body, and forces "
-                               "of contact can hold what acts",
+                .description = "a body rests if no point of it moves faster than this, relative to fixed bodies (or to "
+                               "the first body), and contact forces can hold its loads",
                 .minimum = 0,
                 .maximum = 1e3,
                 .open_minimum = true})
           .add("fixed", &S::hold,
                {.description =
-                    "links on the ground, separated by commas, that stay where they start; none: all that can "
-                    "move do"})
+                    "links on the ground, separated by commas, that do not move; none: all links move that can"})
           .add("nodes", course(&SimulationOptions::nodes),
                {.description = "rows of a trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
           .add("frames", &S::frames,
-               {.description =
-                    "of several initial states: moments of each run that the archive keeps, to draw it; 0: the "
-                    "motion of the first one instead",
+               {.description = "with several initial states: number of moments of each run that the archive keeps for "
+                               "pictures; 0: the whole motion of the first run instead",
                 .minimum = 0,
                 .maximum = 1000}));
   return table;
@@ -173,7 +176,7 @@ SimulationSettings read_simulation(const Settings& settings) {
   if (coils.table.empty()) {
     for (const Key& key : coil_table().keys())
       if (settings.given(key.name))
-        throw settings.error(key.name, "is of no use without coils.table; allowed: a table, coils.table = FILE.csv");
+        throw settings.error(key.name, "has no effect without coils.table; add coils.table = FILE.csv");
     return own;
   }
   if (coils.range.least >= coils.range.most)

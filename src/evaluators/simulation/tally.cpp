@@ -43,12 +43,13 @@ std::vector<Quantity> Tally::metrics() const {
        "lower limit of Wilson's 95 % interval of the share of initial states that fail, if a success is defined"});
   list.push_back({"failure_rate_high", "1", "upper limit of it"});
   list.push_back({"time", "s", "mean time at which runs end"});
-  list.push_back(
-      {"energy_change", "J",
-       "largest of any start: of the total energy, less what impacts, projections, damping and driving account for"});
+  list.push_back({"energy_change", "J",
+                  "largest change of the total energy in any run, less what impacts, projections, damping and driving "
+                  "account for"});
   list.push_back({"contacts", "1", "node updates with contact, of all initial states"});
   list.push_back({"steps", "1", "time steps, of all initial states"});
-  if (controlled) list.push_back({"effort", "N2 s", "mean of what commands come to: |force|^2 + |torque|^2 over time"});
+  if (controlled)
+    list.push_back({"effort", "N2 s", "mean effort of the commands: integral of |force|^2 + |torque|^2 over time"});
   if (failure_of >= 0) {
     const std::string& wanted = outcomes[static_cast<std::size_t>(failure_of)];
     list.push_back({metric_name(wanted) + "_time", "s", "mean time of the initial states that end as " + wanted});
