@@ -82,6 +82,20 @@ void Models::update(const ObservedData& observed, KrigingOptions options, bool g
   success_.emplace(x, viable);
 }
 
+VectorXd Models::log_kept(const ObservedData& observed, const MatrixXd& z) const {
+  VectorXd out = VectorXd::Zero(z.cols()), mean, variance;
+  for (std::size_t k = 0; k < observed.constraints.size(); ++k) {
+    const IncrementalKriging& tracked = constraints_[k];
+    if (tracked.empty()) continue;
+    const Constraint& c = observed.constraints[k];
+    tracked.model().predict(z, mean, variance);
+    const double sign = c.below ? 1 : -1, limit = tracked.warp().forward(c.limit);
+    for (Index i = 0; i < z.cols(); ++i)
+      out(i) += log_probability_below(sign * mean(i), variance(i), sign * limit).value;
+  }
+  return out;
+}
+
 const Evaluation* Models::recommended(const ObservedData& observed) const {
   const Evaluation* found = nullptr;
   double least = std::numeric_limits<double>::infinity();
@@ -275,13 +289,7 @@ VectorXd AcquisitionModel::scores(const MatrixXd& units) const {
   fantasies_[0].predict(z, mean, variance);
   for (Index i = 0; i < units.cols(); ++i)
     out(i) = log_augmented_expected_improvement(mean(i), variance(i), incumbent_, noise_variance_).value;
-  for (std::size_t k = 0; k < observed_.constraints.size(); ++k) {
-    const Constraint& c = observed_.constraints[k];
-    models_.constraints()[k].model().predict(z, mean, variance);
-    const double sign = c.below ? 1 : -1, limit = models_.constraints()[k].warp().forward(c.limit);
-    for (Index i = 0; i < units.cols(); ++i)
-      out(i) += log_probability_below(sign * mean(i), variance(i), sign * limit).value;
-  }
+  out += models_.log_kept(observed_, z);
   if (!models_.success().has_no_failures())
     for (Index i = 0; i < units.cols(); ++i)
       out(i) +=

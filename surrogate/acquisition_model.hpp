@@ -27,6 +27,8 @@ class Models {
   const std::vector<IncrementalKriging>& objectives() const { return objectives_; }
   const std::vector<IncrementalKriging>& constraints() const { return constraints_; }
   const SuccessClassifier& success() const { return *success_; }  // valid after update()
+  // Returns the log of the probability that each point satisfies all constraints, [columns of z].
+  Eigen::VectorXd log_kept(const ObservedData& observed, const Eigen::MatrixXd& z) const;
   // Returns the feasible evaluation of the lowest predicted cost, of one objective. Null: none, or no model.
   const Evaluation* recommended(const ObservedData& observed) const;
   // Returns the mean variance of the errors of (an evaluation's cost - that of `from`), among evaluations with the

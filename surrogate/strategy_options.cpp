@@ -151,7 +151,7 @@ StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Varia
   choice.ego.gradient = prospect.gradient;
   choice.ego.noise = prospect.noise;
   const std::string values = std::string(prospect.gradient ? "gradients" : "no gradients") + ", " +
-                             (prospect.noise ? "noisy costs" : "costs without noise");
+                             (prospect.noise ? "noisy costs" : "costs exact, except for their standard errors");
   const std::string seen = ", chosen for " + std::to_string(d) + (d == 1 ? " variable, " : " variables, ") + values;
   if (d > 9 && plain) {
     choice.name = "trust-region";
@@ -160,8 +160,8 @@ StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Varia
     choice.name = "ego";
     reason = std::string("ego (") +
              (prospect.noise      ? "kriging that smooths, and repeats designs where it pays"
-              : prospect.gradient ? "kriging through costs and gradients"
-                                  : "kriging through costs") +
+              : prospect.gradient ? "kriging of costs and gradients"
+                                  : "kriging of costs") +
              ")" + seen;
   }
   return choice;

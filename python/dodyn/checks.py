@@ -19,7 +19,10 @@ NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?")
 POOR = 0.8  # R2 of a model below which its figures are rough; the same value as in `dodyn predict`
 NO_DIFFERENCE = "the cost is the same"  # prefix of the stop reason if all costs are equal
 UNDECIDED = "most of the design range is undecided"  # prefix if the search ended although a better design may be in most of the box
-ENDED_BY_LIMIT = re.compile(r"reached study\.max|time|signal|stopped by|interrupted|clock", re.IGNORECASE)
+ENDED_BY_LIMIT = "reached study.max-evaluations"  # prefix
+# Stop reasons that a run writes without a rule of its search (src/study/study.cpp).
+REPEATED = re.compile(r"repeated \d+ evaluation")
+FAILING = re.compile(r"\d+ of \d+ evaluations failed; |none of \d+ evaluations has a usable cost: |no usable cost in \d+ evaluations|evaluation \d+ failed: ")
 
 
 def asked(study: Archive) -> str:
@@ -145,11 +148,16 @@ def worth_continuing(study: Archive, model: Json | None = None) -> str:
         return f"Perhaps. The search found no difference between designs: {study.stop_reason}."
     if study.stop_reason.startswith(UNDECIDED):
         return f"Perhaps. The search found no further gain, but its model is too uncertain: {study.stop_reason}."
+    if REPEATED.match(study.stop_reason):
+        return f"Yes. The search has not ended: {study.stop_reason}."
+    if FAILING.match(study.stop_reason):
+        return f"Not before the cause of the failures is mended: {study.stop_reason}."
     bounds = summary.bounds_to_widen(study, best, model) if best is not None and len(study.objectives) == 1 else []
     wider = f" The end of the range of {' and '.join(v.name for v, *_ in bounds)} limits the result: a wider range may hold a lower cost." if bounds else ""
-    if not ENDED_BY_LIMIT.search(study.stop_reason) and best is not None and summary.steep_variables(study, best):
+    by_limit = study.stop_reason.startswith(ENDED_BY_LIMIT)
+    if not by_limit and best is not None and summary.steep_variables(study, best):
         return f"Perhaps. The search ended by its own rule: {study.stop_reason}. The cost still has a slope at the best design, so a finer search may gain."
-    if not ENDED_BY_LIMIT.search(study.stop_reason):
+    if not by_limit:
         return f"{'Not in this range' if bounds else 'No'}. The search ended by its own rule: {study.stop_reason}.{wider}"
     limit = f"A limit ended the search: {study.stop_reason}."
     usable = [e for e in study if study.feasible(e) and math.isfinite(e.cost)]
@@ -183,7 +191,10 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
             open_end = f"The search found no difference between designs ({study.stop_reason})."
         if study.stop_reason.startswith(UNDECIDED):
             open_end = f"The model of the search is too uncertain ({study.stop_reason})."
-        decided = not ENDED_BY_LIMIT.search(study.stop_reason) and not study.stop_reason.startswith((NO_DIFFERENCE, UNDECIDED))
+        unfinished = REPEATED.match(study.stop_reason) or FAILING.match(study.stop_reason)
+        if unfinished:
+            open_end = f"The search has not ended by its own rule ({study.stop_reason})."
+        decided = not unfinished and not study.stop_reason.startswith((ENDED_BY_LIMIT, NO_DIFFERENCE, UNDECIDED))
         judge(decided, "The search ended by its own rule.", open_end, "open")
     if best is None:
         found.append(("bad", "No evaluation is feasible: there is no result."))
@@ -199,8 +210,7 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
         if choice:
             judge(choice[0] >= summary.SURE, choice[1], choice[1], "open")
         elif best.cost_stderr > 0:
-            spread = summary.spread(study)
-            judge(spread > 4 * best.cost_stderr, "The costs of the designs differ by more than their noise.", "The costs of the designs differ by little more than their noise.", "open")
+            judge(summary.costs_differ(study), "The costs of the designs differ by more than their noise.", "The noise of the costs can be their whole difference: no design is significantly better than another.", "open")
     if model and model.get("quality") is not None and best is not None and best.cost_stderr > 0:
         found.append(("ok", f"Costs have noise: the surrogate model predicts single evaluations with quality {model['quality']:.2f}, and its band is for the mean of many."))
     elif model and model.get("quality") is not None:
@@ -213,5 +223,6 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     found += [("open", line) for line in crowd]
     if best is not None and not crowd:
         filled = "The evaluations fill the range."
-        found.append(("ok", filled if summary.chosen_with(study) else f"No other design is within the uncertainty. {filled}"))
+        compared = not summary.chosen_with(study) and summary.uncertainty_is_known(study, best)
+        found.append(("ok", f"No other design is within the uncertainty. {filled}" if compared else filled))
     return sorted(found, key=lambda each: order[each[0]])

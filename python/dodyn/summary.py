@@ -261,6 +261,19 @@ def spread(study: Archive) -> float:
     return float(np.ptp(costs)) if costs else 0.0
 
 
+def costs_differ(study: Archive) -> bool:
+    """Returns whether costs with standard errors differ by more than these: a chi-squared test of equal costs, at 99 %."""
+    designs = {tuple(e.design.values()): e for e in study if e.ok and e.cost_stderr > 0}
+    costs, errors = np.array([study.pooled(e) for e in designs.values()]).T
+    weights = errors**-2.0
+    freedom = len(costs) - 1
+    if freedom == 0:
+        return False
+    scatter = weights @ (costs - weights @ costs / weights.sum()) ** 2
+    part = 2 / (9 * freedom)
+    return bool(scatter > freedom * (1 - part + 2.326 * math.sqrt(part)) ** 3)  # quantile by Wilson and Hilferty
+
+
 CROWDED = 0.75  # relative to a space-filling design; the same value as in `dodyn sensitivity` (src/report/predictions.cpp)
 
 
@@ -307,6 +320,14 @@ def crowding(study: Archive) -> list[str]:
         f"The evaluations are close together, as in most searches: {len(points)} of them cover the range as well as {worth:.0f} evenly spread ones. "
         "Far from the best design the surrogate and the sensitivities may be wrong."
     ]
+
+
+def uncertainty_is_known(study: Archive, best: Evaluation) -> bool:
+    """Returns whether the archive holds an uncertainty of costs: a standard error, or the band of a surrogate."""
+    if best.cost_stderr > 0 or study.curves is None:
+        return best.cost_stderr > 0
+    lower, value = study.curves["lower"][-1], study.curves["value"][-1]
+    return bool((np.isfinite(lower) & (np.abs(value - lower) > 1e-12 * max(1.0, abs(best.cost)))).any())
 
 
 def not_ruled_out(study: Archive) -> list[str]:

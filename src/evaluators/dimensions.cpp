@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "record/text.hpp"
 #include "settings/dimensions.hpp"
@@ -12,28 +16,47 @@
 namespace dodyn::evaluators {
 namespace {
 
-constexpr std::array<std::string_view, 9> checked = {
-    "parameters", "phase", "initial-state", "initial-states", "goal", "guess", "periodic", "require", "metrics"};
+// Sections that name quantities come first: expressions of the others use them.
+constexpr std::array<std::string_view, 2> definitions = {"parameters", "initial-states"};
+constexpr std::array<std::string_view, 9> uses = {"phase",   "initial-state", "goal",    "guess", "periodic",
+                                                  "require", "metrics",       "outcome", "cost"};
 
 // Quantities that are not the model's (docs/motions.md, docs/simulation.md).
 const std::map<std::string, std::string_view> others = {
     {"t", "s"},           {"time_since_contact", "s"}, {"kinetic", "J"},        {"potential", "J"},
     {"max_overlap", "m"}, {"energy_change", "J"},      {"max_spin", "rad/s"},   {"max_impulse", "N s"},
     {"gap", "m"},         {"radius_of_gyration", "m"}, {"position_error", "m"}, {"attitude_error", "rad"},
-    {"normal", "N"},      {"tangential", "N"}};
+    {"normal", "N"},      {"tangential", "N"},         {"step-length", "m"},    {"step-width", "m"},
+    {"period", "s"},      {"in_contact", "1"},         {"has_touched", "1"},    {"resting", "1"},
+    {"at_end", "1"}};
+// Functions of two points or links.
+const std::map<std::string, std::string_view> functions = {
+    {"distance", "m"}, {"gap", "m"}, {"x", "m"}, {"y", "m"}, {"z", "m"}, {"angle", "rad"}, {"in_contact", "1"}};
+
+const std::map<std::string, std::string_view> places = {  // units by section and key
+    {"phase.duration", "s"},
+    {"phase.intervals", "1"},
+    {"periodic.period", "s"},
+    {"outcome.dwell", "s"}};
 
 class Check {
  public:
   Check(const Settings& settings, const systems::Model& model) : settings_(settings), model_(model) {}
 
   void run() {
-    for (const CustomSection& section : settings_.sections)
-      if (std::find(checked.begin(), checked.end(), section.kind) != checked.end())
-        for (const CustomEntry& entry : section.entries) check(section, entry);
+    for (const bool defines : {true, false})
+      for (const CustomSection& section : settings_.sections)
+        if (defines ? is_one_of(section.kind, definitions) : is_one_of(section.kind, uses))
+          for (const CustomEntry& entry : section.entries) check(section, entry);
   }
 
  private:
-  static Measure of_unit(std::string_view unit) { return Measure::of(parse_unit(unit).value()); }
+  static bool is_one_of(std::string_view kind, std::span<const std::string_view> kinds) {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  }
+  static Measure of_unit(std::string_view unit) {
+    return unit == "1" ? Measure::anything() : Measure::of(parse_unit(unit).value());
+  }
 
   // Returns the dimension of a name; nullopt: the name is unknown here.
   std::optional<Measure> of(const Expression::Quantity& quantity) {
@@ -49,56 +72,75 @@ class Check {
     if (quantity.name == "reaction" && quantity.arguments.size() == 1)
       if (const auto coordinate = model_.variable({quantity.arguments[0], {}}))
         return of_unit(model_.slides(coordinate->index) ? "N" : "N m");
-    if (quantity.name == "gap" && quantity.arguments.size() != 2) return std::nullopt;  // a name of the study
-    const auto at = others.find(quantity.name);
-    return at == others.end() ? std::nullopt : std::optional(of_unit(at->second));
+    const auto& known = quantity.arguments.size() == 2 ? functions : others;
+    const auto at = known.find(quantity.name);
+    return at == known.end() ? std::nullopt : std::optional(of_unit(at->second));
   }
 
   // Returns the unit that the entry must have; empty: any.
   std::string_view wanted(const CustomSection& section, const CustomEntry& entry) const {
-    if (section.kind == "phase") return entry.key == "duration" ? "s" : "";
-    if (section.kind == "periodic" && entry.key == "period") return "s";
-    if (section.kind == "parameters" || section.kind == "require" || section.kind == "metrics") return "";
+    const auto place = places.find(section.kind + "." + entry.key);
+    if (place != places.end()) return place->second;
+    constexpr std::array<std::string_view, 4> free = {"phase", "parameters", "require", "metrics"};
+    if (is_one_of(section.kind, free)) return "";
     try {
       const Expression name = Expression::parse(entry.key);
       if (name.quantities().size() != 1) return "";
       const auto variable = model_.variable(name.quantities()[0]);
-      return variable ? model_.unit(*variable) : "";
+      const std::string_view unit = variable ? model_.unit(*variable) : "";
+      return unit == "1" ? "" : unit;  // a parameter without a unit may have any
     } catch (const ExpressionError&) {
       return "";
     }
   }
 
   void check(const CustomSection& section, const CustomEntry& entry) {
-    if (entry.key == "cost") return;  // the cost of [goal] may have any unit
+    if (entry.key == "cost" || section.kind == "cost") return must_be_finite(entry);  // may have any unit
     std::string_view text = entry.value;
     std::vector<std::string> parts;
     if (const auto dots = text.find(".."); dots != text.npos)
       parts = {std::string(text.substr(0, dots)), std::string(text.substr(dots + 2))};
     else
       parts = split_list(text);
+    const bool defines = is_one_of(section.kind, definitions);
+    const std::string_view unit = wanted(section, entry);
+    std::optional<Measure> first;
     for (const std::string& part : parts) {
       const std::optional<Measure> found = measured(entry, part);
-      if (section.kind == "parameters" && parts.size() == 1) {
-        if (found) own_[entry.key] = found->any ? dimensions_.unknown(entry.key) : *found;
-        continue;
-      }
-      const std::string_view unit = wanted(section, entry);
-      if (!found || unit.empty() || unit == "1") continue;
+      if (!found) continue;
+      if (defines && first && !dimensions_.agree(*first, *found))
+        throw entry.error("is a range from " + dimensions_.described(*first) + " to " + dimensions_.described(*found) +
+                          "; allowed: one dimension");
+      if (defines && unit.empty() && (!first || first->any))
+        own_[entry.key] = found->any ? dimensions_.unknown(entry.key) : *found;
+      if (!first || first->any) first = found;
+      if (unit.empty()) continue;
       const Unit place = parse_unit(unit).value();
       if (!dimensions_.agree(*found, Measure::of(place)))
         throw entry.error("is " + dimensions_.described(*found) + "; expected " + described(place, unit));
     }
   }
 
+  static void must_be_finite(const CustomEntry& entry, const Expression& expression) {
+    if (expression.is_constant() && !std::isfinite(expression.constant())) throw entry.error("is not a finite number");
+  }
+  static void must_be_finite(const CustomEntry& entry) {
+    try {
+      must_be_finite(entry, Expression::parse(entry.value));
+    } catch (const ExpressionError&) {  // the section's reader judges it
+    }
+  }
+
   // Returns nullopt if the text is not an expression of names that are known here.
   std::optional<Measure> measured(const CustomEntry& entry, const std::string& text) {
+    static const std::vector<std::string> of_gaits = {"step-length", "step-width"};
     Expression expression;
     try {
-      expression = Expression::parse(text);
+      expression = settings_.evaluator == "gait" ? Expression::parse(text, of_gaits) : Expression::parse(text);
     } catch (const ExpressionError&) {
       return std::nullopt;
     }
+    must_be_finite(entry, expression);
     std::vector<Measure> used;
     for (const auto& quantity : expression.quantities()) {
       const auto one = of(quantity);
@@ -115,7 +157,7 @@ class Check {
   const Settings& settings_;
   const systems::Model& model_;
   Dimensions dimensions_;
-  std::map<std::string, Measure> own_;  // parameters of the configuration, and parameters of the model without a unit
+  std::map<std::string, Measure> own_;  // names of the configuration, and parameters of the model without a unit
 };
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace dodyn::evaluators {
 
 // Checks the entries of [parameters], [phase NAME], [initial-state], [goal], [require] and similar sections. Throws
 // ConfigError, with both dimensions, if an expression adds or compares two dimensions, or does not have the dimension
-// of its coordinate. Readers of these sections check unknown names. A [cost] is not checked, because its weights have
-// no units.
+// of its coordinate, and if a number is not finite. Readers of these sections check unknown names. The dimensions of a
+// [cost] are not checked, because its weights have no units.
 void check_dimensions(const Settings& settings, const systems::Model& model);
 
 }  // namespace dodyn::evaluators

@@ -188,6 +188,11 @@ TEST(Elastic, MistakesAreOneLine) {
   EXPECT_NE(latch("--outcome.captured.when=pin.x").find("not a condition"), std::string::npos);
   EXPECT_NE(latch("--outcome.captured.when=pin.z < 1").find("'pin.z' is unknown"), std::string::npos);
   EXPECT_NE(complaint({"--design.speed=2 mm"}).find("m/s"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.density=1000 kg"}).find("is a mass (kg, g); expected a number in kg/m3"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.at=0, 2 s"}).find("is a time (s, ms, min, h); expected a length"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.repeat=2 kg"}).find("expected a number without a unit"), std::string::npos);
   EXPECT_NE(complaint({"--body.bar.cells=40"}).find("allowed: 2 numbers"), std::string::npos);
   EXPECT_NE(complaint({"--body.bar.cells=0, 1"}).find("allowed: integers"), std::string::npos);
   EXPECT_NE(complaint({"--body.bar.size=lenght, 1"}).find("did you mean 'length'"), std::string::npos);

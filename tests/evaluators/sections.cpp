@@ -149,6 +149,19 @@ TEST_F(Sections, DimensionsAreChecked) {
          "a torque or an energy (N m, J) and a length (m, cm, mm) are added in 'kinetic + s'");
   expect(said("hybrid", "[initial-state]\ns = 2 s\n"), "is a time (s, ms, min, h); expected a length (m, cm, mm)");
   expect(said("gait", "[require]\nshort = knee < 3 kg\n"), "are compared in 'knee < 3 kg'");
+  expect(said("gait", "[require]\nfast = step-length/period > 1 kg\n"), "are compared in 'step-length/period > 1 kg'");
+  expect(said("simulation", "[initial-states]\ncount = 2\nfar = 8 deg .. 20 mm\n"),
+         "far = 8 deg .. 20 mm: is a range from an angle (rad, deg) to a length (m, cm, mm); allowed: one dimension");
+  expect(said("simulation", "[initial-state]\ns = far\n[initial-states]\ncount = 2\nfar = 8 kg .. 20 kg\n"),
+         "is a mass (kg, g); expected a length (m, cm, mm)");
+  expect(said("simulation", "[outcome late]\nwhen = s > 3 kg\n"), "are compared in 's > 3 kg'");
+  expect(said("simulation", "[initial-state]\ns = 0/0\n"), "s = 0/0: is not a finite number");
+  Base motion = bases().at("motion");
+  motion.study.replace(motion.study.find("intervals = 4"), 13, "intervals = 4 kg");
+  expect(complaint(motion, ""), "is a mass (kg, g); expected a number without a unit");
+  motion = bases().at("motion");
+  motion.study.replace(motion.study.find("time = 1"), 8, "time = 0/0");
+  expect(complaint(motion, ""), "time = 0/0: is not a finite number");
 }
 
 // An evaluator that takes a model has a column.

@@ -345,6 +345,22 @@ def answers():
     assert same.startswith("Perhaps. The search found no difference between designs"), same
     open_end = continuing([5, 4, 3], "most of the design range is undecided: the surrogate expects no further gain")
     assert open_end.startswith("Perhaps. The search found no further gain, but its model is too uncertain"), open_end
+    # A variable's name in the reason is no limit; a repetition, or evaluations that fail, are no rule of the search.
+    assert continuing([5, 4, 3], "swept all 3 points: best cost 3 (evaluation 2) at step_time = 1").startswith("No. The search ended by its own rule")
+    assert continuing([5, 4, 3], "repeated 1 evaluation; dodyn run continues the search").startswith("Yes. The search has not ended")
+    for failing_end in ("9 of 9 evaluations failed; study.failure-rate = 1 allows no more", "none of 3 evaluations has a usable cost: swept all 3 points"):
+        assert continuing([5, 4, 3], failing_end).startswith("Not before the cause of the failures is mended: "), failing_end
+
+    # The range of 30 costs of one mean is four standard errors.
+    def differ(mean):
+        random = np.random.default_rng(1)
+        rows = Costs(types.SimpleNamespace(ok=True, design={"x": x}, cost=mean(x) + random.normal(0, 0.1), cost_stderr=0.1) for x in np.linspace(0, 1, 30))
+        assert np.ptp([e.cost for e in rows]) > 4 * 0.1
+        rows.pooled = lambda e: (e.cost, e.cost_stderr)
+        return summary.costs_differ(rows)
+
+    assert not differ(lambda x: 1.0) and differ(lambda x: x)
+    assert not any("within the uncertainty" in line for _, line in checks.checks(failing, None))  # exact costs, without a model: nothing compares them
     assert continuing([5, 4, 3], "", finished=False).startswith("Yes. The study has not ended")
     assert checks.worth_continuing(knee) in re.sub(r"<[^>]+>", "", open("knee.html", encoding="utf-8").read()).replace("&#x27;", "'")
     docking = package.open("docking.h5")

@@ -452,11 +452,11 @@ TEST_F(StudyTest, TheArchiveSaysWhyAStrategyWasChosen) {
   for (const std::string batch : {"1", "8"}) {
     run("auto" + batch + ".h5", {"--surrogate.strategy=auto", "--study.batch=" + batch, "--study.max-evaluations=6"});
     const std::string note = contents("auto" + batch + ".h5").iterations.front().note;
-    EXPECT_TRUE(note.starts_with("ego (kriging through costs and gradients), chosen for 1 variable, ")) << note;
+    EXPECT_TRUE(note.starts_with("ego (kriging of costs and gradients), chosen for 1 variable, ")) << note;
   }
   run("plain.h5", {"--surrogate.strategy=auto", "--surrogate.gradient=false", "--study.max-evaluations=6"});
   const std::string note = contents("plain.h5").iterations.front().note;
-  EXPECT_TRUE(note.starts_with("ego (kriging through costs), chosen for 1 variable, no gradients, ")) << note;
+  EXPECT_TRUE(note.starts_with("ego (kriging of costs), chosen for 1 variable, no gradients, ")) << note;
 }
 
 // Another study's archive, or its table as CSV, is a head start; the two are the same.

@@ -125,7 +125,8 @@ TEST(Searches, AutomaticChoiceSaysWhy) {
   EXPECT_EQ(gradient.name, "ego");
   EXPECT_TRUE(gradient.ego.gradient);
   EXPECT_EQ(reason,
-            "ego (kriging through costs and gradients), chosen for 2 variables, gradients, costs without noise");
+            "ego (kriging of costs and gradients), chosen for 2 variables, gradients, costs exact, except for their "
+            "standard errors");
   EXPECT_EQ(automatic_choice(choice, std::vector<Variable>(12, box[0]), {}, reason).name, "trust-region");
   EXPECT_NE(reason.find("12 variables"), std::string::npos);
 }

@@ -277,6 +277,25 @@ TEST(Stopping, AnEndThatLeavesMostOfTheBoxOpenSaysSo) {
   EXPECT_NE(s.stopped.find("(100 % of the design range"), std::string::npos) << s.stopped;
 }
 
+// Nine tenths of the box cost less than the optimum, and violate the constraint. They are no better designs.
+TEST(Stopping, DesignsThatViolateAConstraintAreDecided) {
+  EgoOptions o;
+  o.constraints = {{"product", 0, 0.5, false}};
+  const Search s = search(
+      *make_ego(square, o),
+      [](const VectorXd& x) {
+        Evaluation e = worth(x.sum());
+        e.metrics = VectorXd::Constant(1, x.prod());
+        return e;
+      },
+      1, 60);
+  EXPECT_TRUE(s.stopped.starts_with("the surrogate expects no further gain")) << s.stopped;
+  double least = infinity;
+  for (const Evaluation& e : s.evaluations)
+    if (e.metrics(0) >= 0.5) least = std::min(least, e.cost);
+  EXPECT_NEAR(least, 2 * std::sqrt(0.5), 1e-3);
+}
+
 // The shares of the designs that run and of those in the searched basin.
 TEST(BasinSearch, FewOfManyRunningDesignsDescend) {
   EgoOptions o;

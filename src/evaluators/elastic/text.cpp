@@ -8,6 +8,7 @@
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "rigid/director.hpp"
+#include "settings/dimensions.hpp"
 #include "settings/units.hpp"
 
 namespace dodyn::evaluators::elastic_text {
@@ -16,6 +17,23 @@ using geometry::Vector;
 namespace {
 
 const std::vector<std::string> letters = {"x", "y", "z"}, counters = {"i", "j", "k"};
+
+// Units of entries, by key.
+const std::map<std::string, std::string_view> units = {{"gravity", "m/s2"},  {"stiffness", "N/m"}, {"size", "m"},
+                                                       {"cells", "1"},       {"lambda", "Pa"},     {"mu", "Pa"},
+                                                       {"density", "kg/m3"}, {"at", "m"},          {"turn", "rad"},
+                                                       {"velocity", "m/s"},  {"spin", "rad/s"},    {"repeat", "1"}};
+
+// Throws ConfigError if a number has another unit than its place. Expressions of parameters are numbers in SI.
+void check_unit(const CustomEntry& entry, const Expression& parsed) {
+  const auto at = units.find(entry.key);
+  if (at == units.end() || !parsed.is_constant()) return;
+  Dimensions dimensions;
+  const Measure found = parsed.measure(dimensions, {});
+  const Unit place = parse_unit(at->second).value();
+  if (!dimensions.agree(found, Measure::of(place)))
+    throw entry.error("is " + dimensions.described(found) + "; expected " + described(place, at->second));
+}
 
 // Reads a section with the quantities that its entries may use.
 struct Reader {
@@ -26,9 +44,14 @@ struct Reader {
     if (const CustomEntry* entry = section.find(key)) return *entry;
     throw section.error("has no " + key);
   }
+  double number(const CustomEntry& entry, const std::string& text) const {
+    const Expression parsed = entry.parsed(text);
+    check_unit(entry, parsed);
+    return value(entry, parsed, known);
+  }
   double number(const std::string& key, double otherwise) const {
     const CustomEntry* entry = section.find(key);
-    return entry ? value(*entry, entry->value, known) : otherwise;
+    return entry ? number(*entry, entry->value) : otherwise;
   }
   template <int n>
   Vector<n> vector(const std::string& key, const Vector<n>& otherwise = Vector<n>::Zero()) const {
@@ -40,7 +63,7 @@ struct Reader {
     const auto parts = split_list(entry.value);
     if (static_cast<int>(parts.size()) != n) throw entry.error(formatted("allowed: %d numbers, by commas", n));
     Vector<n> v;
-    for (int a = 0; a < n; ++a) v[a] = value(entry, parts[static_cast<std::size_t>(a)], known);
+    for (int a = 0; a < n; ++a) v[a] = number(entry, parts[static_cast<std::size_t>(a)]);
     if (!v.allFinite()) throw entry.error("is not of finite numbers");
     return v;
   }
@@ -58,7 +81,7 @@ struct Reader {
     const auto parts = split_list(entry->value);
     if (parts.empty() || parts.size() > 3) throw entry->error("allowed: one to three numbers, by commas");
     for (std::size_t a = 0; a < parts.size(); ++a) {
-      const double c = value(*entry, parts[a], known);
+      const double c = number(*entry, parts[a]);
       if (!(c >= 1 && c <= 1000) || c != std::round(c)) throw entry->error("allowed: integers in [1, 1000]");
       count[a] = static_cast<int>(c);
     }
