@@ -183,11 +183,12 @@ TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
 }
 
 // A period that phases can last together is accepted, up to both ends.
-TEST(MotionMistakes, APeriodIsWithinWhatPhasesLast) {
-  const auto refusal = [](const std::string& period, const std::string& duration = "1 .. 2") {
+TEST(MotionMistakes, APeriodIsWithinWhatPhasesLastAndACostIsPerAPositiveNumber) {
+  const auto refusal = [](const std::string& period, const std::string& duration = "1 .. 2",
+                          const std::string& cost = "time = 1\n") {
     const std::filesystem::path path = written_study(
         model, own_model + "[phase first]\nintervals = 4\nduration = 0.5\n[phase second]\nintervals = 4\n" +
-                   "duration = " + duration + "\n[periodic]\nx = reach\nperiod = " + period + "\n[cost]\ntime = 1\n");
+                   "duration = " + duration + "\n[periodic]\nx = reach\nperiod = " + period + "\n[cost]\n" + cost);
     const MotionDesigns designs(read_settings(path.string(), {}));
     std::filesystem::remove_all(path.parent_path());
     return designs.refusal(middle_design(designs.motion())).reason;
@@ -198,6 +199,7 @@ TEST(MotionMistakes, APeriodIsWithinWhatPhasesLast) {
   EXPECT_EQ(refusal("2", "2 .. 1"), "[phase second] would last 2 to 1 s");
   EXPECT_EQ(refusal("2", "0 .. 1"), "[phase second] would last 0 to 1 s");
   EXPECT_EQ(refusal("2", "-1 .. 1"), "[phase second] would last -1 to 1 s");
+  EXPECT_EQ(refusal("2", "1 .. 2", "time = 1\nper = 0\n"), "[cost] per = 0 is not positive");
 }
 
 }  // namespace

@@ -442,6 +442,8 @@ TEST_F(Simulations, MistakesAreOneLine) {
       std::string::npos);
   EXPECT_NE(with("height = 0.1 .. 0.5", "").find("all initial states are the same; allowed: a range"),
             std::string::npos);
+  EXPECT_NE(with("height = 0.1 .. 0.5", "height = 0.5 .. 0.1").find("ends at 0.1, below its start at 0.5"),
+            std::string::npos);
   EXPECT_EQ(with("count = 16\nheight = 0.1 .. 0.5", "count = 1\nheight = 0.3"), "");
   EXPECT_TRUE(with("box.model", "bx.model").starts_with("study.cfg:4: simulation.model = bx.model"));
   EXPECT_NE(complaint(text + "[design]\nsid = 1\n").find("did you mean 'design.side'"), std::string::npos);

@@ -23,6 +23,8 @@ std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design)
   }
   if (const std::string complaint = postures(motion, all).odds; !complaint.empty()) return complaint;
   if (const std::string complaint = overlap(motion, all, design); !complaint.empty()) return complaint;
+  if (const double per = all.evaluated(motion.per).value; !(per > 0.0))
+    return formatted("[cost] per = %g is not positive", per);
   double least = 0.0, most = 0.0;
   for (const MotionPhase& phase : motion.phases) {
     const double shortest = all.evaluated(phase.shortest).value, longest = all.evaluated(phase.longest).value;

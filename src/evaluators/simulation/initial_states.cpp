@@ -224,12 +224,25 @@ void InitialStates::read_file(const CustomEntry& entry, const std::string& folde
       points_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k)) = rows[k][i];
 }
 
+namespace {
+
+void expect_ordered(const CustomEntry& range, double low, double high) {
+  if (high < low)
+    throw range.error(formatted("ends at %.6g, below its start at %.6g (SI); allowed: LOW .. HIGH", high, low));
+}
+
+}  // namespace
+
 void InitialStates::read(FormulaReader& reader) {
   // The ends of a range may not depend on other ranges.
   FormulaReader of_parameters(model_, {});
-  for (std::size_t i = 0; i < ranges_.size(); ++i)
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
     ends_.push_back(
         {of_parameters.start(sources_[i], ranges_[i].first), of_parameters.start(sources_[i], ranges_[i].second)});
+    const auto& [low, high] = ends_.back();
+    if (low.arguments.empty() && high.arguments.empty())  // others are checked for each design
+      expect_ordered(sources_[i], low.expression.evaluate<double>({}), high.expression.evaluate<double>({}));
+  }
   for (auto& assignment : assignments_) assignment.value = reader.start(assignment.entry, assignment.entry.parsed());
 }
 
@@ -282,8 +295,9 @@ Start InitialStates::start(int number, const std::map<std::string, double>& desi
   for (std::size_t i = 0; i < names_.size(); ++i) {
     double x = points(set)(static_cast<Eigen::Index>(i), number);
     if (!ends_.empty()) {
-      const double low = value(ends_[i].first);
-      x = low + x * (value(ends_[i].second) - low);
+      const double low = value(ends_[i].first), high = value(ends_[i].second);
+      expect_ordered(sources_[i], low, high);
+      x = low + x * (high - low);
     }
     start.variables.push_back(x);
   }
