@@ -1,6 +1,5 @@
 #include "dmoc/motion_problem.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -636,23 +635,8 @@ void MotionProblem::fill(VectorXd& x) const {
     };
     if (index.velocity_before >= 0) x.segment(index.velocity_before, index.moving) = rate(K - 1, 1.0);
     if (index.velocity_after >= 0) x.segment(index.velocity_after, index.moving) = rate(0, 0.0);
-    if (index.node_rates > 0) {  // as their rows: M V is the mean of the momenta that arrive and leave
-      const int phase = static_cast<int>(&laid - phases_.data()), n = system_->n(), m = index.moving;
-      const Element momentum = element(laid.functions->momentum, numbers_, {}, {reference(phase, 0)});
-      VectorXd arriving;
-      for (int k = 0; k < K; ++k) {
-        const VectorXd s =
-            slots(laid, k, h, x(interval(phase, k)), x.segment(index.control(k), index.degree * index.controls));
-        if (k > 0) {
-          const MatrixXd by_all = jacobian(*momentum, joined(theta(k), VectorXd::Zero(m)));
-          MatrixXd mass(m, m);
-          for (int i = 0; i < m; ++i)
-            mass.row(i) = by_all.row(laid.functions->moving[static_cast<std::size_t>(i)]).tail(m);
-          x.segment(index.rate(k), m) = mass.llt().solve(picked(0.5 * (arriving - s.head(n)), laid.functions->moving));
-        }
-        arriving = s.tail(n);
-      }
-    }
+    for (int node = 1; node < K && index.node_rates > 0; ++node)
+      x.segment(index.rate(node), index.moving) = 0.5 * (rate(node - 1, 1.0) + rate(node, 0.0));
     if (index.halves == 0) continue;
     const Element parts = index.degree > 1 ? split_work(laid, index.node_rates > 0) : nullptr;
     for (int k = 0; k < K; ++k)
