@@ -157,8 +157,7 @@ void WalkerGait::add_clearance() {
                   {{0, p.add_rows(1, least_height(scheme.position(r) / K), nlp::infinity), 1.0}});
   for (int i = 1; i <= settings_.clearance_points; ++i)
     for (int knot = 0; knot < scheme.degree; ++knot) {
-      const double step = i / (settings_.clearance_points + 1.0),
-                   between = scheme.position(knot) + step * (scheme.position(knot + 1) - scheme.position(knot));
+      const double between = scheme.between(knot, i / (settings_.clearance_points + 1.0));
       const Element height = inside(walker_->height, between);
       for (int k = 0; k < K; ++k)
         p.add_element(height, motion_problem_.interval(0, k),
@@ -189,8 +188,7 @@ void WalkerGait::add_sides() {
   const Scheme& scheme = walker_->system->scheme();
   for (int knot = 0; knot < scheme.degree; ++knot)
     for (const double step : {0.0, 0.5}) {  // at knots and midway between them
-      const double share = scheme.position(knot) + step * (scheme.position(knot + 1) - scheme.position(knot));
-      const Element sides = inside(walker_->sides, share);
+      const Element sides = inside(walker_->sides, scheme.between(knot, step));
       for (int k = 0; k < K; ++k) p.add_element(sides, motion_problem_.interval(0, k), own());
     }
   const Element last = inside(walker_->sides, 1.0);

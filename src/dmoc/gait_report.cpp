@@ -88,28 +88,16 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   const int base = walker_->base, K = index().intervals, knots = index().knots();
   const double h = settings_.period.value / K;
   const Scheme& scheme = walker_->system->scheme();
-  const int degree = scheme.degree;
   GaitReport r;
-  const auto& actuators = walker_->system->structure().actuators;
+  const MotionWork work = motion_problem_.work(0, x, settings_.work_at_ends);
+  r.absolute_work = work.absolute;
+  r.positive_work = work.positive;
+  r.signed_work = work.signed_sum;
   r.weight = weight_.value;
   r.step_length = settings_.step_length.value;
   for (int row = 0; row + 1 < knots; ++row)
-    for (int i = 0; i < walker_->inputs(); ++i) {
-      const int joint = actuators[static_cast<std::size_t>(i)].coordinate, point = row % degree, first = row - point;
-      const double u = m.u(row, i), share = scheme.weights(point) * h,
-                   work = u * scheme.change(point, m.q, first, joint);
-      r.signed_work += work;
-      const double before = m.rate(first, joint), after = m.rate(first + degree, joint);
-      // see Phase::work_at_ends
-      const double way = scheme.points(point), apart = share * u * ((1.0 - way) * before - way * after),
-                   both = degree == 1 ? share * u * ((1.0 - way) * before + way * after) : work;
-      const double halves[] = {0.5 * (both + apart), 0.5 * (both - apart)};
-      for (const double w : halves) {
-        r.absolute_work += settings_.work_at_ends ? std::abs(w) : 0.5 * std::abs(work);
-        r.positive_work += std::max(settings_.work_at_ends ? w : 0.5 * work, 0.0);
-      }
-      r.squared_torque += share * u * u;
-    }
+    for (int i = 0; i < walker_->inputs(); ++i)
+      r.squared_torque += scheme.weights(row % scheme.degree) * h * m.u(row, i) * m.u(row, i);
   r.largest_torque = m.u.cwiseAbs().maxCoeff();
 
   const auto friction_ratio = [&](const auto& force) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "dmoc/interval_work.hpp"
 #include "dmoc/vectors.hpp"
 
 namespace dodyn::dmoc {
@@ -167,8 +168,9 @@ void MotionProblem::lay_out() {
              static_cast<int>(moving.size()),
              system_->inputs(),
              phase.intervals,
-             phase.work ? (phase.work_at_ends ? 2 : 1) : 0,
-             degree};
+             phase.work ? (phase.work_at_ends && degree == 1 ? 2 : 1) : 0,
+             degree,
+             phase.work && phase.work_at_ends && degree > 1 ? static_cast<int>(moving.size()) : 0};
     for (int k = 0; k <= phase.intervals; ++k) {
       for (int knot = 0; knot < (k == phase.intervals ? 1 : degree); ++knot)
         for (const int coordinate : moving) {
@@ -187,8 +189,10 @@ void MotionProblem::lay_out() {
           problem_.add_variables(1, -inf, inf);
       }
       problem_.add_variables(2 * index.halves * degree * index.controls, 0.0, inf);
+      problem_.add_variables(index.node_rates, -inf, inf);
     }
     size_ = index.theta(phase.intervals) + index.moving;
+    if (index.node_rates > 0) index.velocity_before = index.rate(phase.intervals);
     if (phase.free_duration) {
       index.duration = problem_.add_variables(1, phase.free_duration->first, phase.free_duration->second);
       ++size_;
@@ -197,7 +201,7 @@ void MotionProblem::lay_out() {
   // unknown velocities, if events or boundaries need them
   for (int p = 0; p < phases(); ++p) {
     PhaseIndex& index = phases_[static_cast<std::size_t>(p)].index;
-    bool before = !phase(p).forces.empty(), after = before;
+    bool before = !phase(p).forces.empty() || index.node_rates > 0, after = before;
     for (const EventLayout& joint : events_) {
       before = before || joint.event.from == p;
       after = after || joint.event.to == p;
@@ -205,7 +209,7 @@ void MotionProblem::lay_out() {
     for (const Boundary& b : boundaries_)
       if (b.phase == p && (!b.rates.empty() || b.moving)) (b.end ? before : after) = true;
     for (int* const velocity : {before ? &index.velocity_before : nullptr, after ? &index.velocity_after : nullptr})
-      if (velocity) {
+      if (velocity && *velocity < 0) {
         *velocity = problem_.add_variables(index.moving, -inf, inf);
         size_ += index.moving;
       }
@@ -252,10 +256,10 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
     for (int i = 0; i < m; ++i)
       for (int slot = 0; slot <= degree; ++slot) {
         const int knot = k * degree + slot, of_slot = moving[static_cast<std::size_t>(i)];
-        const int row = momentum_row(phase, knot);
-        if (row < 0) continue;
-        terms.push_back({slot * n + of_slot, row + i, scale.at(knot)});
-        pushes.push_back({slot * pushes_by + of_slot, row + i, scale.at(knot)});
+        for (const auto& [row, factor] : rows_of_slot(laid, scale, knot, slot)) {
+          terms.push_back({slot * n + of_slot, row + i, factor});
+          pushes.push_back({slot * pushes_by + of_slot, row + i, factor});
+        }
       }
     if (conditions > 0)
       for (const auto& [list, by] : {std::pair{&terms, n}, std::pair{&pushes, pushes_by}})
@@ -273,6 +277,26 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
       for (int point = 0; point < degree; ++point)
         for (int i = 0; i < index.controls; ++i) add_control(laid, k, point, i, scale, half);
   }
+  if (laid.node_rates < 0) return;
+  const Element momentum = element(laid.functions->momentum, numbers_, {}, {reference(phase, 0)});
+  for (int node = 1; node < K; ++node) {
+    std::vector<Term> own;
+    for (int i = 0; i < m; ++i)
+      own.push_back({moving[static_cast<std::size_t>(i)], laid.node_rates + m * (node - 1) + i, -1.0});
+    problem_.add_element(momentum, joined(this->node(phase, node), range(index.rate(node), m)), std::move(own));
+  }
+}
+
+std::vector<std::pair<int, Coefficient>> MotionProblem::rows_of_slot(const PhaseLayout& laid,
+                                                                     const DynamicsScale& scale, int knot,
+                                                                     int slot) const {
+  std::vector<std::pair<int, Coefficient>> rows;
+  const int degree = laid.index.degree, node = knot / degree;
+  if (const int row = momentum_row(static_cast<int>(&laid - phases_.data()), knot); row >= 0)
+    rows.emplace_back(row, scale.at(knot));
+  if (laid.node_rates >= 0 && knot % degree == 0 && node > 0 && node < laid.index.intervals)
+    rows.emplace_back(laid.node_rates + laid.index.moving * (node - 1), slot == 0 ? -0.5 : 0.5);
+  return rows;
 }
 
 void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i, const DynamicsScale& scale,
@@ -300,14 +324,14 @@ void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i
     }
   for (int slot = 0; slot <= degree && row >= 0; ++slot) {
     const int knot = k * degree + slot, momentum = momentum_row(phase, knot);
-    if (momentum < 0) continue;
-    if (timed)
-      terms.push_back({0, momentum + row, 2.0 * share(slot) * scale.at(knot)});
-    else
-      problem_.add_linear(momentum + row, u,
-                          knot == 0                 ? -share(slot) * scale.h
-                          : knot == scale.last_knot ? share(slot) * scale.h
-                                                    : Coefficient(share(slot)));
+    for (const auto& [first, factor] : rows_of_slot(laid, scale, knot, slot))
+      if (timed)
+        terms.push_back({0, first + row, 2.0 * share(slot) * factor});
+      else
+        problem_.add_linear(first + row, u,
+                            first == momentum && knot != 0 && knot != scale.last_knot
+                                ? Coefficient(share(slot))  // with fewer roundings
+                                : share(slot) * scale.h * factor);
   }
   if (!terms.empty()) problem_.add_element(half, {u, index.duration}, std::move(terms));
 }
@@ -359,6 +383,7 @@ void MotionProblem::add_row_ranges() {
     laid.dynamics = problem_.add_rows(m * (laid.index.knots() - 2), 0.0, 0.0);
     if (laid.index.velocity_before >= 0) laid.arrival = problem_.add_rows(m, 0.0, 0.0);
     if (laid.index.velocity_after >= 0) laid.departure = problem_.add_rows(m, 0.0, 0.0);
+    if (laid.index.node_rates > 0) laid.node_rates = problem_.add_rows(m * (laid.index.intervals - 1), 0.0, 0.0);
   }
   for (EventLayout& joint : events_) {
     const auto &before = phases_[static_cast<std::size_t>(joint.event.from)].functions->moving,
@@ -443,29 +468,56 @@ void MotionProblem::transcribe() {
   for (const Boundary& boundary : boundaries_) add_boundary_rows(boundary);
 }
 
+int MotionProblem::driven(const PhaseLayout& laid, int control) const {
+  return place_of(laid.functions->moving, system_->structure().actuators[static_cast<std::size_t>(control)].coordinate);
+}
+
 void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& per) {
   const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
   const PhaseIndex& index = laid.index;
   const bool timed = index.duration >= 0;
-  const Coefficient per_K = 1.0 / static_cast<double>(index.intervals);
-  const Element half_work_of_rate =
-      timed ? element(timed_half_work(), {}, {per_K}) : element(half_work(), {}, {step(p)});
-  const Element square = timed ? element(timed_control(), {}, {per_K}) : nullptr;
+  const Element square = timed ? element(timed_control(), {}, {1.0 / static_cast<double>(index.intervals)}) : nullptr;
   const Scheme& scheme = system_->scheme();
+  for (int k = 0; k < index.intervals; ++k)
+    for (int i = 0; i < index.controls; ++i) {
+      Coefficient weight = effort.squared_control;
+      if (!effort.loss.empty()) weight += effort.loss[static_cast<std::size_t>(i)];
+      if (weight.value == 0.0 && weight.gradient.size() == 0) continue;
+      for (int point = 0; point < scheme.degree; ++point) {
+        const int u = index.control(k, point) + i;
+        const double share = scheme.weights(point);
+        if (timed)
+          problem_.add_element(square, {u, index.duration},
+                               {{1, AssembledProblem::objective_row, share * weight * per}});
+        else
+          problem_.add_square(u, share * weight * step(p) * per);
+      }
+    }
+  if (index.halves == 0) return;
+  if (index.degree == 1)
+    add_work_of_intervals(laid, effort, per);
+  else
+    add_parts_of_work(laid, effort, per);
+}
+
+// w+ - w- = work
+void MotionProblem::add_work_of_intervals(const PhaseLayout& laid, const Effort& effort, const Coefficient& per) {
+  const PhaseIndex& index = laid.index;
+  const bool timed = index.duration >= 0;
+  const int p = static_cast<int>(&laid - phases_.data());
+  const Element half_work_of_rate = timed ? element(timed_half_work(), {}, {1.0 / static_cast<double>(index.intervals)})
+                                          : element(half_work(), {}, {step(p)});
   std::map<std::vector<double>, Element> of_weights;  // equal ones share an element
   const auto add_work = [&](const Work& work, int u, int row) {
     if (!work.coordinates.empty()) {
-      std::vector<double> weights;
       std::vector<int> inputs = {u};
+      std::vector<double> weights;
       for (const auto& [unknown, weight] : work.coordinates) {
         inputs.push_back(unknown);
         weights.push_back(weight);
       }
       Element& e = of_weights[weights];
-      const int count = static_cast<int>(weights.size());
-      if (!e)
-        e = element(system_->known_as("work of " + std::to_string(count), [&] { return weighted_work(count); }), {},
-                    {weights.begin(), weights.end()});
+      if (!e) e = weighted(weights);
       problem_.add_element(e, std::move(inputs), {{0, row, 1.0}});
     }
     for (const auto& [rate, weight] : work.rates)
@@ -474,32 +526,73 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
                            {{0, row, weight}});
   };
   for (int k = 0; k < index.intervals; ++k)
-    for (int i = 0; i < index.controls; ++i) {
-      Coefficient weight = effort.squared_control;
-      if (!effort.loss.empty()) weight += effort.loss[static_cast<std::size_t>(i)];
-      if (weight.value != 0.0 || weight.gradient.size() > 0)
-        for (int point = 0; point < scheme.degree; ++point) {
-          const int u = index.control(k, point) + i;
-          const double share = scheme.weights(point);
-          if (timed)
-            problem_.add_element(square, {u, index.duration},
-                                 {{1, AssembledProblem::objective_row, share * weight * per}});
-          else
-            problem_.add_square(u, share * weight * step(p) * per);
-        }
-      // w+ - w- = work
-      const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate,
-                joint = place_of(laid.functions->moving, coordinate);
-      for (int at = 0; at < index.halves * index.degree; ++at) {
-        const int point = at / index.halves, half = at % index.halves, row = problem_.add_rows(1, 0.0, 0.0);
-        if (joint >= 0) add_work(work_of(index, k, point, half, joint), index.control(k, point) + i, row);
-        const int done = index.positive(k, half, point) + i, taken = index.negative(k, half, point) + i;
+    for (int i = 0; i < index.controls; ++i)
+      for (int half = 0; half < index.halves; ++half) {
+        const int row = problem_.add_rows(1, 0.0, 0.0), joint = driven(laid, i);
+        if (joint >= 0) add_work(work_of(index, k, half, index.halves, joint), index.control(k) + i, row);
+        const int done = index.positive(k, half) + i, taken = index.negative(k, half) + i;
         problem_.add_linear(row, done, -1.0);
         problem_.add_linear(row, taken, 1.0);
         problem_.add_linear(AssembledProblem::objective_row, done, (effort.absolute_work + effort.positive_work) * per);
         problem_.add_linear(AssembledProblem::objective_row, taken, effort.absolute_work * per);
       }
+}
+
+// w+ - w- = parts of the work. Positive work is half of |work| + work.
+void MotionProblem::add_parts_of_work(const PhaseLayout& laid, const Effort& effort, const Coefficient& per) {
+  const PhaseIndex& index = laid.index;
+  const Scheme& scheme = system_->scheme();
+  const Element parts = split_work(laid, index.node_rates > 0);
+  std::vector<Element> at_points;
+  for (int point = 0; point < index.degree; ++point) {
+    const Eigen::VectorXd weights = scheme.weights(point) * scheme.slopes.row(point).transpose();
+    at_points.push_back(weighted({weights.begin(), weights.end()}));
+  }
+  const Coefficient of_parts = (effort.absolute_work + 0.5 * effort.positive_work) * per;
+  for (int k = 0; k < index.intervals; ++k)
+    for (int i = 0; i < index.controls; ++i) {
+      const int first = problem_.add_rows(index.degree, 0.0, 0.0), joint = driven(laid, i);
+      for (int part = 0; part < index.degree; ++part)
+        for (const auto& [unknown, sign] :
+             {std::pair{index.positive(k, 0, part) + i, -1.0}, {index.negative(k, 0, part) + i, 1.0}}) {
+          problem_.add_linear(first + part, unknown, sign);
+          problem_.add_linear(AssembledProblem::objective_row, unknown, of_parts);
+        }
+      if (joint < 0) continue;
+      std::vector<Term> terms;
+      for (int part = 0; part < index.degree; ++part) terms.push_back({part, first + part, 1.0});
+      problem_.add_element(parts, split_inputs(index, k, i, joint), std::move(terms));
+      if (effort.positive_work == 0.0) continue;
+      for (int point = 0; point < index.degree; ++point) {
+        std::vector<int> inputs = {index.control(k, point) + i};
+        for (int knot = 0; knot <= index.degree; ++knot) inputs.push_back(index.knot(k * index.degree + knot) + joint);
+        problem_.add_element(at_points[static_cast<std::size_t>(point)], std::move(inputs),
+                             {{0, AssembledProblem::objective_row, 0.5 * effort.positive_work * per}});
+      }
     }
+}
+
+Element MotionProblem::weighted(const std::vector<double>& weights) const {
+  const int count = static_cast<int>(weights.size());
+  return element(system_->known_as("work of " + std::to_string(count), [&] { return weighted_work(count); }), {},
+                 {weights.begin(), weights.end()});
+}
+
+Element MotionProblem::split_work(const PhaseLayout& laid, bool at_ends) const {
+  const bool timed = laid.index.duration >= 0;
+  const int p = static_cast<int>(&laid - phases_.data());
+  return interval_work(system_->scheme(), at_ends, timed ? StepInput::unknown : StepInput::given,
+                       timed ? Coefficient(1.0 / static_cast<double>(laid.index.intervals)) : step(p));
+}
+
+std::vector<int> MotionProblem::split_inputs(const PhaseIndex& index, int k, int control, int joint) const {
+  std::vector<int> inputs;
+  for (int point = 0; point < index.degree; ++point) inputs.push_back(index.control(k, point) + control);
+  for (int knot = 0; knot <= index.degree; ++knot) inputs.push_back(index.knot(k * index.degree + knot) + joint);
+  if (index.node_rates > 0)
+    for (const int node : {k, k + 1}) inputs.push_back(index.rate(node) + joint);
+  if (index.duration >= 0) inputs.push_back(index.duration);
+  return inputs;
 }
 
 double MotionProblem::Work::of(double u, double h, const VectorXd& x) const {
@@ -509,38 +602,17 @@ double MotionProblem::Work::of(double u, double h, const VectorXd& x) const {
   return u * change + 0.5 * h * u * rate;
 }
 
-// For degree 1 the rate of an inner node is the central difference: (h/2) u v is u/4 times the change over two intervals.
-MotionProblem::Work MotionProblem::work_of(const PhaseIndex& index, int k, int point, int half, int joint) const {
-  const Scheme& scheme = system_->scheme();
-  const int K = index.intervals, degree = index.degree;
-  std::map<int, double> of_knots;
-  Work work;
-  // They add h times a rate, times a factor: of interval `i` by the slopes at its knots, and of a node.
-  const auto add = [&](int i, const VectorXd& slopes, double factor) {
-    for (int j = 0; j <= degree; ++j) of_knots[i * degree + j] += factor * slopes(j);
+// The rate of an inner node is the central difference: (h/2) u v is u/4 times the change over two intervals.
+MotionProblem::Work MotionProblem::work_of(const PhaseIndex& index, int k, int half, int halves, int joint) const {
+  const int K = index.intervals, node = k + half;
+  const auto change = [&](int from, int to, double weight) {
+    return Work::Weights{{index.theta(from) + joint, -weight}, {index.theta(to) + joint, weight}};
   };
-  const auto add_node = [&](int node, double factor) {
-    const int rate = node == 0 ? index.velocity_after : node == K ? index.velocity_before : -1;
-    if (rate >= 0) {
-      work.rates.emplace_back(rate + joint, 2.0 * factor);
-    } else if (node == 0 || node == K) {
-      add(node == 0 ? 0 : K - 1, scheme.slopes_at(node == 0 ? 0.0 : 1.0), factor);
-    } else {
-      add(node - 1, scheme.slopes_at(1.0), 0.5 * factor);
-      add(node, scheme.slopes_at(0.0), 0.5 * factor);
-    }
-  };
-  const double share = scheme.weights(point) / index.halves;
-  if (index.halves == 1 || degree > 1) add(k, scheme.slopes.row(point).transpose(), share);
-  if (index.halves == 2 && degree == 1) add_node(k + half, share);
-  if (index.halves == 2 && degree > 1) {
-    const double sign = half == 0 ? 1.0 : -1.0, way = scheme.points(point);
-    add_node(k, sign * share * (1.0 - way));
-    add_node(k + 1, -sign * share * way);
-  }
-  for (const auto& [knot, weight] : of_knots)
-    if (weight != 0.0) work.coordinates.emplace_back(index.knot(knot) + joint, weight);
-  return work;
+  if (halves == 1) return {change(k, k + 1, 1.0)};
+  const int rate = node == 0 ? index.velocity_after : node == K ? index.velocity_before : -1;
+  if (rate >= 0) return {{}, {{rate + joint, 1.0}}};
+  if (node == 0 || node == K) return {change(k, k + 1, 0.5)};
+  return {change(node - 1, node + 1, 0.25)};
 }
 
 double MotionProblem::step_of(const PhaseLayout& laid, const VectorXd& x) {
@@ -563,16 +635,23 @@ void MotionProblem::fill(VectorXd& x) const {
     };
     if (index.velocity_before >= 0) x.segment(index.velocity_before, index.moving) = rate(K - 1, 1.0);
     if (index.velocity_after >= 0) x.segment(index.velocity_after, index.moving) = rate(0, 0.0);
+    for (int node = 1; node < K && index.node_rates > 0; ++node)
+      x.segment(index.rate(node), index.moving) = 0.5 * (rate(node - 1, 1.0) + rate(node, 0.0));
+    if (index.halves == 0) continue;
+    const Element parts = index.degree > 1 ? split_work(laid, index.node_rates > 0) : nullptr;
     for (int k = 0; k < K; ++k)
       for (int i = 0; i < index.controls; ++i) {
-        const int joint =
-            place_of(laid.functions->moving, system_->structure().actuators[static_cast<std::size_t>(i)].coordinate);
-        for (int at = 0; at < index.halves * index.degree; ++at) {
-          const int point = at / index.halves, half = at % index.halves;
-          const double work =
-              joint < 0 ? 0.0 : work_of(index, k, point, half, joint).of(x(index.control(k, point) + i), h, x);
-          x(index.positive(k, half, point) + i) = std::max(work, 0.0);
-          x(index.negative(k, half, point) + i) = std::max(-work, 0.0);
+        const int joint = driven(laid, i);
+        VectorXd work = VectorXd::Zero(index.halves * index.degree);
+        if (joint >= 0 && parts)
+          work = value(*parts, x(split_inputs(index, k, i, joint)));
+        else if (joint >= 0)
+          for (int half = 0; half < index.halves; ++half)
+            work(half) = work_of(index, k, half, index.halves, joint).of(x(index.control(k) + i), h, x);
+        for (int at = 0; at < work.size(); ++at) {
+          const int half = parts ? 0 : at, part = parts ? at : 0;
+          x(index.positive(k, half, part) + i) = std::max(work(at), 0.0);
+          x(index.negative(k, half, part) + i) = std::max(-work(at), 0.0);
         }
       }
   }

@@ -51,14 +51,14 @@ struct Phase {
   std::vector<std::pair<Coefficient, Coefficient>> controls = {};         // bounds, one pair per actuator
   std::vector<std::pair<int, std::pair<Coefficient, Coefficient>>> ranges =
       {};  // bounds of moving coordinates, at all knots
-  // Adds the work of each quadrature point and actuator as unknowns w+ and w-, w+ - w- = work. `work`: b_i h u_i . v_i, with
-  // the rate v_i at the point; for degree 1 u . (theta' - theta).
-  // `work_at_ends`: for each half of the interval (h/2) u . v, with the rates v of the node at its end: central
-  // differences inside, velocities of events and boundaries at the ends of the phase. For degrees above 1 each point has two
-  // works, with the rates (1 - c_i) v_k + e/2 and c_i v_k+1 + e/2 instead of v_i. Here v_k and v_k+1 are the rates of the
-  // nodes, inside the means of both intervals', and e = v_i - (1 - c_i) v_k - c_i v_k+1. The sum of both works is b_i h
-  // u_i . v_i. With `work` alone, a torque on a joint that does not move over an interval costs nothing, however fast the
-  // joint is before and after. The cost then has no minimum. Where the sign of a rate changes, the error has order 2 at most.
+  // Adds the work of each control as unknowns w+ and w-, w+ - w- = work.
+  // For degree 1 `work` alone takes that of an interval, u . (theta' - theta). With `work_at_ends` each half of the interval
+  // has (h/2) u . v, with the rates v of the node at its end: central differences inside, velocities of events and
+  // boundaries at the ends of the phase. With `work` alone, a torque on a joint that does not move over an interval costs
+  // nothing, however fast the joint is before and after. The cost then has no minimum.
+  // For degrees above 1 the interval has d parts, see interval_work.hpp. With `work_at_ends` the rates of the nodes are
+  // unknowns: M V is the mean of the momenta that arrive and leave. Controls that change their sign within an interval
+  // cost more than their work, by a share of order 2.
   bool work = false, work_at_ends = false;
   std::vector<ForceCondition> forces = {};  // on held coordinates: at every knot, and on the impulse that begins the
                                             // phase
@@ -112,20 +112,22 @@ struct Boundary {
 // Indices of the unknowns of a phase.
 struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
-  int halves = 0;                                 // number of works of a quadrature point that are unknowns: 0, 1
-                                                  // (whole) or 2 (halves)
-  int degree = 1;                                 // of the integrator
-  int duration = -1;                              // index of the unknown T, or -1
+  int halves = 0;      // number of works of a control that are unknowns: 0, 1 (whole) or 2 (halves)
+  int degree = 1;      // of the integrator
+  int node_rates = 0;  // rates of a node that are unknowns: 0, or those of all that moves
+  int duration = -1;   // index of the unknown T, or -1
   int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not unknowns
-  int stride() const { return degree * (moving + (1 + 2 * halves) * controls); }
+  int stride() const { return degree * (moving + (1 + 2 * halves) * controls) + node_rates; }
   int theta(int node) const { return first + node * stride(); }
   int knots() const { return intervals * degree + 1; }
   int knot(int r) const { return theta(r / degree) + r % degree * moving; }
   int control(int interval, int point = 0) const { return theta(interval) + degree * moving + point * controls; }
-  int positive(int interval, int half = 0, int point = 0) const {
-    return control(interval, degree) + 2 * (point * halves + half) * controls;
+  int positive(int interval, int half = 0, int part = 0) const {
+    return control(interval, degree) + 2 * (part * halves + half) * controls;
   }
-  int negative(int interval, int half = 0, int point = 0) const { return positive(interval, half, point) + controls; }
+  int negative(int interval, int half = 0, int part = 0) const { return positive(interval, half, part) + controls; }
+  // The rates of a node, if they are unknowns.
+  int rate(int node) const { return node == 0 ? velocity_after : theta(node) - node_rates; }
 };
 
 // A phase of a solution. Rows: knots 0 ... Kd (for u and energy: quadrature points).
@@ -153,6 +155,11 @@ struct Effort {
   std::vector<Coefficient> loss = {};  // additional weights of squared controls: resistive losses, W per squared unit;
                                        // or empty
   bool work() const { return absolute_work != 0.0 || positive_work != 0.0; }
+};
+
+// Work of the controls of a phase, J.
+struct MotionWork {
+  double absolute = 0.0, positive = 0.0, signed_sum = 0.0;
 };
 
 // Largest angle of a chart, rad. The chart is singular where the second angle is pi/2. A motion with larger angles must
@@ -217,6 +224,9 @@ class MotionProblem {
   // Computes velocities and work in x from its nodes, controls and durations.
   void fill(Eigen::VectorXd& x) const;
   Motion motion(const Eigen::VectorXd& x) const;
+  // Returns the work in a phase as add_effort() splits it, whether or not the problem has its unknowns. `at_ends`: see
+  // Phase::work_at_ends.
+  MotionWork work(int phase, const Eigen::VectorXd& x, bool at_ends) const;
 
   // Integrates the system with the controls of a motion from its first node through its events. Every step is solved
   // for the next posture, from a guess that continues the last step. Returns the largest difference of a coordinate
@@ -231,6 +241,7 @@ class MotionProblem {
     std::vector<Element> actions, pushes;  // [intervals]
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
+    int node_rates = -1;  // first of the rows that give the rates of inner nodes
     std::vector<Hold> holds;
   };
   struct EventLayout {
@@ -255,6 +266,10 @@ class MotionProblem {
   void add_dynamics(PhaseLayout& laid);
   // Adds control `i` at a point of interval `k`, of an actuator on a coordinate. `half`: (u, T) -> h u / 2.
   void add_control(const PhaseLayout& laid, int k, int point, int i, const DynamicsScale& scale, const Element& half);
+  // Returns the first rows of all coordinates in which a slot of an interval at a knot counts, with its factors: of the
+  // momenta, and of the rates of a node.
+  std::vector<std::pair<int, Coefficient>> rows_of_slot(const PhaseLayout& laid, const DynamicsScale& scale, int knot,
+                                                        int slot) const;
   // Adds the momenta of the velocities at both ends of a phase.
   void add_end_momenta(int phase);
   // Adds the momenta that arrive through an event with its own function of them.
@@ -276,14 +291,26 @@ class MotionProblem {
   // quadrature points and at one of the nodes, the mean of both. `knots`: coordinates, [d + 1, n].
   Eigen::MatrixXd inner_momenta(const PhaseLayout& laid, double h, const Eigen::MatrixXd& knots,
                                 const Eigen::VectorXd& first, const Eigen::VectorXd& last) const;
-  // The work of a control u on a joint at a quadrature point, or half of it: u times the sum of coordinates times their
-  // weights, plus (h/2) u times that of unknown rates.
+  // For degree 1 the work of a control u on a joint in an interval, or in half of it: u times the sum of coordinates times
+  // their weights, plus (h/2) u times that of unknown rates.
   struct Work {
     using Weights = std::vector<std::pair<int, double>>;  // unknown, weight
     Weights coordinates = {}, rates = {};
     double of(double u, double h, const Eigen::VectorXd& x) const;
   };
-  Work work_of(const PhaseIndex& index, int interval, int point, int half, int joint) const;
+  // `half`: 0 or 1 of 2 `halves`.
+  Work work_of(const PhaseIndex& index, int interval, int half, int halves, int joint) const;
+  // Returns the element (u, coordinates) -> u times the weighted sum of coordinates.
+  Element weighted(const std::vector<double>& weights) const;
+  // The interval_work() of a phase, and its inputs for a control on a joint.
+  Element split_work(const PhaseLayout& laid, bool at_ends) const;
+  std::vector<int> split_inputs(const PhaseIndex& index, int interval, int control, int joint) const;
+  void add_parts_of_work(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);
+  void add_work_of_intervals(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);
+  // Returns the place among what moves of the coordinate of an actuator; -1: it is held.
+  int driven(const PhaseLayout& laid, int control) const;
+  // Returns the rates of the nodes of a phase, [K + 1, moving]: unknowns, or those of the momenta.
+  Eigen::MatrixXd node_rates(int phase, const Eigen::VectorXd& x) const;
   static double step_of(const PhaseLayout& laid, const Eigen::VectorXd& x);  // h, s
   // Returns the discrete energy of an interval, J. `knots`: coordinates, [d + 1, n]; `nodes`: theta of both nodes.
   double interval_energy(const PhaseLayout& laid, int k, double h, const Eigen::MatrixXd& knots,

@@ -78,6 +78,10 @@ double Scheme::change(int point, const Eigen::MatrixXd& q, Eigen::Index first, i
 
 double Scheme::position(int knot) const { return degree == 1 ? knot : knot / degree + knots(degree)(knot % degree); }
 
+double Scheme::between(int knot, double share) const {
+  return position(knot) + share * (position(knot + 1) - position(knot));
+}
+
 const Scheme& scheme_of_order(int order) {
   assert(order == 2 || order == 4 || order == 6);
   static const std::array<Scheme, 3> all = {scheme_of_degree(1), scheme_of_degree(2), scheme_of_degree(3)};

@@ -35,6 +35,8 @@ struct Scheme {
   double change(int point, const Eigen::MatrixXd& q, Eigen::Index first, int coordinate) const;
   // Returns where knot `knot` of a phase is, in intervals since its first node.
   double position(int knot) const;
+  // Returns the place that is a share of the way from a knot to the next one, in the same measure.
+  double between(int knot, double share) const;
 };
 
 // Returns the scheme of this order: 2, 4 or 6.

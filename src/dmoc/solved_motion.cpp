@@ -151,6 +151,66 @@ PhaseMotion MotionProblem::phase_motion(int phase, const VectorXd& x) const {
   return p;
 }
 
+MatrixXd MotionProblem::node_rates(int p, const VectorXd& x) const {
+  const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
+  const PhaseIndex& index = laid.index;
+  MatrixXd rates(index.intervals + 1, index.moving);
+  MatrixXd momenta;  // of nodes whose rates are no unknowns
+  for (int node = 0; node <= index.intervals; ++node) {
+    const int first = node == index.intervals             ? index.velocity_before
+                      : node == 0 || index.node_rates > 0 ? index.rate(node)
+                                                          : -1;
+    if (first >= 0) {
+      rates.row(node) = x.segment(first, index.moving).transpose();
+      continue;
+    }
+    if (momenta.size() == 0) momenta = phase_motion(p, x).p;
+    const Element momentum = element(laid.functions->momentum, numbers_, {}, {reference(p, node)});
+    const VectorXd theta = x.segment(index.theta(node), index.moving);
+    const MatrixXd by_all = jacobian(*momentum, joined(theta, VectorXd::Zero(index.moving)));
+    MatrixXd mass(index.moving, index.moving);
+    for (int i = 0; i < index.moving; ++i)
+      mass.row(i) = by_all.row(laid.functions->moving[static_cast<std::size_t>(i)]).tail(index.moving);
+    const VectorXd arriving = picked(momenta.row(node * index.degree).transpose(), laid.functions->moving);
+    rates.row(node) = mass.llt().solve(arriving).transpose();
+  }
+  return rates;
+}
+
+MotionWork MotionProblem::work(int p, const VectorXd& x, bool at_ends) const {
+  const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
+  const PhaseIndex& index = laid.index;
+  const Scheme& scheme = system_->scheme();
+  const double h = step_of(laid, x);
+  MotionWork sum;
+  const Element parts = index.degree > 1 ? split_work(laid, at_ends) : nullptr;
+  const MatrixXd rates = parts && at_ends ? node_rates(p, x) : MatrixXd();
+  for (int k = 0; k < index.intervals; ++k)
+    for (int i = 0; i < index.controls; ++i) {
+      const int joint = driven(laid, i);
+      if (joint < 0) continue;
+      VectorXd work, u(index.degree), q(index.degree + 1);
+      for (int point = 0; point < index.degree; ++point) u(point) = x(index.control(k, point) + i);
+      for (int knot = 0; knot <= index.degree; ++knot) q(knot) = x(index.knot(k * index.degree + knot) + joint);
+      double signed_work = 0.0;
+      for (int point = 0; point < index.degree; ++point) signed_work += u(point) * scheme.change(point, q, 0, 0);
+      if (parts) {
+        VectorXd z = joined(u, q);
+        if (at_ends) z = joined(z, rates.col(joint).segment(k, 2));
+        if (index.duration >= 0) z = joined(z, VectorXd::Constant(1, x(index.duration)));
+        work = value(*parts, z);
+      } else {
+        work.resize(at_ends ? 2 : 1);
+        for (int half = 0; half < work.size(); ++half)
+          work(half) = work_of(index, k, half, static_cast<int>(work.size()), joint).of(u(0), h, x);
+      }
+      sum.signed_sum += signed_work;
+      sum.absolute += work.lpNorm<1>();
+      sum.positive += parts ? 0.5 * (work.lpNorm<1>() + signed_work) : work.cwiseMax(0.0).sum();
+    }
+  return sum;
+}
+
 EventMotion MotionProblem::event_motion(const EventLayout& joint, const VectorXd& x) const {
   const PhaseLayout &from = phases_[static_cast<std::size_t>(joint.event.from)],
                     &to = phases_[static_cast<std::size_t>(joint.event.to)];

@@ -238,8 +238,8 @@ TEST(Orders, DerivativesAreExact) {
     }
 }
 
-// Work at points, of a coordinate that moves as one polynomial. The rates of nodes are then those of the polynomial.
-TEST(Orders, WorkIsSplitAtThePoints) {
+// Work of the driven rod, whose coordinate moves as one polynomial, beside sums over many places of each interval.
+TEST(Orders, WorkIsSplitWhereTheRateChangesItsSign) {
   for (const int order : {4, 6})
     for (const bool at_ends : {true, false})
       for (const bool timed : {true, false}) {
@@ -251,42 +251,91 @@ TEST(Orders, WorkIsSplitAtThePoints) {
         phase.work_at_ends = at_ends;
         if (timed) phase.free_duration = {0.2, 2.0};
         problem.add_phase(std::move(phase));
-        problem.add_boundary({0, false, {}, {}, true});  // the rate at the start is an unknown, that at the end is not
         problem.transcribe();
         const int first = next_row(problem);
         problem.add_effort(0, {0.7, 0.3, 0.05}, 2.0);
         problem.problem().finish();
         const PhaseIndex& at = problem.index(0);
+        const Scheme& scheme = problem.system().scheme();
         VectorXd x = some_point(problem.problem());
         if (timed) x(at.duration) = T;
-        EXPECT_LE(nlp::check_derivatives(problem.problem(), x).largest(), 1e-8) << order << at_ends << timed;
-        const auto rate = [&](double t) { return d * std::pow(t, d - 1) - 0.4; };
+        EXPECT_LE(nlp::check_derivatives(problem.problem(), x).largest(), 1e-7) << order << at_ends << timed;
+        const auto rate = [&](double t) { return d * std::pow(t, d - 1) - 0.4; };  // zero at 0.2 s and at 0.365 s
         for (int r = 0; r < at.knots(); ++r) {
-          const double t = h * problem.system().scheme().position(r);
+          const double t = h * scheme.position(r);
           x(at.knot(r)) = std::pow(t, d) - 0.4 * t;
         }
         const VectorXd c = rows_at(problem.problem(), x);
         double cost = 0.0;
         int row = first;
-        for (int k = 0; k < K; ++k)
+        for (int k = 0; k < K; ++k) {
+          VectorXd u(d);
           for (int i = 0; i < d; ++i) {
-            const Scheme& scheme = problem.system().scheme();
-            const double u = x(at.control(k, i)), share = h * scheme.weights(i), way = scheme.points(i),
-                         before = k == 0 ? x(at.velocity_after) : rate(h * k), after = rate(h * (k + 1)),
-                         own = rate(h * (k + way)), rest = own - (1.0 - way) * before - way * after;
-            cost += 2.0 * 0.05 * share * u * u;
-            for (int half = 0; half < at.halves; ++half) {
-              const double expected = !at_ends ? own : (half == 0 ? (1.0 - way) * before : way * after) + 0.5 * rest;
-              const double done = x(at.positive(k, half, i)), taken = x(at.negative(k, half, i));
-              EXPECT_NEAR(c(row++), share * u * expected - done + taken, 1e-13) << order << at_ends << timed << k << i;
-              cost += 2.0 * (0.7 * (done + taken) + 0.3 * done);
-            }
+            u(i) = x(at.control(k, i));
+            const double share = h * scheme.weights(i);
+            cost += 2.0 * share * (0.05 * u(i) * u(i) + 0.15 * u(i) * rate(h * (k + scheme.points(i))));
           }
+          // differences to the rates of the nodes, of which Legendre's polynomial takes the mean
+          const double begin = at_ends ? x(at.rate(k)) - rate(h * k) : 0.0,
+                       end = at_ends ? x(at.rate(k + 1)) - rate(h * (k + 1)) : 0.0,
+                       bow = 0.5 * (d == 2 ? begin + end : end - begin);
+          const double from = scheme.controls_at(0.0).dot(u), to = scheme.controls_at(1.0).dot(u),
+                       middle = d == 2 ? 0.0 : 2.0 * scheme.controls_at(0.5).dot(u) - 0.5 * (from + to);
+          VectorXd expected = VectorXd::Zero(d);
+          constexpr int places = 40000;
+          for (int i = 0; i < places; ++i) {
+            const double s = (i + 0.5) / places,
+                         bend = d == 2 ? std::legendre(2U, 2.0 * s - 1.0) : std::legendre(3U, 2.0 * s - 1.0),
+                         way = h / places * std::abs(rate(h * (k + s)) + bow * bend);
+            if (d == 2)
+              expected += way * Eigen::Vector2d(from * (1.0 - s), to * s);
+            else
+              expected += way * Eigen::Vector3d(from * (1.0 - s) * (1.0 - s), middle * 2.0 * s * (1.0 - s), to * s * s);
+          }
+          for (int part = 0; part < d; ++part) {
+            const double done = x(at.positive(k, 0, part)), taken = x(at.negative(k, 0, part));
+            EXPECT_NEAR(c(row++), expected(part) - done + taken, 1e-8) << order << at_ends << timed << k << part;
+            cost += 2.0 * (0.7 + 0.15) * (done + taken);
+          }
+        }
         EXPECT_EQ(row, c.size());
         EXPECT_NEAR(problem.problem().objective(x), cost, 1e-13);
         problem.fill(x);  // makes the rows hold
         EXPECT_LE(rows_at(problem.problem(), x).segment(first, row - first).lpNorm<Eigen::Infinity>(), 1e-14);
+        // the same work without unknowns of its own
+        double absolute = 0.0;
+        for (int k = 0; k < K; ++k)
+          for (int part = 0; part < d; ++part) absolute += x(at.positive(k, 0, part)) + x(at.negative(k, 0, part));
+        const MotionWork work = problem.work(0, x, at_ends);
+        EXPECT_NEAR(work.absolute, absolute, 1e-14);
+        EXPECT_NEAR(work.positive, 0.5 * (absolute + work.signed_sum), 1e-14);
       }
+}
+
+// The rates of nodes that work has as unknowns are those of the momenta, with damping and with an unknown duration too.
+TEST(Orders, RatesOfNodesAreThoseOfTheMomenta) {
+  for (const int order : {4, 6})
+    for (const bool timed : {false, true}) {
+      MotionProblem problem = problem_of(driven, false, order);
+      Phase phase = swing_of(5, 0.8);
+      phase.work = phase.work_at_ends = true;
+      if (timed) phase.free_duration = {0.7, 0.9};
+      problem.add_phase(std::move(phase));
+      problem.add_boundary({0, false, {{2, 0.3}}, {{2, 0.0}}});
+      problem.add_boundary({0, true, {{2, -0.9}}, {{2, 0.0}}});
+      problem.transcribe();
+      problem.add_effort(0, {0.1, 0.0, 1.0}, 1.0);
+      problem.problem().finish();
+      VectorXd x = VectorXd::Zero(problem.problem().variables());
+      const PhaseIndex& at = problem.index(0);
+      if (timed) x(at.duration) = 0.8;
+      problem.fill(x);
+      const nlp::Solution solution = nlp::solve(problem.problem(), x);
+      ASSERT_EQ(solution.status, nlp::SolveStatus::solved) << solution.reason;
+      const PhaseMotion m = problem.motion(solution.x).phases.front();
+      for (int node = 0; node <= 5; ++node)
+        EXPECT_NEAR(solution.x(at.rate(node)), m.p(node * order / 2, 2) / (1.3 * 0.7 * 0.7), 1e-8) << order << timed;
+    }
 }
 
 // Integrals of expressions and of controls are exact for what the polynomials are; conditions stand at knots and points.

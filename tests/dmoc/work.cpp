@@ -1,6 +1,7 @@
 // What work costs measure, on a mass on a rail, where the least work is known.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "dmoc/motion_problem.hpp"
@@ -102,18 +103,48 @@ TEST(WorkCost, ByIntervalsAKickIsAllButForNothing) {
   EXPECT_LT(Cart(20, 1000.0, turned_round, 1e-6, false).least_cost(), 0.2 * mass * speed * speed);
 }
 
-// Orders 4 and 6 leave less of the hole: a kick saves 13 and 18 % of the work.
-TEST(WorkCost, OfHigherOrdersAKickSavesLess) {
+// By orders 4 and 6 a kick saves nothing: within an interval a mass moves as the force drives it.
+TEST(WorkCost, OfHigherOrdersAKickSavesNothing) {
   const double least = mass * speed * speed;
-  const auto cost = [&](int order, int intervals, double limit, bool at_ends) {
-    return Cart(intervals, limit, turned_round, 1e-6, at_ends, false, order).least_cost() / least;
+  for (const int order : {4, 6})
+    for (const double limit : {100.0, 1000.0})
+      for (const int intervals : {20, 40})
+        EXPECT_NEAR(Cart(intervals, limit, turned_round, 1e-5, true, false, order).least_cost() / least, 1.0, 0.02)
+            << order << ", " << intervals << ", " << limit;
+}
+
+// A given motion: a force that grows turns a cart round. Its work is known, whatever place the turn has in its interval.
+TEST(WorkCost, OfHigherOrdersConvergesForAGivenMotionThatTurnsRound) {
+  const auto error = [](int order, int intervals, bool at_ends) {
+    Cart cart(intervals, 100.0, turned_round, 1.0, at_ends, false, order);
+    const PhaseIndex& at = cart.problem.index(0);
+    const Scheme& scheme = cart.problem.system().scheme();
+    const auto rate = [](double t) { return std::exp(1.2 * t) - 1.7; };
+    Eigen::VectorXd x = cart.start;
+    for (int r = 0; r < at.knots(); ++r) {
+      const double t = scheme.position(r) / intervals;
+      x(at.knot(r)) = std::exp(1.2 * t) / 1.2 - 1.7 * t;
+    }
+    for (int k = 0; k < intervals; ++k)
+      for (int i = 0; i < at.degree; ++i)
+        x(at.control(k, i)) = mass * 1.2 * std::exp(1.2 * (k + scheme.points(i)) / intervals);
+    for (int node = 0; node <= intervals && at_ends; ++node)
+      x(at.rate(node)) = rate(static_cast<double>(node) / intervals);
+    const double exact = 0.5 * mass * (rate(0.0) * rate(0.0) + rate(1.0) * rate(1.0));
+    return std::abs(cart.problem.work(0, x, at_ends).absolute / exact - 1.0);
   };
   for (const int order : {4, 6})
-    for (const int intervals : {20, 40}) {
-      EXPECT_GT(cost(order, intervals, 1000.0, true), 0.8) << order << ", " << intervals;
-      EXPECT_NEAR(cost(order, intervals, 100.0, true), 1.0, intervals == 20 ? 0.06 : 0.02) << order;
+    for (const bool at_ends : {true, false}) {
+      // the worst of neighbouring numbers of intervals, since the place of the turn differs
+      const auto worst = [&](int intervals) {
+        double most = 0.0;
+        for (int more = 0; more < 5; ++more) most = std::max(most, error(order, intervals + more, at_ends));
+        return most;
+      };
+      const double coarse = worst(10), fine = worst(20);
+      EXPECT_GT(std::log2(coarse / fine), order / 2 + (at_ends ? 1.0 : 0.5)) << order << at_ends << ": " << coarse;
+      EXPECT_LT(coarse, at_ends ? 1e-5 : 1e-3) << order << at_ends;
     }
-  EXPECT_LT(cost(4, 20, 1000.0, false), 0.1);
 }
 
 // The cart of the maximum principle: 20 intervals of order 4 come nearer than 160 of order 2.
@@ -126,7 +157,7 @@ TEST(WorkCost, OfHigherOrdersConvergesToTheLeastOfAContinuousForce) {
     for (const bool at_ends : {true, false})
       for (const int intervals : {20, 80}) {
         const double cost = Cart(intervals, 1000.0, {0.0, 0.0, 1.0, 0.0}, c, at_ends, false, order).least_cost();
-        EXPECT_NEAR(cost / least, 1.0, intervals == 20 ? 4e-5 : 1e-6) << order << at_ends;
+        EXPECT_NEAR(cost / least, 1.0, intervals == 20 ? 7e-5 : 2e-6) << order << at_ends;
       }
 }
 

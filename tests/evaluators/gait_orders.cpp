@@ -65,6 +65,18 @@ TEST(GaitOrders, GradientsAreThoseOfTheOptimalCost) {
   }
 }
 
+// With work in the cost, by either rule.
+TEST(GaitOrders, GradientsOfWorkAreThoseOfTheOptimalCost) {
+  const std::vector<std::string> free = {"--design.knee.min=0.3", "--design.knee.max=0.6", "--design.period.min=0.4",
+                                         "--design.period.max=0.6"};
+  for (const int order : {4, 6})
+    for (const std::string rule : {"ends", "intervals"}) {
+      const auto evaluator = study(
+          of_order(order) + "work-rule = " + rule + "\n" + walk(8) + "positive-work = 1\nabsolute-work = 0.3\n", free);
+      expect_gradient_of_optimal_cost(*evaluator, {0.4, 0.5}, rule + " of order " + std::to_string(order));
+    }
+}
+
 // With work in the cost, by either rule: the metrics give the cost.
 TEST(GaitOrders, WorkIsCountedAtThePoints) {
   for (const int order : {4, 6})
