@@ -19,6 +19,9 @@
 
 namespace dodyn::surrogate {
 
+// A design that evaluates and satisfies the constraints with a lower probability counts as one that does not.
+inline constexpr double least_usable = 0.1;
+
 // Models of the evaluations, updated incrementally.
 class Models {
  public:

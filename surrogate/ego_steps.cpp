@@ -215,7 +215,7 @@ Proposal check(const EgoState& ego, double gain) {
   VectorXd values = VectorXd::Constant(points.cols(), -infinity);
   for (Index i = 0; i < points.cols(); ++i) {
     const double s = std::sqrt(variance(i) + 1e-300), likely = ego.models.success().log_probability(z.col(i));
-    doubtful += mean(i) - 2 * s < least - gain && likely + kept(i) > std::log(0.1);
+    doubtful += mean(i) - 2 * s < least - gain && likely + kept(i) > std::log(least_usable);
     if (!ego.fresh(points.col(i))) continue;
     const double value = values(i) =
         std::log(crowd.room(points.col(i)) + 1e-12) + likely - 0.25 * std::clamp((mean(i) - least) / s, 0.0, 8.0);

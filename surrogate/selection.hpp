@@ -33,7 +33,8 @@ std::string percent_text(double probability);
 // and more initial states decide. Empty: there is none.
 Eigen::VectorXd rival_of(const ObservedData& observed, const Selection& selection);
 
-// Where a design may be better than the recommended one by more than the indifference.
+// Where a design may be better than the recommended one by more than the indifference. Designs that probably fail or
+// violate a constraint are none.
 struct OpenPart {
   double probability = 1;  // that there is such a design among the points
   double fraction = 1;     // share of the points that are such a design with a probability above `open_chance`

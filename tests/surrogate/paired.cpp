@@ -269,6 +269,32 @@ TEST(Paired, AStepIsNotTakenForAnErrorOfTheInitialStates) {
   EXPECT_LT(chosen.cost, 43.0 / states);
 }
 
+// A better cost where a constraint is violated leaves nothing open.
+TEST(Paired, DesignsThatViolateAConstraintAreNotOpen) {
+  constexpr Index states = 200;
+  ObservedData observed = observed_of(1);
+  observed.constraints = {{"width", 0, 0.4, false}};
+  for (const auto& [at, count] :
+       std::map<double, int>{{0.1, 20}, {0.2, 40}, {0.3, 60}, {0.45, 90}, {0.6, 120}, {0.8, 140}, {1.0, 160}}) {
+    VectorXd costs = VectorXd::Zero(states);
+    costs.head(count).setOnes();
+    observed.evaluations.push_back(paired(at, 0, costs));
+    observed.evaluations.back().metrics = VectorXd::Constant(1, at);
+  }
+  const MatrixXd points = Eigen::RowVectorXd::LinSpaced(50, 0, 1);
+  Models models(1, 1), unconstrained(1, 0);
+  models.update(observed, {}, false);
+  const Selection chosen = select(observed, models, 0.1);
+  ASSERT_TRUE(chosen.recommended);
+  EXPECT_EQ(chosen.recommended->design(0), 0.45);
+  const OpenPart open = open_part(observed, models, chosen, points);
+  EXPECT_LT(open.probability, 0.1);
+  EXPECT_EQ(open.fraction, 0);
+  observed.constraints.clear();
+  unconstrained.update(observed, {}, false);
+  EXPECT_GT(open_part(observed, unconstrained, chosen, points).probability, 0.9);
+}
+
 // The probability of the right choice is right as often as it states, also where the costs have a step.
 TEST(Paired, TheProbabilityOfTheBestIsCalibrated) {
   for (const auto& [shared, step] : std::vector<std::pair<double, double>>{{0.3, 0}, {2, 0}, {2, 0.6}}) {
