@@ -324,7 +324,7 @@ def crowding(study: Archive) -> list[str]:
 
 def uncertainty_is_known(study: Archive, best: Evaluation) -> bool:
     """Returns whether the archive holds an uncertainty of costs: a standard error, or the band of a surrogate."""
-    if best.cost_stderr > 0 or study.curves is None:
+    if best.cost_stderr > 0 or study.curves is None or not study.iterations:
         return best.cost_stderr > 0
     lower, value = study.curves["lower"][-1], study.curves["value"][-1]
     return bool((np.isfinite(lower) & (np.abs(value - lower) > 1e-12 * max(1.0, abs(best.cost)))).any())
