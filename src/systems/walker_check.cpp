@@ -32,7 +32,7 @@ void check_legs(const Model& model) {
     if (j < 0 || links[j].counterpart != static_cast<int>(i))
       model.fail(link_lines[i],
                  "link " + links[i].name +
-                     " and its counterpart must name each other as counterparts, for the exchange of the legs");
+                     " needs a counterpart that names it as its counterpart, for the exchange of the legs");
   }
   if (links[structure.swing_link].counterpart != 0)
     model.fail(model.swing_line, "swing-foot = " + links[structure.swing_link].name +

@@ -165,7 +165,7 @@ TEST(WalkerGaits, ALinkWithoutAPartnerIsRefusedBeforeAnythingIsRecorded) {
     const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(trunk), '\n') + 1;
     EXPECT_EQ(std::string(error.what()),
               "lone.model:" + std::to_string(line) +
-                  ": link trunk needs a counterpart whose counterpart it is, for the exchange of "
+                  ": link trunk needs a counterpart that names it as its counterpart, for the exchange of "
                   "the legs");
   }
 }
