@@ -22,13 +22,25 @@ constexpr std::array<std::string_view, 9> uses = {"phase",   "initial-state", "g
                                                   "require", "metrics",       "outcome", "cost"};
 
 // Quantities that are not the model's (docs/motions.md, docs/simulation.md).
-const std::map<std::string, std::string_view> others = {
-    {"t", "s"},           {"time_since_contact", "s"}, {"kinetic", "J"},        {"potential", "J"},
-    {"max_overlap", "m"}, {"energy_change", "J"},      {"max_spin", "rad/s"},   {"max_impulse", "N s"},
-    {"gap", "m"},         {"radius_of_gyration", "m"}, {"position_error", "m"}, {"attitude_error", "rad"},
-    {"normal", "N"},      {"tangential", "N"},         {"step-length", "m"},    {"step-width", "m"},
-    {"period", "s"},      {"in_contact", "1"},         {"has_touched", "1"},    {"resting", "1"},
-    {"at_end", "1"}};
+const std::map<std::string, std::string_view> others = {{"t", "s"},
+                                                        {"time_since_contact", "s"},
+                                                        {"kinetic", "J"},
+                                                        {"potential", "J"},
+                                                        {"max_overlap", "m"},
+                                                        {"energy_change", "J"},
+                                                        {"max_spin", "rad/s"},
+                                                        {"max_impulse", "N s"},
+                                                        {"radius_of_gyration", "m"},
+                                                        {"position_error", "m"},
+                                                        {"attitude_error", "rad"},
+                                                        {"normal", "N"},
+                                                        {"tangential", "N"},
+                                                        {"step-length", "m"},
+                                                        {"step-width", "m"},
+                                                        {"period", "s"},
+                                                        {"has_touched", "1"},
+                                                        {"resting", "1"},
+                                                        {"at_end", "1"}};
 // Functions of two points or links.
 const std::map<std::string, std::string_view> functions = {
     {"distance", "m"}, {"gap", "m"}, {"x", "m"}, {"y", "m"}, {"z", "m"}, {"angle", "rad"}, {"in_contact", "1"}};
@@ -114,10 +126,7 @@ class Check {
       if (defines && unit.empty() && (!first || first->any))
         own_[entry.key] = found->any ? dimensions_.unknown(entry.key) : *found;
       if (!first || first->any) first = found;
-      if (unit.empty()) continue;
-      const Unit place = parse_unit(unit).value();
-      if (!dimensions_.agree(*found, Measure::of(place)))
-        throw entry.error("is " + dimensions_.described(*found) + "; expected " + described(place, unit));
+      if (!unit.empty()) expect_unit(entry, dimensions_, *found, unit);
     }
   }
 
@@ -161,6 +170,12 @@ class Check {
 };
 
 }  // namespace
+
+void expect_unit(const CustomEntry& entry, Dimensions& dimensions, const Measure& found, std::string_view unit) {
+  const Unit place = parse_unit(unit).value();
+  if (!dimensions.agree(found, Measure::of(place)))
+    throw entry.error("is " + dimensions.described(found) + "; expected " + described(place, unit));
+}
 
 void check_dimensions(const Settings& settings, const systems::Model& model) { Check(settings, model).run(); }
 

@@ -1,6 +1,9 @@
 // Checks the dimensions of the expressions in a configuration's own sections.
 #pragma once
 
+#include <string_view>
+
+#include "settings/dimensions.hpp"
 #include "settings/settings.hpp"
 #include "systems/model.hpp"
 
@@ -11,5 +14,8 @@ namespace dodyn::evaluators {
 // of its coordinate, and if a number is not finite. Readers of these sections check unknown names. The dimensions of a
 // [cost] are not checked, because its weights have no units.
 void check_dimensions(const Settings& settings, const systems::Model& model);
+
+// Throws ConfigError with both dimensions if what was found for an entry is not that of the unit.
+void expect_unit(const CustomEntry& entry, Dimensions& dimensions, const Measure& found, std::string_view unit);
 
 }  // namespace dodyn::evaluators

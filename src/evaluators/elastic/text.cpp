@@ -5,10 +5,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "evaluators/dimensions.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "rigid/director.hpp"
-#include "settings/dimensions.hpp"
 #include "settings/units.hpp"
 
 namespace dodyn::evaluators::elastic_text {
@@ -29,10 +29,7 @@ void check_unit(const CustomEntry& entry, const Expression& parsed) {
   const auto at = units.find(entry.key);
   if (at == units.end() || !parsed.is_constant()) return;
   Dimensions dimensions;
-  const Measure found = parsed.measure(dimensions, {});
-  const Unit place = parse_unit(at->second).value();
-  if (!dimensions.agree(found, Measure::of(place)))
-    throw entry.error("is " + dimensions.described(found) + "; expected " + described(place, at->second));
+  expect_unit(entry, dimensions, parsed.measure(dimensions, {}), at->second);
 }
 
 // Reads a section with the quantities that its entries may use.
