@@ -3,7 +3,7 @@
 
     docs/site/prose.py                  a line for each page
     docs/site/prose.py PAGE ...         sentences of more than 25 words and avoided expressions of these pages
-    docs/site/prose.py --messages       every message and description that the program can print, with its place in the source
+    docs/site/prose.py --messages       messages and descriptions of the C++ sources, of four words and more, with their places
 """
 import pathlib
 import re
@@ -43,7 +43,7 @@ TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(?P<text>(?:[^"\\\n]|\\.)*
 
 
 def messages(source):
-    """Pairs of a line and a message: the text literals of one C++ statement, with CODE for what it puts between them."""
+    """Pairs of a line and a message: the text literals of one C++ statement, with CODE for each expression between them."""
     text, parts, line, adjacent = source.read_text(encoding="utf-8"), [], 0, False
     for token in TOKEN.finditer(text + ";"):
         if token[0].startswith(("//", "/*", "#include")):

@@ -322,12 +322,17 @@ def crowding(study: Archive) -> list[str]:
     ]
 
 
+def banded(study: Archive, best: Evaluation) -> npt.NDArray[np.bool_]:
+    """Returns where on its grid the last surrogate has a band that is wider than rounding, [grid]; empty without a surrogate."""
+    if study.curves is None or not study.iterations:
+        return np.zeros(0, dtype=bool)
+    lower, value = study.curves["lower"][-1], study.curves["value"][-1]
+    return np.asarray(np.isfinite(lower) & (np.abs(value - lower) > 1e-12 * max(1.0, abs(best.cost))), dtype=bool)
+
+
 def uncertainty_is_known(study: Archive, best: Evaluation) -> bool:
     """Returns whether the archive holds an uncertainty of costs: a standard error, or the band of a surrogate."""
-    if best.cost_stderr > 0 or study.curves is None or not study.iterations:
-        return best.cost_stderr > 0
-    lower, value = study.curves["lower"][-1], study.curves["value"][-1]
-    return bool((np.isfinite(lower) & (np.abs(value - lower) > 1e-12 * max(1.0, abs(best.cost)))).any())
+    return best.cost_stderr > 0 or bool(banded(study, best).any())
 
 
 def not_ruled_out(study: Archive) -> list[str]:
@@ -340,9 +345,7 @@ def not_ruled_out(study: Archive) -> list[str]:
         return crowding(study)
     if study.curves is not None and study.iterations:
         grid, lower = study.curves["grid"], study.curves["lower"][-1]
-        value = study.curves["value"][-1]
-        banded = np.isfinite(lower) & (np.abs(value - lower) > 1e-12 * max(1.0, abs(best.cost)))
-        open_ = banded & (lower < best.cost)
+        open_ = banded(study, best) & (lower < best.cost)
         if open_.any():
             pieces = intervals(grid, open_)
             v = study.variables[0]

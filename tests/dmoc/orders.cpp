@@ -275,7 +275,7 @@ TEST(Orders, WorkIsSplitWhereTheRateChangesItsSign) {
             const double share = h * scheme.weights(i);
             cost += 2.0 * share * (0.05 * u(i) * u(i) + 0.15 * u(i) * rate(h * (k + scheme.points(i))));
           }
-          // differences to the rates of the nodes, of which Legendre's polynomial takes the mean
+          // differences to the rates of the nodes; Legendre's polynomial takes their mean
           const double begin = at_ends ? x(at.rate(k)) - rate(h * k) : 0.0,
                        end = at_ends ? x(at.rate(k + 1)) - rate(h * (k + 1)) : 0.0,
                        bow = 0.5 * (d == 2 ? begin + end : end - begin);

@@ -5,6 +5,7 @@ import gzip
 import html
 import html.parser
 import json
+import math
 import os
 import re
 import shutil
@@ -352,14 +353,18 @@ def answers():
         assert continuing([5, 4, 3], failing_end).startswith("Not before the cause of the failures is mended: "), failing_end
 
     # The range of 30 costs of one mean is four standard errors.
-    def differ(mean):
-        random = np.random.default_rng(1)
-        rows = Costs(types.SimpleNamespace(ok=True, design={"x": x}, cost=mean(x) + random.normal(0, 0.1), cost_stderr=0.1) for x in np.linspace(0, 1, 30))
-        assert np.ptp([e.cost for e in rows]) > 4 * 0.1
+    def noisy(mean, seed=1, count=30):
+        random = np.random.default_rng(seed)
+        rows = Costs(types.SimpleNamespace(ok=True, design={"x": x}, cost=mean(x) + random.normal(0, 0.1), cost_stderr=0.1) for x in np.linspace(0, 1, count))
         rows.pooled = lambda e: (e.cost, e.cost_stderr)
-        return summary.costs_differ(rows)
+        return rows
 
-    assert not differ(lambda x: 1.0) and differ(lambda x: x)
+    for mean, different in ((lambda x: 1.0, False), (lambda x: x, True)):
+        assert np.ptp([e.cost for e in noisy(mean)]) > 4 * 0.1
+        assert summary.costs_differ(noisy(mean)) == different
+    for count in (2, 5, 30):  # by draws: one in a hundred sets of equal means differs, as the test states
+        share = np.mean([summary.costs_differ(noisy(lambda x: 1.0, seed, count)) for seed in range(4000)])
+        assert abs(share - 0.01) < 4 * math.sqrt(0.01 * 0.99 / 4000), (count, share)
     assert not any("within the uncertainty" in line for _, line in checks.checks(failing, None))  # exact costs, without a model: nothing compares them
     assert continuing([5, 4, 3], "", finished=False).startswith("Yes. The study has not ended")
     assert checks.worth_continuing(knee) in re.sub(r"<[^>]+>", "", open("knee.html", encoding="utf-8").read()).replace("&#x27;", "'")
