@@ -31,7 +31,7 @@ std::unique_ptr<Strategy> nlopt(const std::vector<Variable>& variables, const St
 
 std::unique_ptr<Strategy> automatic(const std::vector<Variable>& variables, const StrategyOptions& choice) {
   std::string reason;
-  StrategyOptions chosen = automatic_choice(choice, variables, {choice.ego.gradient, choice.ego.noise}, reason);
+  StrategyOptions chosen = automatic_choice(choice, variables, reason);
   chosen.ego.reason = reason;
   return make_strategy(chosen, variables);
 }
@@ -142,26 +142,25 @@ StrategyOptions read_choice(const Settings& settings) {
   return choice;
 }
 
-StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Variable>& variables,
-                                 const CostTraits& prospect, std::string& reason) {
+StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Variable>& variables, std::string& reason) {
   reason.clear();
   if (choice.name != "auto") return choice;
   const std::size_t d = variables.size();
   const bool plain = choice.ego.constraints.empty() && choice.ego.objectives.empty() && choice.ego.domains.empty();
-  choice.ego.gradient = prospect.gradient;
-  choice.ego.noise = prospect.noise;
-  const std::string values = std::string(prospect.gradient ? "gradients" : "no gradients") + ", " +
-                             (prospect.noise ? "noisy costs" : "costs exact, except for their standard errors");
-  const std::string seen = ", chosen for " + std::to_string(d) + (d == 1 ? " variable, " : " variables, ") + values;
+  const std::string seen = ", chosen for " + std::to_string(d) + (d == 1 ? " variable, " : " variables, ") +
+                           (choice.ego.gradient ? "gradients" : "no gradients") +
+                           (choice.ego.noise    ? ", noisy costs"
+                            : choice.ego.paired ? ", paired costs"
+                                                : "");
   if (d > 9 && plain) {
     choice.name = "trust-region";
     reason = "trust-region (kriging around the best design, since the range is too wide to model)" + seen;
   } else {
     choice.name = "ego";
     reason = std::string("ego (") +
-             (prospect.noise      ? "kriging that smooths, and repeats designs where it pays"
-              : prospect.gradient ? "kriging of costs and gradients"
-                                  : "kriging of costs") +
+             (choice.ego.noise      ? "kriging that smooths, and repeats designs where it pays"
+              : choice.ego.gradient ? "kriging of costs and gradients"
+                                    : "kriging of costs") +
              ")" + seen;
   }
   return choice;

@@ -24,16 +24,9 @@ struct StrategyOptions {
   Named named;
 };
 
-// Properties of the costs that are known in advance, for `automatic_choice`.
-struct CostTraits {
-  bool gradient = false;  // evaluations come with gradients
-  bool noise = false;     // costs are noisy
-};
-
-// Resolves name = "auto" from the number of variables and the properties of the costs; `reason` is one line to print.
-// Other names are unchanged, with an empty `reason`.
-StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Variable>& variables,
-                                 const CostTraits& prospect, std::string& reason);
+// Resolves name = "auto" from the number of variables and what `choice.ego` says of the costs; `reason` is one line to
+// print. Other names are unchanged, with an empty `reason`.
+StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Variable>& variables, std::string& reason);
 
 struct StrategyKind {
   std::string name;

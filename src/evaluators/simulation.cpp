@@ -472,7 +472,8 @@ class SimulationEvaluator final : public Evaluator {
         start, [&] { return task.seconds_left() == 0.0; }, &kept);
     const double seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
     Simulated result;
-    result.completed = ended.reason.empty() && !ended.timed_out;
+    const bool cost_is_finite = !own_.course.cost || std::isfinite(ended.cost);
+    result.completed = ended.reason.empty() && !ended.timed_out && cost_is_finite;
     const auto& options = own_.course.options;
     result.report = formatted("model           %s, %zu bodies, %s\n", own_.model.c_str(), bodies_.size(),
                               n == 2 ? "planar" : "spatial") +
@@ -491,7 +492,9 @@ class SimulationEvaluator final : public Evaluator {
                                      ended.steps, ended.timed_out ? ", at its time limit" : "")
                          : "ended           " + tally_.outcomes[static_cast<std::size_t>(ended.outcome)] + ": " +
                                ended.reason + "\n";
-    if (own_.course.cost) result.report += formatted("cost            %.9g\n", ended.cost);
+    if (own_.course.cost)
+      result.report += cost_is_finite ? formatted("cost            %.9g\n", ended.cost)
+                                      : std::string("cost            is not a finite number\n");
     const auto& ledger = story.ledger;
     result.report +=
         formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", story.before.kinetic,

@@ -160,6 +160,8 @@ void check(const Text& text, const std::vector<SectionKind>& kinds) {
     }
     for (const auto& key : kind->needed)
       if (!section.find(key)) text.fail(section.line, shown(section.title()) + " has no " + key);
+    if (section.entries.empty() && !kind->may_be_empty)
+      text.fail(section.line, shown(section.title()) + " has no entries; give one, or leave the section out");
   }
 }
 

@@ -63,10 +63,11 @@ struct SectionKind {
   std::vector<std::string> needed = {};  // keys that it must have
   bool values_may_be_empty = false;
   std::string description = {};  // one line for --help
+  bool may_be_empty = false;     // its title alone states something
 };
 
 // Checks a text against the kinds. Throws ConfigError for the first section of an unknown kind, without its name, with
-// a name too many, or repeated; and for the first key that is unknown, has no value, or is missing.
+// a name too many, repeated, or without entries; and for the first key that is unknown, has no value, or is missing.
 void check(const Text& text, const std::vector<SectionKind>& kinds);
 
 }  // namespace dodyn::ini

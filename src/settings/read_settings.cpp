@@ -296,10 +296,10 @@ class Reader {
     for (auto& entry : section->entries) {
       if (entry.key != key) continue;
       if (entry.source == line_source && !in_scenario_) complain("is given twice");
-      entry = {key, given.value, given.where};
+      entry = {key, given.value, given.where, full};
       return;
     }
-    section->entries.push_back({key, given.value, given.where});
+    section->entries.push_back({key, given.value, given.where, full});
   }
 
   const Given* given(const std::string& key) const {

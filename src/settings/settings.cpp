@@ -62,7 +62,9 @@ std::vector<const CustomSection*> Settings::sections_of(const std::string& kind)
 ConfigError Settings::error(const std::string& key, const std::string& complaint) const {
   const Setting& setting = find(key);
   const std::string value = shown(setting.value) + ": ";  // a file that cannot be read names itself
-  return ConfigError(setting.source + ": " + key + " = " + (complaint.starts_with(value) ? "" : value) + complaint);
+  const bool is_default = setting.source == "default";
+  return ConfigError((is_default ? file : setting.source) + ": " + key + (is_default ? " (its default)" : "") + " = " +
+                     (complaint.starts_with(value) ? "" : value) + complaint);
 }
 
 std::vector<std::pair<std::string, std::string>> Settings::configuration() const {
@@ -80,7 +82,7 @@ std::vector<std::pair<std::string, std::string>> Settings::sources() const {
 }
 
 ConfigError CustomEntry::error(const std::string& complaint) const {
-  return ConfigError(source + ": " + shown(key) + " = " + shown(value) + ": " + complaint);
+  return ConfigError(source + ": " + shown(name()) + " = " + shown(value) + ": " + complaint);
 }
 
 Expression CustomEntry::parsed(std::string_view part, std::span<const std::string> hyphenated) const {
@@ -99,7 +101,11 @@ const CustomEntry* CustomSection::find(const std::string& key) const {
 }
 
 std::string CustomSection::text(const Key& key) const {
-  if (const CustomEntry* entry = find(key.name)) return canonical(key, entry->value, entry->source);
+  if (const CustomEntry* entry = find(key.name)) {
+    Key full = key;
+    full.name = entry->name();
+    return canonical(full, entry->value, entry->source);
+  }
   if (key.default_value.empty() && key.type != Type::text && key.type != Type::path)
     throw error(key.name + " is missing; allowed: " + allowed(key));
   return default_text(key);

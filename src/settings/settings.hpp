@@ -56,9 +56,11 @@ struct Setting {
 // An entry of a section that an evaluator reads itself.
 struct CustomEntry {
   std::string key, value;
-  std::string source;  // "hopper.cfg:12", "command line"
+  std::string source;          // "hopper.cfg:12", "command line"
+  std::string full_name = {};  // "phase.stance.fixed", if it was not given under a title; empty: the key
 
-  ConfigError error(const std::string& complaint) const;  // "SOURCE: KEY = VALUE: complaint"
+  const std::string& name() const { return full_name.empty() ? key : full_name; }
+  ConfigError error(const std::string& complaint) const;  // "SOURCE: NAME = VALUE: complaint"
   // Parses its value, or a part of it, as an expression; throws error().
   Expression parsed(std::span<const std::string> hyphenated = {}) const;
   Expression parsed(std::string_view part, std::span<const std::string> hyphenated = {}) const;

@@ -173,7 +173,8 @@ const ini::SectionKind& scenario_section() {
                                      .any_key = true,
                                      .description =
                                          "a situation that a design must suit: weight, reference, and the settings of "
-                                         "the evaluator and values of design variables that differ in it"};
+                                         "the evaluator and values of design variables that differ in it",
+                                     .may_be_empty = true};
   return kind;
 }
 

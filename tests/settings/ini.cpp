@@ -83,19 +83,23 @@ TEST(Ini, ChecksKinds) {
       {.kind = "model", .keys = {"dimension", "gravity"}, .needed = {"dimension"}},
       {.kind = "parameters", .any_key = true},
       {.kind = "link", .name = Name::required, .keys = {"mass"}},
-      {.kind = "phase", .name = Name::optional, .any_key = true, .values_may_be_empty = true}};
+      {.kind = "phase", .name = Name::optional, .any_key = true, .values_may_be_empty = true, .may_be_empty = true}};
   const auto checked = [&](const std::string& text) { return complaint([&] { check(parse(text, "a"), kinds); }); };
   const std::string titles = "; allowed: [model], [parameters], [link NAME], [phase], [phase NAME]";
-  EXPECT_EQ(checked("[model]\ndimension = 2\n[parameters]\na=1\n[link a]\n[link b]\nmass=a\n[phase]\nx=\n[phase x]"),
-            "accepted");
+  EXPECT_EQ(
+      checked("[model]\ndimension = 2\n[parameters]\na=1\n[link a]\nmass=1\n[link b]\nmass=a\n[phase]\nx=\n[phase x]"),
+      "accepted");
   EXPECT_EQ(checked("[lnik a]"), "a:1: unknown section [lnik a] (did you mean 'link'?)" + titles);
   EXPECT_EQ(checked("a = 1"), "a:1: 'a' stands before any section" + titles);
   EXPECT_EQ(checked("[link]"), "a:1: [link] has no name; allowed: [link NAME]");
   EXPECT_EQ(checked("[model x]"), "a:1: [model x] has a name; allowed: [model]");
-  EXPECT_EQ(checked("[link a]\n[link b]\n[link a]"), "a:3: [link a] is given twice (already at line 1)");
+  EXPECT_EQ(checked("[link a]\nmass = 1\n[link b]\nmass = 1\n[link a]"),
+            "a:5: [link a] is given twice (already at line 1)");
+  EXPECT_EQ(checked("[link a]"), "a:1: [link a] has no entries; give one, or leave the section out");
   EXPECT_EQ(checked("[model]\ngravty = 1"),
             "a:2: unknown key 'gravty' in [model] (did you mean 'gravity'?); allowed: dimension, gravity");
   EXPECT_EQ(checked("[model]\ngravity = 1"), "a:1: [model] has no dimension");
+  EXPECT_EQ(checked("[parameters]"), "a:1: [parameters] has no entries; give one, or leave the section out");
   EXPECT_EQ(checked("[parameters]\na ="), "a:2: a has no value; allowed: key = value");
 }
 

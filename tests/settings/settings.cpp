@@ -244,6 +244,12 @@ TEST_F(SettingsTest, VariablesMayDependOnOtherSettings) {
   EXPECT_EQ(differences(settings, before), "");
 }
 
+TEST_F(SettingsTest, AnErrorOfADefaultSaysSo) {
+  const Settings settings = read(walk);
+  EXPECT_EQ(std::string(settings.error("study.seed", "why").what()),
+            settings.file + ": study.seed (its default) = " + settings.text("study.seed") + ": why");
+}
+
 // Of a variable that the command line fixes the file's range is kept, if it is one.
 TEST_F(SettingsTest, OverruledRanges) {
   const std::vector<std::string> fixed = {"--design.knee", "0.4"};
@@ -261,9 +267,10 @@ class FreeSections : public SettingsTest {
  protected:
   FreeSections() {
     using Name = ini::SectionKind::Name;
-    all[0].sections = {{.kind = "phase", .name = Name::required, .keys = {"fixed", "intervals", "duration"}},
-                       {.kind = "initial-state", .any_key = true},
-                       {.kind = "situation", .name = Name::required, .any_key = true}};
+    all[0].sections = {
+        {.kind = "phase", .name = Name::required, .keys = {"fixed", "intervals", "duration"}, .may_be_empty = true},
+        {.kind = "initial-state", .any_key = true},
+        {.kind = "situation", .name = Name::required, .any_key = true, .may_be_empty = true}};
   }
   Settings read(const std::string& text, const std::vector<std::string>& words = {}) {
     std::ofstream(path) << walk << text;
@@ -312,6 +319,16 @@ TEST_F(FreeSections, CommandLineOverrides) {
   EXPECT_EQ(settings.sections[0].find("fixed")->value, "foot");
   EXPECT_EQ(settings.sections[2].find("duration")->value, "0.1 .. 0.2");
   EXPECT_EQ(settings.sections[1].find("foot.x")->value, "-1");
+  EXPECT_STREQ(settings.sections[1].find("foot.x")->error("why").what(),
+               "command line: initial-state.foot.x = -1: why");
+  const Key intervals{.name = "intervals", .type = Type::integer, .maximum = 30};
+  try {
+    settings.sections[0].integer(intervals);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("command line: phase.stance.intervals = 40 is out of range"))
+        << error.what();
+  }
   EXPECT_EQ(settings.sections[3].find("friction")->value, "0.2");
   EXPECT_EQ(read("", {"--initial-state.x", "1"}).sections.at(0).find("x")->value, "1");
 }
@@ -343,6 +360,7 @@ TEST_F(FreeSections, EachMistakeGetsItsLine) {
       complaint("[phase a]\nintervalls = 3"),
       "f:4: unknown key 'intervalls' in [phase] (did you mean 'intervals'?); allowed: fixed, intervals, duration");
   EXPECT_EQ(complaint("[phase a]\nfixed ="), "f:4: fixed has no value; allowed: key = value");
+  EXPECT_EQ(complaint("[initial-state]"), "f:3: [initial-state] has no entries; give one, or leave the section out");
   EXPECT_EQ(complaint(motion, {"--phase.stnace.intervals", "3"}),
             "command line: --phase.stnace.intervals: no section [phase stnace] (did you mean 'stance'?); there are: "
             "stance, low flight");

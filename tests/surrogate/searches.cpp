@@ -118,16 +118,17 @@ TEST(Searches, AutomaticChoiceSaysWhy) {
   StrategyOptions choice;
   std::string reason;
   choice.name = "mesh-search";
-  EXPECT_EQ(automatic_choice(choice, box, {}, reason).name, "mesh-search");
+  EXPECT_EQ(automatic_choice(choice, box, reason).name, "mesh-search");
   EXPECT_EQ(reason, "");
   choice.name = "auto";
-  const StrategyOptions gradient = automatic_choice(choice, box, {true, false}, reason);
-  EXPECT_EQ(gradient.name, "ego");
-  EXPECT_TRUE(gradient.ego.gradient);
-  EXPECT_EQ(reason,
-            "ego (kriging of costs and gradients), chosen for 2 variables, gradients, costs exact, except for their "
-            "standard errors");
-  EXPECT_EQ(automatic_choice(choice, std::vector<Variable>(12, box[0]), {}, reason).name, "trust-region");
+  choice.ego.gradient = true;
+  EXPECT_EQ(automatic_choice(choice, box, reason).name, "ego");
+  EXPECT_EQ(reason, "ego (kriging of costs and gradients), chosen for 2 variables, gradients");
+  choice.ego.gradient = false;
+  choice.ego.paired = true;
+  automatic_choice(choice, box, reason);
+  EXPECT_EQ(reason, "ego (kriging of costs), chosen for 2 variables, no gradients, paired costs");
+  EXPECT_EQ(automatic_choice(choice, std::vector<Variable>(12, box[0]), reason).name, "trust-region");
   EXPECT_NE(reason.find("12 variables"), std::string::npos);
 }
 

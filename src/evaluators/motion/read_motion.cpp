@@ -58,7 +58,8 @@ std::vector<ini::SectionKind> motion_sections() {
        .keys = {"fixed", "hold", "intervals", "duration", "require"},
        .description = "a phase; phases follow each other as written. fixed = the model's foot, or coordinates that "
                       "stay zero; hold = POINT, POINT - POINT or expressions of positions that stay constant; "
-                      "intervals; duration = s, or SHORTEST .. LONGEST; require = conditions, separated by commas"},
+                      "intervals; duration = s, or SHORTEST .. LONGEST; require = conditions, separated by commas",
+       .may_be_empty = true},
       {.kind = "contact",
        .name = Name::required,
        .keys = {"phase", "node", "touch", "law", "release"},
@@ -66,9 +67,11 @@ std::vector<ini::SectionKind> motion_sections() {
        .description = "a planned contact: phase (if there are several); node; touch = POINT or SHAPE, SHAPE [+x, -x, "
                       "...] or edges SHAPE, SHAPE; law = restitution E, stick, slide, stay, friction MU, separated by "
                       "commas; release = the node at which the contact ends"},
-      kind("periodic", Name::none,
-           "the motion repeats itself, with these coordinates advanced: COORDINATE = expression; reset = NAME of the "
-           "model's reset at the end; period = expression: the duration of all phases, s"),
+      {.kind = "periodic",
+       .any_key = true,
+       .description = "the motion repeats itself, with these coordinates advanced: COORDINATE = expression; reset = "
+                      "NAME of the model's reset at the end; period = expression: the duration of all phases, s",
+       .may_be_empty = true},
       kind("initial-state", Name::none,
            "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
            "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, separated by commas"),
