@@ -58,7 +58,8 @@ void become(const std::vector<std::string>& words) {
   ::execvp(arguments.front(), arguments.data());
 }
 
-// Whether this interpreter exists and has the modules that the package needs.
+// Whether this interpreter exists and has the modules that the package needs. Only searches the modules: their import
+// takes 0.2 s of processor time, and the package imports them again.
 bool suits(const std::string& interpreter) {
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error(std::string("cannot start a process: ") + std::strerror(errno));
@@ -66,7 +67,9 @@ bool suits(const std::string& interpreter) {
     const int nowhere = ::open("/dev/null", O_RDWR);
     for (const int stream : {0, 1, 2}) ::dup2(nowhere, stream);
     become({interpreter, "-c",
-            std::string(without_working_directory) + "import h5py, numpy; sys.exit(sys.version_info < (3, 9))"});
+            std::string(without_working_directory) +
+                "from importlib.util import find_spec; "
+                "sys.exit(sys.version_info < (3, 9) or not find_spec('h5py') or not find_spec('numpy'))"});
     ::_exit(127);
   }
   int status = 0;

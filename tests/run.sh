@@ -22,6 +22,10 @@ fi
 cmake --preset ci "${options[@]}" >/dev/null
 cmake --build "$build" --parallel "$cores" "${targets[@]}"
 
+# Python compiles the package once, not at each start of `dodyn report`, and leaves nothing in the sources.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX="$PWD/$build/pycache"
+
 # `long` is left out, whatever else is asked for; a caller's -L decides alone.
 case " $* " in
   *" -L "*) ;;

@@ -409,11 +409,15 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
 
     matplotlib.rcParams["svg.hashsalt"] = "dodyn"  # makes the output reproducible byte by byte
     figure = picture(study, trajectories, kinds, given)
+    import matplotlib.pyplot as plt  # after picture() has chosen that it draws without a display
+
     dated = {"Date": None} if output.endswith(".svg") else {"CreationDate": None} if output.endswith(".pdf") else None
     try:
         figure.savefig(output, dpi=100, metadata=dated)
     except (OSError, ValueError) as error:
         raise refused(f"{output}: {error}") from None
+    finally:
+        plt.close(figure)
     print(f"{output}: {', '.join(kinds)}")
 
 

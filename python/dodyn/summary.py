@@ -291,10 +291,10 @@ def even_samples(points: npt.NDArray[np.float64]) -> float:
     point is the region to which it is the nearest; it is doubled for each bound on which the point lies, where half of
     the region is missing."""
     parts = np.zeros(len(points))
-    for at in filling(4096, points.shape[1]):
-        squares = ((points - at) ** 2).sum(axis=1)
-        nearest = squares <= squares.min()
-        parts += nearest / nearest.sum()
+    for block in np.array_split(filling(4096, points.shape[1]), 1 + 4096 * len(points) // 500_000):  # 4 MB of distances at a time
+        squares = ((points - block[:, None]) ** 2).sum(axis=2)
+        nearest = squares <= squares.min(axis=1, keepdims=True)
+        parts += (nearest / nearest.sum(axis=1, keepdims=True)).sum(axis=0)
     parts *= 2.0 ** ((points < 1e-6) | (points > 1 - 1e-6)).sum(axis=1)
     return float(parts.sum() ** 2 / (parts**2).sum())
 

@@ -188,6 +188,7 @@ struct Examination {
   bool merged = false;
   Table evaluations = {}, iterations = {}, events = {};
   hsize_t evaluated = 0, decided = 0, happened = 0;  // complete rows of the three
+  std::vector<std::uint32_t> motion_checksums = {};  // by evaluation: the checksum of its trajectory in its row
 
   explicit Examination(hid_t opened) : file(opened) {}
   void complain(const std::string& what) { findings.problems.push_back(what); }
@@ -234,6 +235,7 @@ struct Examination {
                         if (merged) contents.origins.push_back(origin_of(block, i));
                         if (fits_checksum(block, i) && is_whole(contents, contents.evaluations.size() - 1)) {
                           sound.rows.push_back(row);
+                          motion_checksums.push_back(motion_checksum(block, i));
                           return;
                         }
                         contents.evaluations.pop_back();
@@ -246,18 +248,19 @@ struct Examination {
 
   // Of the sound rows.
   void read_trajectories() {
-    std::vector<hsize_t> lost;
-    for (const hsize_t row : sound.rows) {
-      bool fits = false;
-      try {
-        const Motion motion = motion_at(file, layout, evaluations, row);
-        fits = fits_checksum(file, evaluations, row, motion);
-        findings.trajectories += fits && !motion.trajectory.empty();
-      } catch (const Error&) {
-      }
-      sound.has_path.push_back(fits);
-      if (!fits) lost.push_back(row);
-    }
+    sound.has_path.assign(sound.rows.size(), false);
+    std::vector<hsize_t> unreadable, lost;
+    for_each_readable(file, channels_of(evaluations, layout), evaluated, unreadable,
+                      [&](const Block& block, hsize_t i, hsize_t row) {
+                        const auto at = std::lower_bound(sound.rows.begin(), sound.rows.end(), row);
+                        if (at == sound.rows.end() || *at != row) return;
+                        const auto k = static_cast<std::size_t>(at - sound.rows.begin());
+                        const Motion motion = motion_of(block, i);
+                        sound.has_path[k] = motion.checksum == motion_checksums[k];
+                        findings.trajectories += sound.has_path[k] && !motion.trajectory.empty();
+                      });
+    for (std::size_t k = 0; k < sound.rows.size(); ++k)
+      if (!sound.has_path[k]) lost.push_back(sound.rows[k]);
     if (!lost.empty()) complain("/trajectories: damaged rows: " + list(lost));
   }
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import types
 
-from studies import HOSTILE, dodyn, make, make_hostile
+from studies import HOSTILE, dodyn, dodyn_here, make, make_hostile
 
 try:
     import h5py
@@ -61,7 +61,7 @@ def reports():
     for name in NAMES:
         dodyn("report", f"{name}.h5")
         page = open(f"{name}.html", encoding="utf-8").read()
-        dodyn("report", f"{name}.h5", "--output", "again.html")
+        dodyn_here("report", f"{name}.h5", "--output", "again.html")
         assert open("again.html", encoding="utf-8").read() == page, "not the same when made again"
         # It asks for nothing: no address but those of XML name spaces, nothing that loads.
         outside = re.sub(r'http://www\.w3\.org/2000/svg|<script type="application/gzip".*?</script>|<pre>.*?</pre>', "", page, flags=re.S)
@@ -240,10 +240,10 @@ def scenarios():
     assert data["scenarios"] == names and set(data["others"]) == {"fast", "uphill"}
     assert all(str(best.id) in data["others"][name] for name in data["others"])
     assert any("uphill" in line and "times its reference" in line for line in summary.summary(study))
-    dodyn("plot", "tasks.h5", "--what", "cost,strobe", "--output", "tasks.png")
-    dodyn("plot", "tasks.h5", "--scenario", "fast", "--what", "series", "--output", "fast.png")
-    dodyn("animate", "tasks.h5", "--scenario", "uphill", "--rate", "5", "--steps", "1", "--output", "up.gif")
-    dodyn("plot", "tasks.h5", "--scenario", "fsat", code=2)
+    dodyn_here("plot", "tasks.h5", "--what", "cost,strobe", "--output", "tasks.png")
+    dodyn_here("plot", "tasks.h5", "--scenario", "fast", "--what", "series", "--output", "fast.png")
+    dodyn_here("animate", "tasks.h5", "--scenario", "uphill", "--rate", "5", "--steps", "1", "--output", "up.gif")
+    dodyn_here("plot", "tasks.h5", "--scenario", "fsat", code=2)
 
 
 def plain(study):
@@ -389,10 +389,10 @@ def recommended():
     page = plain(study)
     for e in study.front:
         assert page.count(f'<td class="n">{summary.number(e.metrics["work"], 6)}</td>') >= 2
-    dodyn("plot", "noisy.h5", "--what", "cost", "--output", "noisy.svg")
-    dodyn("plot", "front.h5", "--output", "front.svg")
-    dodyn("plot", "front.h5", "--what", "pairs,parallel,history", "--output", "front.png")
-    dodyn("report", "noisy.h5", "front.h5", "--output", "several.html")
+    dodyn_here("plot", "noisy.h5", "--what", "cost", "--output", "noisy.svg")
+    dodyn_here("plot", "front.h5", "--output", "front.svg")
+    dodyn_here("plot", "front.h5", "--what", "pairs,parallel,history", "--output", "front.png")
+    dodyn_here("report", "noisy.h5", "front.h5", "--output", "several.html")
     page = open("several.html", encoding="utf-8").read()
     assert f"front of {len(study.front)}" in page and "<td>recommended</td>" in page
 
@@ -413,14 +413,14 @@ def hostile():
     for name in ("knee", "docking"):
         shutil.copy(f"{name}.h5", f"hostile-{name}.h5")
         make_hostile(f"hostile-{name}.h5")
-        dodyn("report", f"hostile-{name}.h5")
+        dodyn_here("report", f"hostile-{name}.h5")
         page = open(f"hostile-{name}.html", encoding="utf-8").read()
         Nesting(page)
         assert HOSTILE not in page and "<img" not in page and "<!--" not in page
         kinds = {tag for tag, _ in elements(page)} - {"details", "summary"}
         assert kinds <= {tag for tag, _ in elements(open(f"{name}.html", encoding="utf-8").read())}, kinds
         assert HOSTILE in json.dumps(data_of(page), ensure_ascii=False).replace('\\"', '"')
-        dodyn("plot", f"hostile-{name}.h5", "--output", "hostile.svg")
+        dodyn_here("plot", f"hostile-{name}.h5", "--output", "hostile.svg")
         assert "<img" not in open("hostile.svg", encoding="utf-8").read()
 
 
@@ -446,7 +446,7 @@ def sentences():
 
 
 def compared():
-    dodyn("report", "knee.h5", "spatial.h5", "-o", "two.html")
+    dodyn_here("report", "knee.h5", "spatial.h5", "-o", "two.html")
     page = open("two.html", encoding="utf-8").read()
     assert page.count('id="study-') == 2 and page.count("<h1>") == 3 and "gait.model" in page
     assert data_of(page, 0)["best"] is not None and data_of(page, 1)["best"] is not None
@@ -456,15 +456,15 @@ def plots():
     for name, what in (("knee", "cost,strobe,series,history"), ("spatial", "strobe"), ("docking", "outcomes,map"),
                        ("scene", "strobe,series"), ("command", "parallel,pairs,history"), ("failing", None)):  # fmt: skip
         chosen = ["--what", what] if what else []
-        dodyn("plot", f"{name}.h5", *chosen, "--output", f"{name}.png")
+        dodyn_here("plot", f"{name}.h5", *chosen, "--output", f"{name}.png")
         assert open(f"{name}.png", "rb").read(8) == b"\x89PNG\r\n\x1a\n"
     dodyn("plot", "knee.h5", "--output", "one.svg")
-    dodyn("plot", "knee.h5", "--output", "two.svg")
+    dodyn_here("plot", "knee.h5", "--output", "two.svg")
     assert open("one.svg").read() == open("two.svg").read()
     dodyn("animate", "knee.h5", "--rate", "5", "--steps", "1", "--output", "knee.gif")
     assert open("knee.gif", "rb").read(6) == b"GIF89a"
-    dodyn("animate", "docking.h5", "--initial-state", "2", "--rate", "5", "--output", "run.svg")
-    dodyn("animate", "spatial.h5", "--view", "orbit", "--rate", "5", "--output", "spatial.svg")
+    dodyn_here("animate", "docking.h5", "--initial-state", "2", "--rate", "5", "--output", "run.svg")
+    dodyn_here("animate", "spatial.h5", "--view", "orbit", "--rate", "5", "--output", "spatial.svg")
     film = open("spatial.svg").read()
     assert film.count("<g style") > 4 and "script" not in film
 
@@ -483,7 +483,8 @@ def refusals():
         ["animate", "knee.h5", "--initial-state", "3"],
         ["animate", "knee.h5", "--speed", "-1"],
     ):
-        dodyn(*line, code=2)
+        dodyn_here(*line, code=2)
+    dodyn("plot", "knee.h5", "--evaluation", "99", code=2)
     package.open("knee.h5")  # still there
     assert "--view" in dodyn("animate", "--help")
 

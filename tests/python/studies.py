@@ -1,9 +1,12 @@
 """Small studies to read and draw, made by the program itself, and what runs it."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 import zlib
+from unittest import mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "python"))
@@ -108,11 +111,26 @@ def make_hostile(path):
 
 
 def dodyn(*words, code=0):
+    """Runs the program; returns what it prints."""
     done = subprocess.run([DODYN, *words], capture_output=True, text=True, timeout=300)
-    assert done.returncode == code, (words, done)
+    return checked(words, code, done.returncode, done.stdout, done.stderr)
+
+
+def dodyn_here(*words, code=0):
+    """Runs `dodyn report|plot|animate ...` in this process. A start of Python and its imports take longer than most pages and pictures."""
+    from dodyn.__main__ import main
+
+    out, error = io.StringIO(), io.StringIO()
+    with mock.patch.dict(os.environ, DODYN=DODYN), contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        found = main(words)
+    return checked(words, code, found, out.getvalue(), error.getvalue())
+
+
+def checked(words, code, found, out, error):
+    assert found == code, (words, found, out, error)
     if code == 2:
-        assert done.stderr.count("\n") == 1 and done.stderr.startswith("dodyn: "), done.stderr
-    return done.stdout + done.stderr
+        assert error.count("\n") == 1 and error.startswith("dodyn: "), error
+    return out + error
 
 
 def make(*names):

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import urllib.request
 
-from studies import DODYN, ROOT, dodyn, make
+from studies import DODYN, ROOT, dodyn, dodyn_here, make
 
 try:
     import numpy as np
@@ -120,12 +120,12 @@ def refused():
         except package.ProgramError as error:
             assert str(error) == f"units {units}: {why}", error
         for command in ("report", "plot", "watch"):
-            assert dodyn(command, "failing.h5", "--units", units, code=2) == f"dodyn: command line: --units {units}: {why}\n"
+            assert dodyn_here(command, "failing.h5", "--units", units, code=2) == f"dodyn: command line: --units {units}: {why}\n"
     assert package.open("failing.h5", units="mm").unused_units == ("mm",)
-    assert "note: --units mm: nothing in failing.h5 has this dimension\n" in dodyn("report", "failing.h5", "--units", "mm")
-    assert "note" not in dodyn("report", "knee.h5", "--units", "mm", "--output", "short.html")
-    assert "--units is for archives" in dodyn("plot", "motion.csv", "--units", "mm", code=2)
-    assert "unrecognized arguments: --units mm" in dodyn("animate", "knee.h5", "--units", "mm", code=2)
+    assert "note: --units mm: nothing in failing.h5 has this dimension\n" in dodyn_here("report", "failing.h5", "--units", "mm")
+    assert "note" not in dodyn_here("report", "knee.h5", "--units", "mm", "--output", "short.html")
+    assert "--units is for archives" in dodyn_here("plot", "motion.csv", "--units", "mm", code=2)
+    assert "unrecognized arguments: --units mm" in dodyn_here("animate", "knee.h5", "--units", "mm", code=2)
     alone = {**os.environ, "DODYN": "/nowhere/dodyn", "PYTHONPATH": os.path.join(ROOT, "python")}
     for words, fine in (("'knee.h5'", True), ("'knee.h5', units='mm'", False)):
         done = subprocess.run([sys.executable, "-c", f"import dodyn; dodyn.open({words})"], env=alone, capture_output=True, text=True)
@@ -144,7 +144,7 @@ def own_units_left(page, study):
 
 def pages():
     for name in ("knee", "docking"):
-        dodyn("report", f"{name}.h5", "--units", UNITS, "--output", "units.html")
+        dodyn_here("report", f"{name}.h5", "--units", UNITS, "--output", "units.html")
         page = open("units.html", encoding="utf-8").read()
         shown, plain = package.open(f"{name}.h5", units=UNITS), package.open(f"{name}.h5")
         v = shown.variables[0]
@@ -163,7 +163,7 @@ def pages():
         if data["starts"]:
             assert data["startLabels"] == ["x [mm]", "y [mm]"] and np.allclose(data["starts"], 1e3 * motion.places(plain.best.trajectory)[0], rtol=1e-4)
             assert next(iter(data["runs"].values()))["afterUnit"] in ("s", "ms")  # as the archive has it: its channel may have no unit
-    dodyn("report", "knee.h5", "other.h5", "--units", UNITS, "--output", "both.html")
+    dodyn_here("report", "knee.h5", "other.h5", "--units", UNITS, "--output", "both.html")
     both = open("both.html", encoding="utf-8").read()
     assert "<td>400 mm</td>" in both, "a length that the other study fixes"
     kept, report.LIBRARIES = report.LIBRARIES, {name: (package_, ["/nowhere"]) for name, (package_, _) in report.LIBRARIES.items()}
@@ -199,7 +199,7 @@ def pictures():
     assert math.isclose(axes[1].dataLim.x1, 1e3 * plain.best.trajectory.t[-1, 0])
     plot.cost(axes[2], shown, given)
     assert axes[2].get_xlabel() == "knee [mm]"
-    dodyn("plot", "docking.h5", "--units", UNITS, "--what", "map,outcomes", "--output", "units.svg")
+    dodyn_here("plot", "docking.h5", "--units", UNITS, "--what", "map,outcomes", "--output", "units.svg")
 
 
 def watched():
