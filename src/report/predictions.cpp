@@ -356,12 +356,43 @@ archive::Group exported(const archive::Contents& contents, const surrogate::Obse
            {"width", "quantity = least + width * (exp(w / width) - 1) elsewhere", one(warp.width)}}};
 }
 
+namespace {
+
+// Returns the points of the unit cube at quantiles [variables, points]. The unit cube rounds to the nearest level, which
+// gives the first and the last one half a share. Here all levels have the same share.
+MatrixXd units_of_quantiles(const surrogate::DesignSpace& space, MatrixXd quantiles) {
+  for (Index i = 0; i < quantiles.rows(); ++i) {
+    if (space.real(i)) continue;
+    const int levels = space.levels(i);
+    for (Index k = 0; k < quantiles.cols(); ++k)
+      quantiles(i, k) = space.unit_of_level(i, std::min(static_cast<int>(quantiles(i, k) * levels), levels - 1));
+  }
+  return quantiles;
+}
+
+// Returns the value of a variable at a quantile, among designs that have this variable.
+double value_at_quantile(const surrogate::DesignSpace& space, Index variable, double quantile) {
+  MatrixXd quantiles = surrogate::sobol(static_cast<int>(space.dimensions()), effect_samples, 1);
+  quantiles.row(variable).setConstant(quantile);
+  const MatrixXd units = units_of_quantiles(space, quantiles);
+  VectorXd design;
+  for (Index k = 0; k < units.cols(); ++k) {
+    design = space.design(units.col(k));
+    if (space.active(variable, design)) break;
+  }
+  return design(variable);
+}
+
+}  // namespace
+
 Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric,
                            int samples, const OutputUnits& units) {
   const surrogate::ArchiveModel model = fitted(contents, observed, metric);
   Quantity quantity = quantity_of(contents, metric);
   const double factor = units.convert(quantity.unit);
-  const auto f = [&](const MatrixXd& points) { return model.middles(points); };
+  const auto f = [&](const MatrixXd& quantiles) {
+    return model.middles(units_of_quantiles(observed.space, quantiles));
+  };
   const int d = static_cast<int>(observed.space.dimensions());
   Sensitivity out{contents.layout.variables,
                   quantity.name,
@@ -374,9 +405,15 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::O
                   model.even_samples_of_filling(),
                   0,
                   surrogate::sobol_indices(f, d, samples, 1),
-                  surrogate::main_effects(f, d, effect_points, effect_samples, 1)};
+                  surrogate::main_effects(f, d, effect_points, effect_samples, 1),
+                  VectorXd::Zero(d)};
+  for (Index i = 0; i < d; ++i) {
+    Index least;
+    out.effects.row(i).minCoeff(&least);
+    out.least_at(i) = value_at_quantile(observed.space, i, (static_cast<double>(least) + 0.5) / effect_points);
+  }
   const surrogate::SuccessClassifier success = surrogate::viability_of(observed);
-  const MatrixXd points = surrogate::sobol(d, effect_samples, 1);
+  const MatrixXd points = units_of_quantiles(observed.space, surrogate::sobol(d, effect_samples, 1));
   for (Index i = 0; i < points.cols(); ++i)
     out.unlikely += success.log_probability(observed.space.embed(points.col(i))) < std::log(0.5);
   out.unlikely /= static_cast<double>(points.cols());
@@ -387,7 +424,7 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::O
              : metric < e.metrics.size() ? e.metrics(metric)
                                          : not_a_number;
     });
-  convert(out.variables, units);
+  out.least_at = out.least_at.cwiseProduct(convert(out.variables, units));
   out.effects *= factor;
   out.indices.mean *= factor;
   out.indices.variance *= factor * factor;
@@ -431,12 +468,8 @@ std::string as_text(const Sensitivity& s) {
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
     const auto i = static_cast<Index>(v);
     const Variable& variable = s.variables[v];
-    Index least;
-    const double low = s.effects.row(i).minCoeff(&least), high = s.effects.row(i).maxCoeff();
-    const double at =
-        variable.lower + (static_cast<double>(least) + 0.5) / effect_points * (variable.upper - variable.lower);
-    const std::string* const name = variable.choice(
-        std::floor((static_cast<double>(least) + 0.5) / effect_points * static_cast<double>(variable.choices.size())));
+    const double low = s.effects.row(i).minCoeff(), high = s.effects.row(i).maxCoeff(), at = s.least_at(i);
+    const std::string* const name = variable.choice(at);
     rows.push_back({variable.name, formatted("%.3f", s.indices.first(i)), formatted("%.3f", s.indices.first_error(i)),
                     formatted("%.3f", s.indices.total(i)), formatted("%.3f", s.indices.total_error(i)),
                     formatted("%.6g", low), formatted("%.6g", high),

@@ -301,6 +301,36 @@ TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
     EXPECT_THROW(read_output_units(wrong), ConfigError) << wrong;
 }
 
+// Every label and whole number has the same share of the range, and the least effect is named by its value, on a
+// logarithmic scale too. The cost is a sum of one function of each variable, known at all combinations.
+TEST(Report, SensitivityWeighsValuesEvenlyAndNamesTheLeastOne) {
+  archive::Contents contents;
+  contents.layout.variables = {
+      {"material", "1", 0, 2, {"steel", "wood", "glass"}}, {"legs", "1", 1, 3}, {"stiffness", "N/m", 1, 100}};
+  contents.provenance.configuration = {
+      {"design.material", "steel, wood, glass"}, {"surrogate.integers", "legs"}, {"surrogate.log-scale", "stiffness"}};
+  const double of_material[] = {1, 0, 0.4};
+  for (int material = 0; material < 3; ++material)
+    for (int legs = 1; legs <= 3; ++legs)
+      for (int decade = 0; decade <= 4; ++decade) {
+        Evaluation& row = contents.evaluations.emplace_back();
+        row.id = static_cast<std::int64_t>(contents.evaluations.size()) - 1;
+        row.design = Eigen::Vector3d(material, legs, std::pow(10, 0.5 * decade));
+        row.status = Status::ok;
+        row.cost = of_material[material] + 0.3 / legs + 0.1 * std::pow(0.5 * decade - 1, 2);
+      }
+  const surrogate::ObservedData observed = study::observed_data(contents);
+  const Sensitivity found = sensitivity_of(contents, observed, -1, 4096);
+  EXPECT_NEAR(found.indices.mean, 1.4 / 3 + 0.3 * (1 + 0.5 + 1. / 3) / 3 + 0.1 / 3, 0.02);
+  EXPECT_NEAR(found.effects.row(0).mean(), found.indices.mean, 0.02);
+  EXPECT_EQ(found.least_at(0), 1);
+  EXPECT_EQ(found.least_at(1), 3);
+  EXPECT_NEAR(found.least_at(2), 10, 1);
+  const std::string text = as_text(found);
+  EXPECT_NE(text.find("material = wood\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("legs = 3\n"), std::string::npos) << text;
+}
+
 // Whatever is said of a study has the same units: summaries, predictions, shares of variance, JSON. Models are made before.
 TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   archive::Contents contents;
