@@ -200,10 +200,10 @@ bool Ego::best_is_near_an_edge() const {
 }
 
 // Whether the local descent takes part, and has no design under way. It needs one exact cost, and a best design inside
-// the constraints and away from failures. With gradients the global model converges by itself.
+// the constraints and away from failures.
 bool Ego::descends_locally(bool failures) const {
   return observed.objectives.size() == 1 && observed.constraints.empty() && !observed.noisy() &&
-         !options.trust_region && !options.gradient && observed.best() && !(failures && best_is_near_an_edge()) &&
+         !options.trust_region && observed.best() && !(failures && best_is_near_an_edge()) &&
          std::none_of(running_.begin(), running_.end(), [](const Running& r) { return r.rule == Rule::descent; });
 }
 

@@ -176,7 +176,7 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
 
 Proposal step_of_descent(const EgoState& ego) {
   Proposal proposal;
-  const LocalDescent::Step step = ego.local.step(ego.observed, ego.least_gain());
+  const LocalDescent::Step step = ego.local.step(ego.observed, ego.least_gain(), ego.options.gradient);
   if (step.at.size() == 0 || !ego.possible(step.at) || !ego.fresh(step.at, same_design)) return proposal;
   proposal.rule = Rule::descent;
   proposal.step = step;

@@ -43,17 +43,21 @@ constexpr int patience = 2;  // and the variables: steps without a gain that mat
 // repeated with distances in the metric of the curvature that the last fit found.
 class Quadratic {
  public:
-  Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free)
+  Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free, bool gradient)
       : free_(std::move(free)), d_(static_cast<Index>(free_.size())), p_(d_ + d_ * (d_ + 1) / 2) {
     const VectorXd at = observed.unit(centre);
     const double base = observed.objective(centre, 0);
-    std::vector<Near> near;
+    const auto slope_at = [&](const Evaluation& e) -> VectorXd {
+      if (!gradient || e.gradient.size() != at.size() || !e.gradient.allFinite()) return {};
+      return e.gradient.cwiseProduct(observed.space.slope(e.design))(free_);
+    };
+    std::vector<Near> near = {{VectorXd::Zero(d_), 0, 0, slope_at(centre)}};
     for (const Evaluation& e : observed.evaluations) {
       if (!observed.is_informative(e)) continue;
       const VectorXd delta = observed.unit(e) - at;
       const VectorXd own = delta(free_);
       if ((delta.cwiseAbs().sum() - own.cwiseAbs().sum()) > other_numbers || own.isZero(0)) continue;
-      near.push_back({own, 0, observed.objective(e, 0) - base});
+      near.push_back({own, 0, observed.objective(e, 0) - base, slope_at(e)});
     }
     for (int fit = 0; fit < fits; ++fit) {
       if (fit > 0) metric_ = metric_of(metric_.transpose() * hessian() * metric_);
@@ -63,7 +67,8 @@ class Quadratic {
     }
   }
 
-  Index evaluations() const { return values_; }
+  // Returns the number of data of the fit: costs of other evaluations, and derivatives.
+  Index data() const { return data_; }
   double value(const VectorXd& s, VectorXd* slope) const {
     const VectorXd z = metric_ * s;
     if (slope) *slope = metric_.transpose() * (basis_slope(z) * coefficients_);
@@ -96,24 +101,39 @@ class Quadratic {
     VectorXd from_centre;
     double distance;  // in the metric
     double higher;    // than the centre's cost
+    VectorXd slope;   // of the cost; empty: unknown
   };
+  // `near`: the centre first.
   void fit_to(const std::vector<Near>& near) {
-    values_ = std::min(static_cast<Index>(near.size()), most_per_coefficient * p_ - 1);
-    MatrixXd rows = MatrixXd::Zero(values_ + p_, p_);
-    VectorXd y = VectorXd::Zero(values_ + p_);
-    for (Index i = 0; i < values_; ++i) {
-      const auto& [s, distance, higher] = near[static_cast<std::size_t>(i)];
-      const double weight = std::pow(std::max(distance, least_distance), -error_power);
-      rows.row(i) = weight * basis(metric_ * s).transpose();
-      y(i) = weight * higher;
+    const auto used = std::min(near.size(), static_cast<std::size_t>(most_per_coefficient * p_));
+    data_ = static_cast<Index>(used) - 1;
+    for (std::size_t i = 0; i < used; ++i) data_ += near[i].slope.size();
+    MatrixXd rows = MatrixXd::Zero(data_ + p_, p_);
+    VectorXd y = VectorXd::Zero(data_ + p_);
+    const MatrixXd to_metric = metric_.transpose().inverse();  // of slopes
+    Index row = 0;
+    for (std::size_t i = 0; i < used; ++i) {
+      const auto& [s, distance, higher, slope] = near[i];
+      const double from = std::max(distance, least_distance);
+      const VectorXd z = metric_ * s;
+      if (i > 0) {
+        const double weight = std::pow(from, -error_power);
+        rows.row(row) = weight * basis(z).transpose();
+        y(row++) = weight * higher;
+      }
+      if (slope.size() == 0) continue;
+      const double weight = std::pow(from, 1 - error_power) / error_power;  // the error's derivative by the distance
+      rows.middleRows(row, d_) = weight * basis_slope(z);
+      y.segment(row, d_) = weight * (to_metric * slope);
+      row += d_;
     }
-    for (Index k = 0; k < p_; ++k) rows(values_ + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
+    for (Index k = 0; k < p_; ++k) rows(data_ + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
     scale_ = rows.colwise().norm().cwiseInverse();
     const Eigen::HouseholderQR<MatrixXd> qr(rows * scale_.asDiagonal());
     const VectorXd right = qr.householderQ().transpose() * y;
     upper_ = qr.matrixQR().topRows(p_).triangularView<Eigen::Upper>();
     coefficients_ = scale_.cwiseProduct(upper_.triangularView<Eigen::Upper>().solve(right.head(p_)));
-    deviation_ = std::sqrt(right.tail(values_).squaredNorm() / static_cast<double>(std::max<Index>(values_, 1)));
+    deviation_ = std::sqrt(right.tail(data_).squaredNorm() / static_cast<double>(std::max<Index>(data_, 1)));
   }
   // Returns the map into coordinates where the curvatures of this Hessian have one magnitude. Curvatures below
   // min_curvature stay smaller.
@@ -148,7 +168,7 @@ class Quadratic {
   }
 
   std::vector<Index> free_;
-  Index d_, p_, values_ = 0;
+  Index d_, p_, data_ = 0;
   MatrixXd metric_ = MatrixXd::Identity(d_, d_);  // from the unit cube to the model's coordinates
   MatrixXd upper_;                                // of the scaled rows
   VectorXd scale_, coefficients_;
@@ -157,7 +177,7 @@ class Quadratic {
 
 }  // namespace
 
-LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least_gain) const {
+LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least_gain, bool gradient) const {
   Step out;
   const Evaluation* const best = observed.best();
   if (!best || radius_ < least_radius) return out;
@@ -166,8 +186,8 @@ LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least
     if (observed.space.real(k) && observed.space.active(k, best->design)) free.push_back(k);
   const auto d = static_cast<Index>(free.size());
   if (d == 0 || stalled_ > patience + d) return out;
-  const Quadratic model(observed, *best, free);
-  if (model.evaluations() < 1) return out;
+  const Quadratic model(observed, *best, free, gradient);
+  if (model.data() < 1) return out;
   const VectorXd centre = observed.unit(*best)(free);
   const BoundedSearch box{(-centre).cwiseMax(-radius_), (1 - centre.array()).matrix().cwiseMin(radius_),
                           most_model_evaluations};

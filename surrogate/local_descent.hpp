@@ -1,8 +1,8 @@
 // A local descent beside the global model: a quadratic model of the evaluations about the best design, and its minimum
 // in a trust region.
 //
-// The model goes through the best design. Weighted least squares over the other evaluations give its slope and
-// curvature. Near evaluations count most, by distances in the metric of the curvature. Every evaluation of the study may
+// The model goes through the best design. Weighted least squares over the other evaluations, and over gradients where
+// they have any, give its slope and curvature. Near evaluations count most, by distances in the metric of the curvature. Every evaluation of the study may
 // count. Where too few evaluations determine the curvature, a wide prior chooses a small one. The next step is the
 // minimum of the model in the region. If no gain is predicted there, the step goes where the posterior of the
 // coefficients leaves room for one. If there is none, the descent has converged.
@@ -27,8 +27,8 @@ class LocalDescent {
   };
 
   // Returns the next step from the best design. Real variables move; the others stay. `least_gain`: a smaller gain does
-  // not matter.
-  Step step(const ObservedData& observed, double least_gain) const;
+  // not matter. `gradient`: whether gradients count.
+  Step step(const ObservedData& observed, double least_gain, bool gradient = false) const;
 
   // Processes an evaluation: `step` is empty if another rule has chosen it. `gain`: by how much the best cost fell.
   void observe(const ObservedData& observed, const Step& step, double gain, double least_gain);

@@ -31,6 +31,7 @@ struct Bowl {
     Evaluation e;
     e.status = Status::ok;
     e.cost = 1 + 0.5 * (unit - at).dot(hessian * (unit - at));
+    e.gradient = hessian * (unit - at);
     return e;
   }
   VectorXd at;
@@ -42,7 +43,8 @@ ObservedData observed_in(const std::vector<Variable>& box, const std::vector<Dom
 }
 
 // Descends from a Latin hypercube until the descent has converged.
-std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double tolerance, std::size_t limit = 200) {
+std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double tolerance, bool gradient = false,
+                              std::size_t limit = 200) {
   const auto d = static_cast<int>(observed.space.dimensions());
   const MatrixXd first = latin_hypercube(d, 2 * d + 2, 1);
   std::vector<VectorXd> units;
@@ -54,7 +56,7 @@ std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double 
     if (i < static_cast<std::size_t>(first.cols())) {
       unit = first.col(static_cast<Index>(i));
     } else {
-      step = descent.step(observed, tolerance);
+      step = descent.step(observed, tolerance, gradient);
       if (step.at.size() == 0) break;
       unit = step.at;
     }
@@ -90,6 +92,25 @@ TEST(LocalDescent, FollowsANarrowValley) {
       const auto units = descend(observed, bowl, 1e-6);
       EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
       EXPECT_LE(units.size(), static_cast<std::size_t>((d + 1) * (d + 2))) << d << ", seed " << seed;
+    }
+}
+
+// With gradients the first evaluations determine the quadratic, however narrow its valley is.
+TEST(LocalDescent, GradientsSpareEvaluations) {
+  for (const Index d : {1, 2, 5, 9})
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const Bowl bowl(d, seed, 4);
+      ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", -1, 3}));
+      const auto units = descend(
+          observed,
+          [&](const VectorXd& unit) {
+            Evaluation e = bowl(unit);
+            e.gradient /= 4;  // by the design, whose range is 4
+            return e;
+          },
+          1e-6, true);
+      EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
+      EXPECT_LE(units.size(), static_cast<std::size_t>(2 * d + 2 + 8)) << d << ", seed " << seed;
     }
 }
 
