@@ -807,7 +807,7 @@ class Archive:
     def cost_meaning(self) -> str:
         """Returns the meaning of the cost in a few words."""
         wanted = self.configuration.get("cost.success")
-        return f"share of the initial states that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
+        return f"share of initial states that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
 
     @property
     def finished(self) -> bool:
