@@ -526,10 +526,18 @@ class Command final : public Evaluator {
 
   // Returns the evaluation with a program's answer. Throws if the answer cannot be read; then none of it counts.
   Evaluation read_back(const std::string& text, const End& end, Evaluation evaluation) const {
-    const json result = json::parse(text, [](int depth, json::parse_event_t, json&) {
-      if (depth > 8) throw std::runtime_error("is nested deeper than 8 levels");
-      return true;
-    });
+    json result;
+    try {
+      result = json::parse(text, [](int depth, json::parse_event_t, json&) {
+        if (depth > 8) throw std::runtime_error("is nested deeper than 8 levels");
+        return true;
+      });
+    } catch (const json::parse_error& error) {
+      // Python's json module writes these, which JSON does not have.
+      const bool not_finite = text.find("NaN") != std::string::npos || text.find("Infinity") != std::string::npos;
+      throw std::runtime_error("is not JSON (character " + std::to_string(error.byte) + ")" +
+                               (not_finite ? ": it has no NaN and no Infinity; allowed: null" : ""));
+    }
     if (!result.is_object()) throw std::runtime_error("is not an object");
     for (const auto& [key, value] : result.items())
       if (key != "status" && key != "reason" && key != "cost" && key != "cost_stderr" && key != "gradient" &&

@@ -72,11 +72,16 @@ std::vector<ini::SectionKind> motion_sections() {
        .description = "the motion repeats itself, with these coordinates advanced: COORDINATE = expression; reset = "
                       "NAME of the model's reset at the end; period = expression: the duration of all phases, s",
        .may_be_empty = true},
-      kind("initial-state", Name::none,
+      {.kind = "initial-state",
+       .any_key = true,
+       .description =
            "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
-           "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, separated by commas"),
-      kind("goal", Name::none,
-           "given at the end, as in [initial-state]; cost = expression: a further term of the cost"),
+           "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, separated by commas",
+       .may_be_empty = true},
+      {.kind = "goal",
+       .any_key = true,
+       .description = "given at the end, as in [initial-state]; cost = expression: a further term of the cost",
+       .may_be_empty = true},
       {.kind = "waypoint",
        .name = Name::required,
        .any_key = true,
