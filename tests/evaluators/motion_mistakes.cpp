@@ -151,7 +151,7 @@ TEST(MotionMistakes, Ends) {
   says(held + "[periodic]\nx = reach\n[goal]\ncube = place 0 0\n", "a motion that is [periodic] has no [goal]");
   says(held + "[periodic]\nx = reach\n", "");
   says(held + "[periodic]\nx = reach\nreset = swap\n", "is not a reset of the model; allowed: none");
-  says(held + "[initial-state]\nx = 0\n[goal]\n[cost]\n", "there is no [cost]; allowed: squared-control");
+  says(held + "[initial-state]\nx = 0\n[goal]\n[cost]\n", "[cost] has no entries");
   says(held + "[initial-state]\nx = 0\n[goal]\n[parameters]\nreach = 2\n", "is a parameter of the model");
 }
 
