@@ -48,10 +48,8 @@ void Models::update(const ObservedData& observed, KrigingOptions options, bool g
       if (of_cost && gradient) {
         own.gradient.resize(space.embedded(), n);
         for (Index i = 0; i < n; ++i) {
-          const VectorXd& g = good[i]->gradient;
-          own.gradient.col(i) = g.size() == space.dimensions() && g.allFinite()
-                                    ? VectorXd(g.cwiseProduct(space.slope(good[i]->design)))
-                                    : VectorXd::Constant(space.embedded(), not_a_number);
+          const VectorXd slope = observed.slope(*good[i]);
+          own.gradient.col(i) = slope.size() > 0 ? slope : VectorXd::Constant(space.embedded(), not_a_number);
         }
       }
       if (of_cost && observed.noisy()) ObservedData::add_errors(good, own), covariance_ = own.covariance;

@@ -48,8 +48,8 @@ class Quadratic {
     const VectorXd at = observed.unit(centre);
     const double base = observed.objective(centre, 0);
     const auto slope_at = [&](const Evaluation& e) -> VectorXd {
-      if (!gradient || e.gradient.size() != at.size() || !e.gradient.allFinite()) return {};
-      return e.gradient.cwiseProduct(observed.space.slope(e.design))(free_);
+      const VectorXd slope = gradient ? observed.slope(e) : VectorXd();
+      return slope.size() > 0 ? VectorXd(slope(free_)) : slope;
     };
     std::vector<Near> near = {{VectorXd::Zero(d_), 0, 0, slope_at(centre)}};
     for (const Evaluation& e : observed.evaluations) {

@@ -1,11 +1,11 @@
 // A local descent beside the global model: a quadratic model of the evaluations about the best design, and its minimum
 // in a trust region.
 //
-// The model goes through the best design. Weighted least squares over the other evaluations, and over gradients where
-// they have any, give its slope and curvature. Near evaluations count most, by distances in the metric of the curvature. Every evaluation of the study may
-// count. Where too few evaluations determine the curvature, a wide prior chooses a small one. The next step is the
-// minimum of the model in the region. If no gain is predicted there, the step goes where the posterior of the
-// coefficients leaves room for one. If there is none, the descent has converged.
+// The model goes through the best design. Weighted least squares over the other evaluations, and over all gradients,
+// give its slope and curvature. Near evaluations count most, by distances in the metric of the curvature. Every
+// evaluation of the study may count. Where too few evaluations determine the curvature, a wide prior chooses a small
+// one. The next step is the minimum of the model in the region. If no gain is predicted there, the step goes where the
+// posterior of the coefficients leaves room for one. If there is none, the descent has converged.
 //
 // Sources: A. Conn, K. Scheinberg, L. Vicente, Introduction to derivative-free optimization (2009), for models by least
 // squares in a trust region; M. Powell, The BOBYQA algorithm (2009), for the minimum Frobenius norm.

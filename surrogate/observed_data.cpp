@@ -240,6 +240,11 @@ const Evaluation* least_of(const ObservedData& observed, std::size_t from) {
 const Evaluation* ObservedData::best() const { return least_of(*this, 0); }
 const Evaluation* ObservedData::best_of_region() const { return least_of(*this, from); }
 
+VectorXd ObservedData::slope(const Evaluation& e) const {
+  if (e.gradient.size() != space.dimensions() || !e.gradient.allFinite()) return {};
+  return e.gradient.cwiseProduct(space.slope(e.design));
+}
+
 bool ObservedData::tried(const VectorXd& u, double within) const {
   const auto close = [&](const VectorXd& x) { return (space.unit(x) - u).cwiseAbs().maxCoeff() < within; };
   return std::any_of(evaluations.begin(), evaluations.end(), [&](const auto& e) { return close(e.design); }) ||

@@ -81,6 +81,8 @@ struct ObservedData {
   const Evaluation* best_of_region() const;  // the feasible evaluation with the lowest first objective in the present
                                              // region
   Eigen::VectorXd unit(const Evaluation& e) const { return space.unit(e.design); }
+  // Returns the gradient of the cost by the coordinates of the unit cube; empty: the evaluation has none.
+  Eigen::VectorXd slope(const Evaluation& e) const;
   // Whether an evaluated or pending design is within this distance of the point in every coordinate of the unit cube.
   bool tried(const Eigen::VectorXd& unit, double within) const;
   // Returns the difference between the lowest feasible cost and this quantile of the feasible costs, warped.

@@ -456,7 +456,7 @@ TEST_F(StudyTest, TheArchiveSaysWhyAStrategyWasChosen) {
   }
   run("plain.h5", {"--surrogate.strategy=auto", "--surrogate.gradient=false", "--study.max-evaluations=6"});
   const std::string note = contents("plain.h5").iterations.front().note;
-  EXPECT_TRUE(note.starts_with("ego (kriging of costs), chosen for 1 variable, no gradients")) << note;
+  EXPECT_TRUE(note.starts_with("ego (kriging of costs), chosen for 1 variable, no gradients; ")) << note;
 }
 
 // Another study's archive, or its table as CSV, is a head start; the two are the same.
