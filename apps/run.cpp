@@ -159,13 +159,8 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     return finished;
   }
   std::cout << found(path, summary, settings, units) << path << ": "
-            << (summary.is_undecided                   ? "stopped: "
-                : summary.was_finished                 ? "already finished: "
-                : summary.end == study::End::resumable ? "stopped, the same command continues: "
-                : summary.end == study::End::failing   ? "failed: "
-                                                       : "finished: ")
-            << summary.reason
-            << (summary.reached_limit ? ", before the search ended by its own rule; a larger number continues it" : "")
+            << (summary.was_finished && summary.ending == Ending::finished ? "already " : "")
+            << report::ended_text(summary.ending, summary.reason)
             << (summary.undecided_fraction > surrogate::least_stated_fraction
                     ? formatted("; in %.2g %% of the box the surrogate cannot rule out a better design",
                                 100 * summary.undecided_fraction)
@@ -181,8 +176,8 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   if (summary.troubles > 0)
     std::cout << "warning: the machine ended " << summary.troubles << (summary.troubles == 1 ? " attempt" : " attempts")
               << ", for reasons that do not depend on the design; the last: " << summary.trouble << "\n";
-  if (summary.end == study::End::resumable) return interrupted;
-  if (summary.end == study::End::failing) return failure;
+  if (summary.ending == Ending::interrupted) return interrupted;
+  if (summary.ending == Ending::failed) return failure;
   if (summary.unanswered.empty()) std::cout << "next: dodyn report " << as_word(path) << "\n";
   const bool complete = !summary.unanswered.contains(Status::lost) && !summary.unanswered.contains(Status::timed_out);
   return complete ? finished : incomplete;

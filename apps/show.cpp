@@ -57,7 +57,7 @@ ExitCode follow(const std::string& path) {
       std::cout << report::rows_text(contents, shown) << std::flush;
       shown = contents.evaluations.size();
       if (!contents.stopped.empty()) {
-        std::cout << "stopped: " << contents.stopped << std::endl;
+        std::cout << report::ended_text(contents.ending, contents.stopped) << std::endl;
         return finished;
       }
     } else if (!written && !said) {

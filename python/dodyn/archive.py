@@ -509,6 +509,8 @@ class Archive:
     curves                  one free variable: the surrogate {"grid" [point], "value", "lower", "upper" [iteration, point]}; else None
     configuration           dict: every setting of the study as text
     stop_reason             why the study ended; empty while it runs
+    ending                  how it ended: finished (by the search's own rule), undecided, equal_costs, limit, repeated, interrupted, failed;
+                            empty while it runs, of merged archives, and of archives that do not say it
     events                  list of Event: time, kind, text (starts, lost ranks, interruptions)
     machine                 dict: compiler, MPI, modules, job and nodes where the archive was made
     files                   dict: the files that the configuration names (models, tables, scripts), by name, as bytes; read on request
@@ -525,6 +527,7 @@ class Archive:
     host: str
     created: str
     stop_reason: str
+    ending: str
 
     def __init__(self, path: PathLike, units: str = "") -> None:
         self.path = Path(path)
@@ -542,6 +545,7 @@ class Archive:
             raise ArchiveError(f"{self.path}: written by {other} dodyn: schema {self.schema}; this reader reads {SCHEMA}")
         for name in ("version", "git_commit", "evaluator", "command_line", "host", "created", "stop_reason"):
             setattr(self, name, one_text(file.attrs, name))
+        self.ending = one_text(file.attrs, "ending") if "ending" in file.attrs else ""
         self.ranks = int(file.attrs["ranks"])
         self.configuration = parse_configuration(one_text(file.attrs, "configuration"))
         self.machine = parse_configuration(one_text(file.attrs, "machine"))
@@ -929,7 +933,7 @@ class Archive:
         for name, its_units in units.items():
             result[name].attrs["units"] = its_units[0] if len(set(its_units)) == 1 else its_units
         result.attrs.update(
-            evaluator=self.evaluator, version=self.version, created=self.created, stop_reason=self.stop_reason
+            evaluator=self.evaluator, version=self.version, created=self.created, stop_reason=self.stop_reason, ending=self.ending
         )
         return result
 

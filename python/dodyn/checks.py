@@ -17,12 +17,23 @@ FAILURES = 0.25  # fraction of failed evaluations above which the search is doub
 SMALL_GAIN = 0.001  # relative gain of the cost in the last third of the evaluations below which a search has settled
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?")
 POOR = 0.8  # R2 of a model below which its figures are rough; the same value as in `dodyn predict`
-NO_DIFFERENCE = "the cost is the same"  # prefix of the stop reason if all costs are equal
-UNDECIDED = "most of the design range is undecided"  # prefix if the search ended although a better design may be in most of the box
-ENDED_BY_LIMIT = "reached study.max-evaluations"  # prefix
-# Stop reasons that a run writes without a rule of its search (src/study/study.cpp).
-REPEATED = re.compile(r"repeated \d+ evaluation")
-FAILING = re.compile(r"\d+ of \d+ evaluations failed; |none of \d+ evaluations has a usable cost: |no usable cost in \d+ evaluations|evaluation \d+ failed: ")
+# Archive.ending -> what it leaves open, in the report's checks
+NOT_BY_RULE = "The search has not ended by its own rule"
+OPEN_ENDINGS = {
+    "limit": "A limit ended the search, so more evaluations may find more",
+    "equal_costs": "The search found no difference between designs",
+    "undecided": "The model of the search is too uncertain",
+    "interrupted": "The search was interrupted, and the same command continues it",
+}
+# Archive.ending -> the answer to "is it worth continuing?", where the evaluations do not decide it
+CONTINUING = {
+    "": "Perhaps. The archive does not say whether a search ended by its own rule",
+    "equal_costs": "Perhaps. The search found no difference between designs",
+    "undecided": "Perhaps. The search found no further gain, but its model is too uncertain",
+    "interrupted": "Yes. The search was interrupted",
+    "repeated": "Yes. The search has not ended",
+    "failed": "Not before the cause of the failures is mended",
+}
 
 
 def asked(study: Archive) -> str:
@@ -144,17 +155,11 @@ def worth_continuing(study: Archive, model: Json | None = None) -> str:
     if not study.finished:
         return f"Yes. The study has not ended: {summary.ended(study)}."
     best = study.recommended
-    if study.stop_reason.startswith(NO_DIFFERENCE):
-        return f"Perhaps. The search found no difference between designs: {study.stop_reason}."
-    if study.stop_reason.startswith(UNDECIDED):
-        return f"Perhaps. The search found no further gain, but its model is too uncertain: {study.stop_reason}."
-    if REPEATED.match(study.stop_reason):
-        return f"Yes. The search has not ended: {study.stop_reason}."
-    if FAILING.match(study.stop_reason):
-        return f"Not before the cause of the failures is mended: {study.stop_reason}."
+    if study.ending in CONTINUING:
+        return f"{CONTINUING[study.ending]}: {study.stop_reason}."
     bounds = summary.bounds_to_widen(study, best, model) if best is not None and len(study.objectives) == 1 else []
     wider = f" The end of the range of {' and '.join(v.name for v, *_ in bounds)} limits the result: a wider range may hold a lower cost." if bounds else ""
-    by_limit = study.stop_reason.startswith(ENDED_BY_LIMIT)
+    by_limit = study.ending == "limit"
     if not by_limit and best is not None and summary.steep_variables(study, best):
         return f"Perhaps. The search ended by its own rule: {study.stop_reason}. The cost still has a slope at the best design, so a finer search may gain."
     if not by_limit:
@@ -186,16 +191,7 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     judge(broken == 0, "No evaluation was lost or timed out.", f"{summary.plural(broken, 'evaluation')} {'was' if broken == 1 else 'were'} lost or timed out: the fault may be the machine's.", "open")
     judge(study.finished, f"The study ended: {study.stop_reason}.", f"The study has not ended: {summary.ended(study)}.", "open")
     if study.finished:
-        open_end = f"A limit ended the search ({study.stop_reason}); more evaluations may find more."
-        if study.stop_reason.startswith(NO_DIFFERENCE):
-            open_end = f"The search found no difference between designs ({study.stop_reason})."
-        if study.stop_reason.startswith(UNDECIDED):
-            open_end = f"The model of the search is too uncertain ({study.stop_reason})."
-        unfinished = REPEATED.match(study.stop_reason) or FAILING.match(study.stop_reason)
-        if unfinished:
-            open_end = f"The search has not ended by its own rule ({study.stop_reason})."
-        decided = not unfinished and not study.stop_reason.startswith((ENDED_BY_LIMIT, NO_DIFFERENCE, UNDECIDED))
-        judge(decided, "The search ended by its own rule.", open_end, "open")
+        judge(study.ending == "finished", "The search ended by its own rule.", f"{OPEN_ENDINGS.get(study.ending, NOT_BY_RULE)} ({study.stop_reason}).", "open")
     if best is None:
         found.append(("bad", "No evaluation is feasible: there is no result."))
     elif len(study.objectives) == 1:

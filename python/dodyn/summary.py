@@ -274,6 +274,7 @@ def costs_differ(study: Archive) -> bool:
     return bool(scatter > freedom * (1 - part + 2.326 * math.sqrt(part)) ** 3)  # quantile by Wilson and Hilferty
 
 
+FEW = 2  # evaluations a variable: with at most so many, nothing is said about how they fill the range
 CROWDED = 0.75  # relative to a space-filling design; the same value as in `dodyn sensitivity` (src/report/predictions.cpp)
 
 
@@ -311,8 +312,10 @@ def crowding(study: Archive) -> list[str]:
         values = [e.design[v.name] for e in study if e.ok and math.isfinite(e.cost)]
         columns.append([(scale(min(max(x, v.lower), v.upper)) - low) / ((high - low) or 1) for x in values])
     points = np.array(columns).T
-    if len(points) < 2 or not np.isfinite(points).all():
+    if not len(points) or not np.isfinite(points).all():
         return []
+    if len(points) <= FEW * points.shape[1]:
+        return [f"Only {plural(len(points), 'evaluation')} {'has' if len(points) == 1 else 'have'} a cost: too few to know the range of {plural(points.shape[1], 'variable')}."]
     worth, best = even_samples(points), even_samples(filling(len(points), points.shape[1], 0.25))
     if worth >= CROWDED * best:
         return []

@@ -141,5 +141,5 @@ def limits(values: Iterable[float], margin: float = 0.08, trimmed: bool = True) 
     if trimmed and len(finite) > 7:
         middle = np.quantile(finite, 0.75)
         high = min(high, max(middle + 4 * (middle - low), low))
-    pad = margin * (high - low)
+    pad = margin * ((high - low) or abs(low) or 1.0)
     return float(low - pad), float(high + pad)

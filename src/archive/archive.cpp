@@ -16,7 +16,7 @@
 namespace dodyn::archive {
 namespace {
 
-constexpr std::size_t stop_bytes = 1 << 16;  // size of the attribute `stopped`, which is overwritten in place
+constexpr std::size_t stop_bytes = 1 << 16;  // bytes that a write of `stop_reason` and `ending` in place can need
 
 // Returns the file size for checks of row counts if the file may be incomplete; a cleanly closed file was checked when
 // it was opened.
@@ -48,6 +48,7 @@ void read_head_of(hid_t file, Contents& contents) {
   contents.schema = schema_version;
   contents.created = string_attribute(file, "created");
   contents.stopped = read_stopped(file);
+  contents.ending = read_ending(file);
   contents.provenance = read_provenance(file);
   read_files(file, contents.provenance);
   contents.sources = read_sources(file);
@@ -342,7 +343,9 @@ Archive Archive::resume(const std::string& path, std::size_t rows_read) {
       rewrite(path, path, sound);
       file->open();
     }
-    if (!read_stopped(open_to_read(path)).empty()) file->write(stop_bytes, [](hid_t out) { write_stopped(out, ""); });
+    read_ending(open_to_read(path));  // throws before anything is written
+    if (!read_stopped(open_to_read(path)).empty())
+      file->write(stop_bytes, [](hid_t out) { write_stopped(out, Ending::none, ""); });
     return Archive(std::move(file));
   });
 }
@@ -367,9 +370,9 @@ void Archive::append(std::span<const Event> events) {
 
 void Archive::keep_copy(const std::string& path) { file_->copy = path; }
 
-void Archive::stop(const std::string& reason) {
+void Archive::stop(Ending ending, const std::string& reason) {
   file_->next_sync = file_->next_copy = {};
-  file_->write(stop_bytes, [&](hid_t file) { write_stopped(file, reason); });
+  file_->write(stop_bytes, [&](hid_t file) { write_stopped(file, ending, reason); });
 }
 
 }  // namespace dodyn::archive

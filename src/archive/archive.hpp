@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "record/ending.hpp"
 #include "record/evaluation.hpp"
 #include "record/event.hpp"
 #include "record/task.hpp"
@@ -89,6 +90,7 @@ struct Contents {
   int schema = 0;
   std::string created;                  // UTC
   std::string stopped;                  // why the study ended; empty: it runs, or has crashed
+  Ending ending = Ending::none;         // how it ended
   std::vector<Evaluation> evaluations;  // by row; a later row of an id supersedes earlier ones
   std::vector<surrogate::Iteration> iterations;
   std::vector<std::uint32_t> outcomes;   // by row: outcome_checksum()
@@ -191,8 +193,9 @@ class Archive {
   void append(const Outcome& outcome) { append(std::span(&outcome, 1)); }
   void append(const surrogate::Iteration& iteration);
   void append(std::span<const Event> events);
-  // Writes the root attribute `stopped` when the study ends. Its space is reserved, so this works even on a full disk.
-  void stop(const std::string& reason);
+  // Writes the root attributes `stop_reason` and `ending` when the study ends. Their space is reserved, so this works
+  // even on a full disk.
+  void stop(Ending ending, const std::string& reason);
 
  private:
   struct File;

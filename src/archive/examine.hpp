@@ -38,7 +38,7 @@ class Rewriter {
   void add(const Outcome& outcome, std::int32_t source = 0);
   void add(const IterationRow& iteration);
   void add(const std::vector<Event>& events);  // adds all events
-  void close(const std::string& stopped);
+  void close(Ending ending, const std::string& stopped);
 
  private:
   void flush();

@@ -89,7 +89,7 @@ void merge(const std::string& out, const std::vector<std::string>& in) {
           }
         });
       }
-      writer.close("merged from " + std::to_string(in.size()) + " archives");
+      writer.close(Ending::none, "merged from " + std::to_string(in.size()) + " archives");
       publish(out);
     });
   });

@@ -208,6 +208,7 @@ struct Examination {
     auto& problems = findings.problems;
     try_to(problems, [&] { contents.created = string_attribute(file, "created"); });
     try_to(problems, [&] { contents.stopped = read_stopped(file); });
+    try_to(problems, [&] { contents.ending = read_ending(file); });
     try_to(problems, [&] { contents.provenance = read_provenance(file); });
     try_to(problems, [&] { read_files(file, contents.provenance); });
     if (merged) contents.sources = read_sources(file);
@@ -345,9 +346,9 @@ void Rewriter::flush() {
   pending_.clear();
 }
 
-void Rewriter::close(const std::string& stopped) {
+void Rewriter::close(Ending ending, const std::string& stopped) {
   flush();
-  write_stopped(file_, stopped);
+  write_stopped(file_, ending, stopped);
   if (!file_.close()) fail("cannot write");
 }
 
@@ -365,7 +366,7 @@ void rewrite(const std::string& from, const std::string& path, const Sound& soun
     for (std::size_t i = 0; i < contents.iterations.size(); ++i)
       writer.add({contents.n_observed[i], contents.iterations[i]});
     writer.add(contents.events);
-    writer.close(contents.stopped);
+    writer.close(contents.ending, contents.stopped);
     publish(path);
   });
 }

@@ -21,7 +21,7 @@
 namespace dodyn::archive {
 namespace {
 
-constexpr std::size_t reason_bytes = 1024, host_bytes = 64, time_bytes = 32;
+constexpr std::size_t reason_bytes = 1024, host_bytes = 64, time_bytes = 32, ending_bytes = 16;
 
 // ---- columns -------------------------------------------------------------------------------------------------------
 
@@ -622,19 +622,38 @@ auto each(const std::vector<Item>& items, Member Item::*member) {
 
 }  // namespace
 
-void write_stopped(hid_t file, const std::string& reason) {
-  const Column text{"stop_reason", "", string_type(reason_bytes), {}};
-  const Handle attribute = own(H5Aopen(file, "stop_reason", H5P_DEFAULT), "attribute 'stop_reason'");
-  check(H5Awrite(attribute, text.type, encode(text, reason).data()), "attribute 'stop_reason'");
+namespace {
+
+// The two attributes that are overwritten in place: their names and fixed lengths.
+Column stop_reason() { return {"stop_reason", "", string_type(reason_bytes), {}}; }
+Column ending_name() { return {"ending", "", string_type(ending_bytes), {}}; }
+
+std::string attribute_text(const Column& column) { return "attribute '" + column.path + "'"; }
+
+void write_text(hid_t file, const Column& column, const std::string& value) {
+  const Handle attribute = own(H5Aopen(file, column.path.c_str(), H5P_DEFAULT), attribute_text(column));
+  check(H5Awrite(attribute, column.type, encode(column, value).data()), attribute_text(column));
 }
 
-std::string read_stopped(hid_t file) {
-  const Column text{"stop_reason", "", string_type(reason_bytes), {}};
-  const Bytes bytes = read_attribute(file, "stop_reason", text.type, 1);
-  if (bytes.size() != reason_bytes) throw Error("not a dodyn archive: attribute 'stop_reason' is not one text");
-  std::string reason;
-  decode(text, bytes, reason);
-  return reason;
+std::string read_text(hid_t file, const Column& column, std::size_t size) {
+  const Bytes bytes = read_attribute(file, column.path.c_str(), column.type, 1);
+  if (bytes.size() != size) throw Error("not a dodyn archive: " + attribute_text(column) + " is not one text");
+  std::string text;
+  decode(column, bytes, text);
+  return text;
+}
+
+}  // namespace
+
+void write_stopped(hid_t file, Ending ending, const std::string& reason) {
+  write_text(file, stop_reason(), reason);
+  if (H5Aexists(file, "ending") > 0) write_text(file, ending_name(), std::string(to_string(ending)));
+}
+
+std::string read_stopped(hid_t file) { return read_text(file, stop_reason(), reason_bytes); }
+
+Ending read_ending(hid_t file) {
+  return H5Aexists(file, "ending") > 0 ? parse_ending(read_text(file, ending_name(), ending_bytes)) : Ending::none;
 }
 
 namespace {
@@ -833,10 +852,11 @@ void create_layout(const std::string& path, const Contents& contents) {
   set_attribute(file, "program", std::string("dodyn"));
   set_attribute(file, "schema", schema_version);
   set_provenance(file, contents.provenance, contents.created);
-  own(H5Acreate2(file, "stop_reason", string_type(reason_bytes), own(H5Screate(H5S_SCALAR), "HDF5"), H5P_DEFAULT,
-                 H5P_DEFAULT),
-      "attribute 'stop_reason'");
-  write_stopped(file, "");
+  for (const Column& reserved : {stop_reason(), ending_name()})
+    own(H5Acreate2(file, reserved.path.c_str(), reserved.type, own(H5Screate(H5S_SCALAR), "HDF5"), H5P_DEFAULT,
+                   H5P_DEFAULT),
+        attribute_text(reserved));
+  write_stopped(file, Ending::none, "");
 
   for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate", "/events"})
     own(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);

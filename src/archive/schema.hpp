@@ -27,7 +27,7 @@
 // belongs to another group, that group has a hard link to it.
 //
 // Root attributes: schema, program, version, git_commit, evaluator, configuration, given, folder, command_line, host,
-// ranks, machine, created, stopped. `configuration` has the settings that are used, with the values that are used;
+// ranks, machine, created, stop_reason, ending (record/ending.hpp). `configuration` has the settings that are used, with the values that are used;
 // `given` has the source of each that is not a default.
 //
 // A row is committed by its first column (`id`, `evaluations`, `time`), which is extended last. Its length is the
@@ -171,7 +171,7 @@ void create_layout(const std::string& path, const Contents& contents);
 void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const Row> rows);
 // Writes the grid of the strategy. All iterations have the same grid, so each writes the same values.
 void write_grid(hid_t file, const Layout& layout, const Eigen::VectorXd& grid);
-void write_stopped(hid_t file, const std::string& reason);
+void write_stopped(hid_t file, Ending ending, const std::string& reason);
 
 void check_schema(hid_t file);  // throws Error if the file is not an archive, or has another schema
 bool is_merged(hid_t file);
@@ -183,6 +183,7 @@ void read_files(hid_t file, Provenance& provenance);
 void write_files(hid_t file, const Provenance& provenance);
 std::vector<Source> read_sources(hid_t file);
 std::string read_stopped(hid_t file);
+Ending read_ending(hid_t file);  // none if the archive lacks it: it was written before `ending` existed
 Eigen::VectorXd read_grid(hid_t file, const Layout& layout);
 
 Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows);

@@ -77,6 +77,7 @@ std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::er
 std::string json(const archive::Contents& contents, const Listing& listing) {
   const surrogate::ObservedData observed = study::observed_data(contents);
   Json all = {{"schema", contents.schema}, {"created", contents.created}, {"stop_reason", contents.stopped}};
+  all["ending"] = to_string(contents.ending);
   all["provenance"] = provenance_as_json(contents.provenance);
   for (const auto& source : contents.sources)
     all["sources"].push_back({{"path", source.path},

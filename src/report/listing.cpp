@@ -209,7 +209,7 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
          formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
          (again ? std::to_string(again) + (again == 1 ? " earlier attempt; " : " earlier attempts; ") : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
-                                   : "stopped: " + contents.stopped) +
+                                   : ended_text(contents.ending, contents.stopped)) +
          "\n" + history + (history.empty() ? "" : "\n");
 }
 

@@ -113,6 +113,27 @@ std::string causes_text(const archive::Contents& contents) {
   return text;
 }
 
+std::string ended_text(Ending ending, const std::string& reason) {
+  switch (ending) {
+    case Ending::none:
+      return "ended: " + reason;
+    case Ending::finished:
+      return "finished: " + reason;
+    case Ending::undecided:
+    case Ending::equal_costs:
+      return "stopped: " + reason;
+    case Ending::limit:
+      return "stopped: " + reason + ", before the search ended by its own rule; a larger number continues it";
+    case Ending::repeated:
+      return reason;
+    case Ending::interrupted:
+      return "stopped, the same command continues: " + reason;
+    case Ending::failed:
+      return "failed: " + reason;
+  }
+  return reason;
+}
+
 std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration) {
   if (ids.empty()) return "";
   std::string text;

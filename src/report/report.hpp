@@ -65,6 +65,9 @@ std::string rows_text(const archive::Contents& contents, std::size_t first);
 // Returns the best evaluation with its design, `note` about it, and its warnings. Null: there is no best one.
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables, const std::string& note);
 
+// Returns how and why a study ended: "finished: the search has converged".
+std::string ended_text(Ending ending, const std::string& reason);
+
 // Returns a line with the ids of evaluations without an answer, by status, and the command that repeats them; empty if
 // there are none.
 std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration);

@@ -107,8 +107,8 @@ Summary Study::run() {
   while (wanted() && ask() && evaluate() && resolve_again() && tell()) continue;
   const bool any_ok =
       std::any_of(evaluations_.begin(), evaluations_.end(), [](const auto& e) { return e.second.ok(); });
-  if (end_ == End::finished && observed_count_ > 0 && !any_ok)
-    stop(End::failing, "none of " + std::to_string(observed_count_) + " evaluations has a usable cost: " + reason_);
+  if (ending_ != Ending::interrupted && ending_ != Ending::failed && observed_count_ > 0 && !any_ok)
+    stop(Ending::failed, "none of " + std::to_string(observed_count_) + " evaluations has a usable cost: " + reason_);
 
   const bool was_finished = evaluated_ == 0 && troubles_.empty() && reason_ == archived_reason_;
   close(was_finished);
@@ -120,10 +120,10 @@ void Study::close(bool was_finished) {
   if (was_finished) {
     events_.clear();
   } else {
-    log_event(end_ == End::resumable ? "interrupted" : "stopped", reason_);
+    log_event(ending_ == Ending::interrupted ? "interrupted" : "stopped", reason_);
     write_events();
   }
-  commit([&] { archive_.stop(reason_); });
+  commit([&] { archive_.stop(ending_, reason_); });
 }
 
 void Study::write_events() {
@@ -136,12 +136,10 @@ void Study::write_events() {
 Summary Study::summary(bool was_finished) const {
   const Evaluation* best = best_of(evaluations_, constraints_);
   Summary all;
-  all.end = end_;
+  all.ending = ending_;
   all.reason = reason_;
   all.was_finished = was_finished;
-  all.is_undecided = end_ == End::finished && is_undecided(reason_);
-  all.reached_limit = reason_.starts_with(at_limit);
-  if (all.reached_limit) all.undecided_fraction = strategy_.undecided_fraction();
+  if (ending_ == Ending::limit) all.undecided_fraction = strategy_.undecided_fraction();
   all.evaluated = evaluated_;
   all.restored = restored_;
   all.second = second_;
@@ -180,13 +178,14 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
     new_.push_back(id);
   }
   if (before.empty()) {  // leaves the archive unchanged
-    stop(End::finished, archived_reason_);
+    stop(archived_ending_, archived_reason_);
     close(true);
     return summary(true);
   }
   for (const auto id : new_) evaluations_.erase(id);
-  stop(End::finished, "repeated " + std::to_string(before.size()) +
-                          (before.size() == 1 ? " evaluation" : " evaluations") + "; dodyn run continues the search");
+  stop(Ending::repeated, "repeated " + std::to_string(before.size()) +
+                             (before.size() == 1 ? " evaluation" : " evaluations") +
+                             "; dodyn run continues the search");
   do arrivals_.clear();  // no strategy receives these outcomes
   while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()));
   evaluations_.merge(before);  // adds ids that an interruption left without a new answer
@@ -194,23 +193,23 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
   return summary(false);
 }
 
-bool Study::stop(End end, std::string reason) {
-  end_ = end;
+bool Study::stop(Ending ending, std::string reason) {
+  ending_ = ending;
   reason_ = std::move(reason);
   return false;
 }
 
-bool Study::reached_limit() { return stop(End::finished, at_limit + std::to_string(limit_)); }
+bool Study::reached_limit() { return stop(Ending::limit, at_limit + std::to_string(limit_)); }
 
 bool Study::wanted() {
-  if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(End::finished, reason);
+  if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(ending_of(reason), reason);
   const auto observed = static_cast<int>(observed_count_);
   if (observed >= limit_) return reached_limit();
   if (observed >= settings_.integer("study.failure-rate-after") &&
       failures_ >= settings_.real("study.failure-rate") * observed)
-    return stop(End::failing, std::to_string(failures_) + " of " + std::to_string(observed) +
-                                  " evaluations failed; study.failure-rate = " + settings_.text("study.failure-rate") +
-                                  " allows no more");
+    return stop(Ending::failed, std::to_string(failures_) + " of " + std::to_string(observed) +
+                                    " evaluations failed; study.failure-rate = " +
+                                    settings_.text("study.failure-rate") + " allows no more");
   return true;
 }
 
@@ -235,7 +234,7 @@ bool Study::ask() {
     for (const auto& design : designs) add_design(design);
     if (!asynchronous_ || designs.empty()) break;
   }
-  return !pending_.empty() || stop(End::finished, "the strategy asked for no design");
+  return !pending_.empty() || stop(Ending::finished, "the strategy asked for no design");
 }
 
 // Returns the seed of an evaluation that is about to run. Paired costs: the number of earlier evaluations of the design.
@@ -323,7 +322,7 @@ bool Study::evaluate() {
     }
     if (!interrupted_.empty() && now() >= latest) break;
     if (farm_.evaluators() == 0 && whole_.empty() && deferred_losses_.empty())
-      return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
+      return stop(Ending::interrupted, "no evaluator is left: every rank is lost or hangs in an evaluation");
     collect();
     if (now() >= next_watch_) {  // watch_ reads all rows; it may take up to 10 % of the time
       const double began = now();
@@ -333,7 +332,7 @@ bool Study::evaluate() {
   }
   if (interrupted_.empty()) interrupted_ = interruption_();
   if (interrupted_.empty()) interrupted_ = given_up_;
-  return interrupted_.empty() || stop(interrupted_ == given_up_ ? End::failing : End::resumable, interrupted_);
+  return interrupted_.empty() || stop(interrupted_ == given_up_ ? Ending::failed : Ending::interrupted, interrupted_);
 }
 
 // Passes results to the strategy: a batch in the order of the ids, or in the order of arrival (asynchronous). Archives
@@ -617,6 +616,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
         for (const auto& [name, value] : iteration.numbers)
           if (name == width_name) archived_widths_.push_back(static_cast<int>(value));
     archived_reason_ = contents.stopped;
+    archived_ending_ = contents.ending;
     const std::size_t rows = contents.evaluations.size();
     unread_trajectories_.reserve(rows);
     for (Evaluation& evaluation : contents.evaluations) {
@@ -829,9 +829,12 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
 
 }  // namespace
 
-bool is_undecided(const std::string& reason) {
-  return reason.starts_with(at_limit) || reason.starts_with(surrogate::same_cost) ||
-         reason.starts_with(surrogate::mostly_undecided);
+Ending ending_of(std::string_view reason) {
+  return reason.empty()                                    ? Ending::none
+         : reason.starts_with(at_limit)                    ? Ending::limit
+         : reason.starts_with(surrogate::same_cost)        ? Ending::equal_costs
+         : reason.starts_with(surrogate::mostly_undecided) ? Ending::undecided
+                                                           : Ending::finished;
 }
 
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator,

@@ -63,19 +63,12 @@ struct Progress {
   double seconds_left;  // upper bound, if the study runs until the limit; NaN: unknown
 };
 
-enum class End {
-  finished,   // the strategy or a limit of the study ended it
-  resumable,  // ended by a signal, the time limit, or lack of evaluators: the same command continues
-  failing,    // too many evaluations failed, none was ok, or the machine gave trouble
-};
-
 struct Summary {
-  End end = End::finished;
+  Ending ending = Ending::none;
   std::string reason;                        // why the study ended
   bool was_finished = false;                 // the archive was already complete, with this reason
-  bool is_undecided = false;                 // result of dodyn::study::is_undecided()
-  bool reached_limit = false;                // study.max-evaluations ended it
-  double undecided_fraction = not_a_number;  // then: share of the box where the search cannot rule out a better design
+  double undecided_fraction = not_a_number;  // after Ending::limit: share of the box where the search cannot rule out a
+                                             // better design
   int evaluated = 0, restored = 0;           // evaluations of this run, and of earlier runs
   int second = 0;  // evaluations of this run that solved a design again from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // by status: ids for which another attempt may give an
@@ -122,7 +115,7 @@ class Study {
   bool evaluate();
   bool resolve_again();
   bool tell();
-  bool stop(End end, std::string reason);
+  bool stop(Ending ending, std::string reason);
   void close(bool was_finished);
   Summary summary(bool was_finished) const;
   bool reached_limit();
@@ -186,6 +179,7 @@ class Study {
   std::vector<int> archived_widths_;  // asynchronous: width() of each archived iteration; empty: not recorded
   std::int64_t archived_ids_ = 0;     // number of evaluations that earlier runs asked for, according to the rows
   std::string archived_reason_;
+  Ending archived_ending_ = Ending::none;
   const bool resumed_;  // the archive existed
   archive::Archive archive_;
   Parts parts_;
@@ -215,7 +209,7 @@ class Study {
   std::size_t iterations_ = 0;
   int evaluated_ = 0, restored_ = 0, second_ = 0;
   double started_ = 0, busy_seconds_ = 0, next_watch_ = 0;
-  End end_ = End::finished;
+  Ending ending_ = Ending::none;
   std::string reason_;
   std::string interrupted_;               // why the run must end now
   bool answered_ = false;                 // an evaluation of this run has started on an evaluator
@@ -226,10 +220,9 @@ class Study {
   std::string given_up_;                  // why trouble of the machine ends the run
 };
 
-// Whether a study that ended for this reason has left open which design is best. True if study.max-evaluations ended it
-// before the search's own rule, if all costs are equal, or if the search cannot rule out a better design in most of the
-// box.
-bool is_undecided(const std::string& reason);
+// Returns how a study ends for the reason that its strategy or study.max-evaluations gives: equal_costs, undecided, limit
+// or finished; none for an empty one.
+Ending ending_of(std::string_view reason);
 
 // Makes the strategy that the settings name. The strategy `auto` is chosen by the properties of `evaluator`. Throws
 // ConfigError if the strategy does not suit the free variables.

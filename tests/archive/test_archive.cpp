@@ -29,7 +29,7 @@ TEST(Archive, RoundTripOfEveryField) {
       archive.append(outcome(i));
       archive.append(iteration(i));
     }
-    archive.stop("converged: a new sample no longer improves the best");
+    archive.stop(Ending::finished, "converged: a new sample no longer improves the best");
   }
   const Contents contents = read(path);
   EXPECT_EQ(contents.evaluations.size(), 30u);
@@ -303,17 +303,19 @@ TEST(Archive, ResumeGoesOnWhereTheFileEnds) {
     Archive archive =
         round == 0 ? Archive::create(path, example_layout(), example_provenance()) : Archive::resume(path);
     EXPECT_EQ(read(path).stopped, "");  // it runs again
+    EXPECT_EQ(read(path).ending, Ending::none);
     for (int i = 5 * round; i < 5 * round + 5; ++i) {
       archive.append(outcome(i));
       archive.append(iteration(i));
     }
-    archive.stop("stopped in round " + std::to_string(round));
+    archive.stop(Ending::finished, "stopped in round " + std::to_string(round));
   }
   const Contents contents = read(path);
   EXPECT_EQ(contents.evaluations.size(), 20u);
   EXPECT_EQ(contents.iterations.size(), 20u);
   expect_prefix(contents);
   EXPECT_EQ(contents.stopped, "stopped in round 3");
+  EXPECT_EQ(contents.ending, Ending::finished);
   EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
   EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
 }
@@ -457,7 +459,7 @@ void while_writing(const std::string& path, int rows, int rows_a_look, std::chro
       archive.append(iteration(i));
       std::this_thread::sleep_for(pause);
     }
-    archive.stop("done");
+    archive.stop(Ending::finished, "done");
     ::_exit(0);
   }
   use();

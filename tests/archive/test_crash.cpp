@@ -322,7 +322,7 @@ int fill(const std::string& path, const std::function<void()>& relieve) {
   Archive archive = Archive::create(path, example_layout(), {});
   const auto [rows, error] = append_until_refused(archive);
   EXPECT_THAT(error, HasSubstr("a.h5: no room for"));
-  archive.stop("disk full");
+  archive.stop(Ending::finished, "disk full");
   EXPECT_EQ(read(path).stopped, "disk full");
   EXPECT_EQ(read(path).evaluations.size(), static_cast<std::size_t>(rows));
   EXPECT_THAT(error_of([&] { Archive::create(path + "2", example_layout(), {}); }), HasSubstr("no room for"));
@@ -330,7 +330,7 @@ int fill(const std::string& path, const std::function<void()>& relieve) {
   EXPECT_FALSE(std::filesystem::exists(path + "2.tmp"));
   relieve();
   archive.append(outcome(rows));
-  archive.stop("had to wait for room");
+  archive.stop(Ending::finished, "had to wait for room");
   const Contents contents = read(path);
   EXPECT_EQ(contents.evaluations.size(), static_cast<std::size_t>(rows) + 1);
   expect_prefix(contents);

@@ -91,6 +91,11 @@ const std::vector<Damage> corpus = {
        const double number = 1;
        replace_attribute(file, "stop_reason", H5T_NATIVE_DOUBLE, {1}, &number);
      }},
+    {"'ending'",
+     [](hid_t file, auto&) {
+       const std::vector<char> texts(64 * 16, 'x');
+       replace_attribute(file, "ending", string_type(16), {64}, texts.data());
+     }},
     {"'schema'",
      [](hid_t file, auto&) {
        const std::vector<int> many(1000, schema_version);
@@ -322,7 +327,7 @@ TEST_P(Foreign, IsRefusedByName) {
     Archive archive = Archive::create(path, example_layout(), example_provenance());
     for (std::size_t i = 0; i < rows; ++i) archive.append(outcome(static_cast<std::int64_t>(i)));
     for (int i = 0; i < 2; ++i) archive.append(iteration(i));
-    archive.stop("done");
+    archive.stop(Ending::finished, "done");
   }
   const std::string letters(4096, 'v');
   std::ofstream(victim) << letters;

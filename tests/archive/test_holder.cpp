@@ -178,7 +178,7 @@ TEST(Holder, ThatDiesDuringARunCostsNothing) {
   Archive archive = Archive::resume(path);
   other_program(path, true);
   archive.append(outcome(5));
-  archive.stop("done");
+  archive.stop(Ending::finished, "done");
   const Contents contents = read(path);
   EXPECT_EQ(contents.evaluations.size(), 6u);
   EXPECT_EQ(contents.stopped, "done");
@@ -236,7 +236,7 @@ TEST(Holder, TheCopyIsNeverRefused) {
     }
   });
   for (int i = 1; i < 60; ++i) archive.append(outcome(i));
-  archive.stop("done");
+  archive.stop(Ending::finished, "done");
   done = true;
   reader.join();
   EXPECT_GT(looks, 0);

@@ -30,7 +30,7 @@ void write(const std::string& path, int rows) {
   }
   archive.append(outcomes);
   for (int i = 0; i < 3; ++i) archive.append(iteration(i));
-  archive.stop("done");
+  archive.stop(Ending::finished, "done");
 }
 
 Evaluation expected(std::int64_t id) {
@@ -84,6 +84,7 @@ TEST(Repair, AFlippedBitCostsItsRowAlone) {
   EXPECT_EQ(repaired.findings.evaluations, 29u);
   const Contents contents = read(path);
   EXPECT_EQ(contents.stopped, "done");
+  EXPECT_EQ(contents.ending, Ending::finished);
   EXPECT_EQ(contents.provenance.configuration, example_provenance().configuration);
   ASSERT_THAT(contents.evaluations, SizeIs(29));
   for (const Evaluation& e : contents.evaluations) {

@@ -38,7 +38,7 @@ std::string sound_archive() {
       iteration.note = "note";
       file.append(iteration);
     }
-    file.stop("finished");
+    file.stop(Ending::finished, "finished");
   }
   std::ostringstream bytes;
   bytes << std::ifstream(path, std::ios::binary).rdbuf();

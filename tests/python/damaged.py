@@ -88,6 +88,7 @@ CRAFTED = {
     "no iterations": lambda f: f.__delitem__("iterations"),
     "no surrogate": lambda f: f.__delitem__("surrogate"),
     "no configuration": lambda f: f.attrs.__delitem__("configuration"),
+    "endings": lambda f: f.attrs.__setitem__("ending", [b"finished"] * 3),
     "no stop": lambda f: f.attrs.__delitem__("stop_reason"),
     "schemas": lambda f: f.attrs.__setitem__("schema", [5, 6]),
     "schema": lambda f: f.attrs.__setitem__("schema", "six"),

@@ -73,7 +73,10 @@ except KeyboardInterrupt:
     process.send_signal(2)
     said = process.stdout.read()
     assert process.wait() == 0 and "interrupted" in said, said
-    assert "signal" in dodyn.open("ctrl-c.h5").stop_reason, dodyn.open("ctrl-c.h5").stop_reason
+    cut = dodyn.open("ctrl-c.h5")
+    assert "signal" in cut.stop_reason and cut.ending == "interrupted", (cut.stop_reason, cut.ending)
+    shown = subprocess.run([DODYN, "show", "ctrl-c.h5"], capture_output=True, text=True, check=True).stdout
+    assert "stopped, the same command continues: " in shown, shown
     assert not os.path.exists("ctrl-c.h5.lock"), "no run is left behind"
 
 

@@ -35,7 +35,7 @@ def rows_agree(path):
         for name, values in (("gradient", e.gradient), ("metrics", e.metrics)):
             assert all(same(values.get(key, math.nan), value) for key, value in row.get(name, {}).items())
     assert study.configuration == told["provenance"]["configuration"]
-    assert study.stop_reason == told["stop_reason"] and study.schema == told["schema"] and study.created == told["created"]
+    assert study.stop_reason == told["stop_reason"] and study.ending == told["ending"] and study.schema == told["schema"] and study.created == told["created"]
     assert [v.name for v in study.variables] == [v["name"] for v in told["variables"]]
     assert [(m.name, m.unit) for m in study.metrics] == [(m["name"], m["unit"]) for m in told["metrics"]]
     assert [(e.time, e.kind, e.text) for e in study.events] == [(e["time"], e["kind"], e["text"]) for e in told["events"]]

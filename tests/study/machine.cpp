@@ -86,7 +86,7 @@ TEST_F(MachineTroubles, AreRepeatedAndNeverTold) {
     if (attempt == 1 && (id == 2 || id == 4 || id == 7))
       throw std::system_error(EMFILE, std::generic_category(), "command: fork");
   });
-  EXPECT_EQ(summary.end, End::finished) << summary.reason;
+  EXPECT_EQ(summary.ending, Ending::finished) << summary.reason;
   EXPECT_EQ(summary.troubles, 3);
   EXPECT_EQ(summary.trouble, "command: fork: Too many open files");
   EXPECT_TRUE(summary.unanswered.empty());
@@ -101,19 +101,19 @@ TEST_F(MachineTroubles, EndTheRunWhereTheyLastAndTheNextOneContinues) {
   };
   for (int start = 0; start < 2; ++start) {  // the second one has answers in the archive, and none of its own
     const Summary summary = run("a.h5", missing);
-    EXPECT_EQ(summary.end, End::failing);
+    EXPECT_EQ(summary.ending, Ending::failed);
     EXPECT_EQ(summary.reason, "evaluation 5 failed: ./cost.sh: not found");
     EXPECT_FALSE(summary.was_finished);
   }
   const Summary summary = run("a.h5", no_trouble);
-  EXPECT_EQ(summary.end, End::finished);
+  EXPECT_EQ(summary.ending, Ending::finished);
   expect_same("whole.h5", "a.h5");
 }
 
 TEST_F(MachineTroubles, EndTheRunAtOnceWhereNothingStarts) {
   const Summary summary = run(
       "a.h5", [](std::int64_t, int) { throw MachineTrouble("./cost.sh: not found"); }, 1, 60);
-  EXPECT_EQ(summary.end, End::failing);
+  EXPECT_EQ(summary.ending, Ending::failed);
   EXPECT_EQ(summary.reason, "evaluation 0 failed: ./cost.sh: not found");
   EXPECT_EQ(rows("a.h5").size(), 1u);
   EXPECT_TRUE(is_machine_trouble(rows("a.h5")[0]));
@@ -131,7 +131,7 @@ TEST_F(MachineTroubles, OfOneEvaluatorAreNotThoseOfAnother) {
         if (bad == std::this_thread::get_id()) throw MachineTrouble("no licence");
       },
       2);
-  EXPECT_EQ(summary.end, End::finished) << summary.reason;
+  EXPECT_EQ(summary.ending, Ending::finished) << summary.reason;
   EXPECT_GT(summary.troubles, 0);
   expect_same("whole.h5", "a.h5");
 }

@@ -138,7 +138,7 @@ TEST_F(PairedStudies, CutAnywhereAndSpreadOverWorkersAreTheSame) {
   expect_same("whole.h5", "workers.h5");
   for (const std::size_t cut : {3u, 10u}) {
     const std::string archive = "cut" + std::to_string(cut) + ".h5";
-    EXPECT_TRUE(run(archive, 2, cut).end == End::resumable);
+    EXPECT_TRUE(run(archive, 2, cut).ending == Ending::interrupted);
     run(archive);
     expect_same("whole.h5", archive);
   }
@@ -146,7 +146,7 @@ TEST_F(PairedStudies, CutAnywhereAndSpreadOverWorkersAreTheSame) {
 
 TEST_F(PairedStudies, TheLimitLeavesAShareOfTheBoxOpen) {
   const Summary summary = run("a.h5", 1, 1000, {"--study.max-evaluations=6"});
-  EXPECT_TRUE(summary.reached_limit);
+  EXPECT_EQ(summary.ending, Ending::limit);
   EXPECT_GT(summary.undecided_fraction, 0);
   EXPECT_LE(summary.undecided_fraction, 1);
 }

@@ -91,7 +91,7 @@ class PartsTest : public ::testing::Test {
 };
 
 TEST_F(PartsTest, AreJoinedInOrderWhateverOrderTheyComeIn) {
-  EXPECT_EQ(run("a.h5").end, End::finished);
+  EXPECT_EQ(run("a.h5").ending, Ending::finished);
   EXPECT_EQ(performed, 20);
   EXPECT_FALSE(std::filesystem::exists(parts_file("a.h5")));
   const auto rows = archive::read(directory + "/a.h5").evaluations;
@@ -113,10 +113,10 @@ TEST_F(PartsTest, OutliveTheRunThatAskedForThem) {
   for (int answers = 1; answers < 20; ++answers) {
     const std::string archive = "cut" + std::to_string(answers) + ".h5";
     performed = 0;
-    EXPECT_EQ(run(archive, answers).end, End::resumable);
+    EXPECT_EQ(run(archive, answers).ending, Ending::interrupted);
     EXPECT_EQ(performed, answers);
     EXPECT_EQ(std::filesystem::exists(parts_file(archive)), answers % 5 != 0);
-    EXPECT_EQ(run(archive).end, End::finished);
+    EXPECT_EQ(run(archive).ending, Ending::finished);
     EXPECT_EQ(performed, 20);  // none twice
     EXPECT_EQ(costs(archive), costs("whole.h5"));
     EXPECT_FALSE(std::filesystem::exists(parts_file(archive)));
@@ -149,7 +149,7 @@ TEST_F(PartsTest, ADamagedLengthIsTheEndOfTheFile) {
     file.write(reinterpret_cast<const char*>(&length), sizeof length);
   }
   performed = 0;
-  EXPECT_EQ(run("a.h5").end, End::finished);
+  EXPECT_EQ(run("a.h5").ending, Ending::finished);
   EXPECT_EQ(performed, 20) << "what follows a damaged length is no answer";
   EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
 }
@@ -181,7 +181,7 @@ TEST_F(PartsTest, OfAnotherArchiveAreDropped) {
 TEST_F(PartsTest, ALostPartAloneIsRepeated) {
   run("whole.h5");
   performed = 0;
-  EXPECT_EQ(run("a.h5", 1000, 2).end, End::finished);
+  EXPECT_EQ(run("a.h5", 1000, 2).ending, Ending::finished);
   EXPECT_EQ(performed, 22);
   EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
   const Summary lost = run("b.h5", 1000, 1000);  // part 2 of every evaluation, always
@@ -193,7 +193,7 @@ TEST_F(PartsTest, ALostPartAloneIsRepeated) {
 TEST_F(PartsTest, AttemptsCountForEachPart) {
   run("whole.h5");
   const Summary twice = run("a.h5", 1000, 0, 2);  // study.max-attempts = 3
-  EXPECT_EQ(twice.end, End::finished);
+  EXPECT_EQ(twice.ending, Ending::finished);
   EXPECT_TRUE(twice.unanswered.empty());
   EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
   EXPECT_EQ(archive::read(directory + "/a.h5").evaluations.size(), 4u);  // no row for what came to a good end
@@ -215,7 +215,7 @@ TEST_F(PartsTest, LostAttemptsOutliveTheRun) {
     const std::string archive = "cut" + std::to_string(answers) + ".h5";
     run(archive, answers, 0, 1);
     run(archive, answers, 0, 1);
-    EXPECT_EQ(run(archive).end, End::finished);
+    EXPECT_EQ(run(archive).ending, Ending::finished);
     EXPECT_EQ(costs(archive), costs("whole.h5"));
   }
   for (int start = 0; start < 3; ++start) run("c.h5", 1, 1);  // part 4 is asked last, and answered
@@ -234,14 +234,14 @@ TEST_F(PartsTest, ScenariosOutliveTheRunThatAskedForThem) {
   for (int answers = 1; answers < 24; answers += 2) {
     const std::string archive = "cut" + std::to_string(answers) + ".h5";
     performed = 0;
-    EXPECT_EQ(run(archive, answers).end, End::resumable);
+    EXPECT_EQ(run(archive, answers).ending, Ending::interrupted);
     EXPECT_EQ(performed, answers);
-    EXPECT_EQ(run(archive).end, End::finished);
+    EXPECT_EQ(run(archive).ending, Ending::finished);
     EXPECT_EQ(performed, 24);  // none twice
     EXPECT_EQ(costs(archive), costs("whole.h5"));
   }
   performed = 0;
-  EXPECT_EQ(run("lossy.h5", 1000, 2).end, End::finished);
+  EXPECT_EQ(run("lossy.h5", 1000, 2).ending, Ending::finished);
   EXPECT_EQ(performed, 26);
   EXPECT_EQ(costs("lossy.h5"), costs("whole.h5"));
 }

@@ -90,7 +90,7 @@ TEST_F(MendTest, AGoodBranchSpreadsToEveryNeighbour) {
     evaluator.parts_ = parts;
     const std::string archive = std::to_string(parts) + ".h5";
     const Summary summary = run(archive, evaluator);
-    EXPECT_EQ(summary.end, End::finished);
+    EXPECT_EQ(summary.ending, Ending::finished);
     const auto found = rows(archive);
     ASSERT_EQ(found.size(), 9u);
     EXPECT_GT(summary.second, 0);
@@ -125,7 +125,7 @@ TEST_F(MendTest, CutShortAnywhereItIsTheSameStudy) {
     const std::string archive = "cut" + std::to_string(answers) + ".h5";
     TwoBranches again;
     run(archive, again, answers);
-    EXPECT_EQ(run(archive, again).end, End::finished);
+    EXPECT_EQ(run(archive, again).ending, Ending::finished);
     const auto found = rows(archive);
     ASSERT_EQ(found.size(), expected.size());
     for (const auto& [x, row] : found) {

@@ -170,7 +170,7 @@ class StudyTest : public ::testing::Test {
 TEST_F(StudyTest, ArchivesWhatItDid) {
   write("name = quadratic\n[design]\nx.min = 0\nx.max = 1\n");
   const Summary summary = run("a.h5");
-  EXPECT_FALSE(summary.end == End::resumable);
+  EXPECT_FALSE(summary.ending == Ending::interrupted);
   EXPECT_FALSE(summary.reason.empty());
   ASSERT_TRUE(summary.best);
   EXPECT_NEAR(summary.best->design(0), 0.3, 1e-3);
@@ -206,10 +206,11 @@ TEST_F(StudyTest, InterruptedAnywhereItContinuesToTheSameEnd) {
   for (std::size_t cut = 1; cut < all; cut += 3) {
     const std::string archive = "cut" + std::to_string(cut) + ".h5";
     const Summary first = run(archive, {"--strategy", "sweep"}, 3, cut);
-    EXPECT_TRUE(first.end == End::resumable);
+    EXPECT_EQ(first.ending, Ending::interrupted);
+    EXPECT_EQ(contents(archive).ending, Ending::interrupted);
     EXPECT_GE(first.evaluated, static_cast<int>(cut));  // what was running is waited for
     const Summary second = run(archive, {"--strategy", "sweep"}, 2);
-    EXPECT_FALSE(second.end == End::resumable);
+    EXPECT_FALSE(second.ending == Ending::interrupted);
     EXPECT_EQ(second.restored, first.evaluated);
     EXPECT_EQ(second.restored + second.evaluated, 21);
     expect_same("whole.h5", archive);
@@ -594,7 +595,7 @@ TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
   EXPECT_EQ(again.restored, 21);
   EXPECT_EQ(again.evaluated, 0);
 
-  EXPECT_EQ(run_losing("cut.h5", 2, true).end, End::resumable);
+  EXPECT_EQ(run_losing("cut.h5", 2, true).ending, Ending::interrupted);
   run("cut.h5", {"--strategy", "sweep"});
   EXPECT_EQ(final_rows("cut.h5").size(), 21u);
   for (const auto& [id, row] : final_rows("cut.h5")) EXPECT_EQ(row.status, whole.at(id).status);
@@ -655,16 +656,16 @@ TEST_F(StudyTest, WhatIsKilledWithTheRunLeavesNoRow) {
     const auto rows = contents(archive).evaluations;
     return std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.reason == "struck"; });
   };
-  EXPECT_EQ(run_struck("later.h5", Status::lost, true, false, true).end, End::resumable);
-  EXPECT_EQ(run_struck("failed.h5", Status::failed, false, true, true).end, End::resumable);
-  EXPECT_EQ(run_struck("lost.h5", Status::lost, false, true, true).end, End::resumable);
+  EXPECT_EQ(run_struck("later.h5", Status::lost, true, false, true).ending, Ending::interrupted);
+  EXPECT_EQ(run_struck("failed.h5", Status::failed, false, true, true).ending, Ending::interrupted);
+  EXPECT_EQ(run_struck("lost.h5", Status::lost, false, true, true).ending, Ending::interrupted);
   for (const std::string archive : {"later.h5", "failed.h5", "lost.h5"}) {
     EXPECT_EQ(rows_struck(archive), 0) << archive;
     run(archive, {"--strategy", "sweep"});
     expect_same("whole.h5", archive);
   }
   // Nobody says that the run is to end: an attempt lost, and repeated.
-  EXPECT_EQ(run_struck("alone.h5", Status::lost, true, false, false).end, End::finished);
+  EXPECT_EQ(run_struck("alone.h5", Status::lost, true, false, false).ending, Ending::finished);
   EXPECT_EQ(rows_struck("alone.h5"), 1);
   EXPECT_EQ(contents("alone.h5").evaluations.size(), 22u);
 }
@@ -679,7 +680,7 @@ TEST_F(StudyTest, AsynchronousStudiesReplayInTheOrderOfArrival) {
       run(archive, words, 3, cut);
       const auto before = contents(archive).evaluations;
       const Summary rest = run(archive, words, 4);
-      EXPECT_EQ(rest.end, End::finished);
+      EXPECT_EQ(rest.ending, Ending::finished);
       const auto rows = contents(archive).evaluations;
       ASSERT_GE(rows.size(), before.size());
       std::set<std::int64_t> ids;
@@ -740,21 +741,26 @@ TEST_F(StudyTest, ASearchWithoutADifferenceIsUndecided) {
   write("name = forrester\nnoise = 1e9\n[design]\nx.min = 0\nx.max = 1\n");
   const Summary summary = run("same.h5", {"--strategy", "ego", "--study.max-evaluations", "200"});
   EXPECT_TRUE(summary.reason.starts_with(surrogate::same_cost)) << summary.reason;
-  EXPECT_TRUE(summary.is_undecided);
+  EXPECT_EQ(summary.ending, Ending::equal_costs);
+  EXPECT_EQ(contents("same.h5").ending, Ending::equal_costs);
   write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
-  EXPECT_TRUE(run("few.h5", {"--strategy", "ego", "--study.max-evaluations", "5"}).is_undecided);
+  EXPECT_EQ(run("few.h5", {"--strategy", "ego", "--study.max-evaluations", "5"}).ending, Ending::limit);
+  EXPECT_EQ(contents("few.h5").ending, Ending::limit);
   const Summary found = run("found.h5", {"--strategy", "ego", "--study.max-evaluations", "80"});
-  EXPECT_FALSE(found.is_undecided) << found.reason;
-  EXPECT_TRUE(is_undecided(std::string(surrogate::mostly_undecided) + ": the surrogate expects no further gain"));
+  EXPECT_EQ(found.ending, Ending::finished) << found.reason;
+  EXPECT_EQ(contents("found.h5").ending, Ending::finished);
+  EXPECT_EQ(ending_of(std::string(surrogate::mostly_undecided) + ": the surrogate expects no further gain"),
+            Ending::undecided);
+  EXPECT_EQ(ending_of(""), Ending::none);
 }
 
 TEST_F(StudyTest, TooManyFailuresEndTheStudy) {
   const Summary summary = run("a.h5", {"--strategy", "sweep", "--testfunction.fail-above", "0.3",
                                        "--study.failure-rate", "0.5", "--study.failure-rate-after", "5"});
-  EXPECT_EQ(summary.end, End::failing);
+  EXPECT_EQ(summary.ending, Ending::failed);
   EXPECT_NE(summary.reason.find("study.failure-rate = 0.5 allows no more"), std::string::npos) << summary.reason;
   const Summary more = run("a.h5", {"--strategy", "sweep", "--testfunction.fail-above", "0.3"});
-  EXPECT_EQ(more.end, End::finished);
+  EXPECT_EQ(more.ending, Ending::finished);
 }
 
 // A study that has no answer has not finished.
@@ -765,7 +771,7 @@ TEST_F(StudyTest, AStudyWithoutAUsableCostFails) {
     const std::vector<std::string> words = {
         "--strategy", strategy, "--testfunction.fail-above", "-100", "--study.failure-rate-after", "1000"};
     const Summary summary = run(file, words);
-    EXPECT_EQ(summary.end, End::failing) << strategy;
+    EXPECT_EQ(summary.ending, Ending::failed) << strategy;
     EXPECT_NE(summary.reason.find("has a usable cost"), std::string::npos) << summary.reason;
     EXPECT_FALSE(summary.best) << strategy;
     EXPECT_TRUE(run(file, words).was_finished) << strategy;
