@@ -95,7 +95,7 @@ std::string found(const std::string& path, const study::Summary& summary, const 
                   const report::OutputUnits& units) {
   constexpr int rows_read_in_a_second = 20000;
   const bool in_haste =
-      summary.end == study::End::resumable && summary.evaluated + summary.restored > rows_read_in_a_second;
+      summary.ending == Ending::interrupted && summary.evaluated + summary.restored > rows_read_in_a_second;
   const auto best_alone = [&] {
     std::vector<Variable> variables = settings.variables;
     const Eigen::VectorXd factors = report::convert(variables, units);

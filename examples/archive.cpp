@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   {
     auto file = archive::Archive::create(path, layout, provenance);
     for (int i = 0; i <= 16; ++i) file.append(thrown(i, 5 + 5 * i));
-    file.stop("all angles thrown");
+    file.stop(Ending::finished, "all angles thrown");
   }
 
   // 4. Go on with it later, in another run. A row with the id of an earlier one supersedes it.
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
     auto file = archive::Archive::resume(path);
     file.append(thrown(17, 23.75));
     file.append(thrown(3, 20));
-    file.stop("and one more");
+    file.stop(Ending::finished, "and one more");
   }
 
   // 5. Read it: everything but the motions is in memory, those are fetched one by one.
