@@ -3,6 +3,7 @@
 #include <map>
 
 #include "command.hpp"
+#include "record/text.hpp"
 #include "report/report.hpp"
 #include "settings/command_line.hpp"
 #include "study/study.hpp"
@@ -54,9 +55,8 @@ ExitCode check(const Invocation& call) {
   if (settings.variables.empty())
     std::cout << "\nvalid, with no free design variable; next: dodyn solve " << path << "\n";
   else
-    std::cout << "\nvalid, with " << settings.variables.size()
-              << (settings.variables.size() == 1 ? " free design variable" : " free design variables")
-              << "; next: dodyn run " << path << "\n";
+    std::cout << "\nvalid, with " << counted(settings.variables.size(), "free design variable") << "; next: dodyn run "
+              << path << "\n";
   return finished;
 }
 

@@ -22,6 +22,7 @@
 #include "farm/farm.hpp"
 #include "progress.hpp"
 #include "provenance.hpp"
+#include "record/text.hpp"
 #include "report/predictions.hpp"
 #include "report/report.hpp"
 #include "study/observed_data.hpp"
@@ -72,8 +73,12 @@ study::Study::Interruption interruption(const Settings& settings) {
   auto end = Clock::time_point::max();
   std::string reason;
   if (const double wall_time = settings.real("study.wall-time"); std::isfinite(wall_time)) {
+    const std::string its = "study.wall-time = " + settings.text("study.wall-time"),
+                      grace = "study.grace-period = " + settings.text("study.grace-period") + " s";
     end = Clock::now() + seconds(wall_time);
-    reason = "reached study.wall-time = " + settings.text("study.wall-time");
+    reason = wall_time > settings.real("study.grace-period")
+                 ? "reached " + its + " less " + grace
+                 : "no time to evaluate: " + its + " is not longer than " + grace + ", give more or a shorter one";
   }
   if (const char* text = std::getenv("SLURM_JOB_END_TIME")) {
     const auto job_end = Clock::time_point(std::chrono::seconds(std::atoll(text) - 5));  // 5 s to close everything
@@ -166,7 +171,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                                 100 * summary.undecided_fraction)
                     : "")
             << "\n"
-            << summary.evaluated << (summary.evaluated == 1 ? " evaluation now, " : " evaluations now, ")
+            << counted(summary.evaluated, "evaluation") << " now, "
             << (summary.second > 0 ? std::to_string(summary.second) + " of them again, from a neighbour's motion, "
                                    : "")
             << summary.restored << " from the archive\n"
@@ -174,7 +179,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   if (summary.commonest_count > 0)
     std::cout << "most frequent reason (" << summary.commonest_count << "): " << summary.commonest << "\n";
   if (summary.troubles > 0)
-    std::cout << "warning: the machine ended " << summary.troubles << (summary.troubles == 1 ? " attempt" : " attempts")
+    std::cout << "warning: the machine ended " << counted(summary.troubles, "attempt")
               << ", for reasons that do not depend on the design; the last: " << summary.trouble << "\n";
   if (summary.ending == Ending::interrupted) return interrupted;
   if (summary.ending == Ending::failed) return failure;

@@ -397,8 +397,7 @@ Iteration Ego::describe(int grid_points) const {
   }
   if (!plan_ || !observed.pending.empty()) {
     const std::size_t count = evaluations.size();
-    out.note = (options.reason.empty() ? "" : options.reason + "; ") + std::to_string(count) +
-               (count == 1 ? " evaluation, " : " evaluations, ") +
+    out.note = (options.reason.empty() ? "" : options.reason + "; ") + counted(count, "evaluation") + ", " +
                std::to_string(initial_.size() + observed.pending.size()) + " to come before the next model";
     return out;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "record/text.hpp"
+
 namespace dodyn::surrogate {
 namespace {
 
@@ -147,7 +149,7 @@ StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Varia
   if (choice.name != "auto") return choice;
   const std::size_t d = variables.size();
   const bool plain = choice.ego.constraints.empty() && choice.ego.objectives.empty() && choice.ego.domains.empty();
-  const std::string seen = ", chosen for " + std::to_string(d) + (d == 1 ? " variable, " : " variables, ") +
+  const std::string seen = ", chosen for " + counted(d, "variable") + ", " +
                            (choice.ego.gradient ? "gradients" : "no gradients") +
                            (choice.ego.noise    ? ", noisy costs"
                             : choice.ego.paired ? ", paired costs"

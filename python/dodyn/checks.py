@@ -180,13 +180,14 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     best, count = study.recommended or study.lowest, len(study)
     if not count:
-        return []
+        return [("open", "The archive has no evaluation.")]
 
     def judge(good: bool, yes: str, no: str, state: str = "bad") -> None:
         found.append(("ok", yes) if good else (state, no))
 
     without = sum(1 for e in study if not e.ok)
-    judge(without <= FAILURES * count, f"{count - without} of {summary.plural(count, 'evaluation')} have a cost.", f"{without} of {summary.plural(count, 'evaluation')} have no usable cost.")
+    have = "has" if count == 1 else "have"
+    judge(without <= FAILURES * count, f"{count - without} of {summary.plural(count, 'evaluation')} {have} a cost.", f"{without} of {summary.plural(count, 'evaluation')} {have} no usable cost.")
     broken = sum(1 for e in study if e.status in ("lost", "timed_out"))
     judge(broken == 0, "No evaluation was lost or timed out.", f"{summary.plural(broken, 'evaluation')} {'was' if broken == 1 else 'were'} lost or timed out: the fault may be the machine's.", "open")
     judge(study.finished, f"The study ended: {study.stop_reason}.", f"The study has not ended: {summary.ended(study)}.", "open")

@@ -69,6 +69,10 @@ std::string_view trimmed(std::string_view text, std::string_view these) {
   return from == text.npos ? "" : text.substr(from, text.find_last_not_of(these) + 1 - from);
 }
 
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string to_text(double value) {
   char buffer[32];
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};

@@ -22,6 +22,9 @@ std::string_view trimmed(std::string_view text, std::string_view these = " \t\r\
 // Returns a 64-bit hash (FNV-1a of Fowler, Noll and Vo) as 16 hexadecimal digits.
 std::string checksum(std::string_view text);
 
+// Returns "1 rank", "2 ranks".
+std::string counted(std::size_t count, const std::string& what);
+
 // Returns the shortest text that reads back as the same number.
 std::string to_text(double value);
 

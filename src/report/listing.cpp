@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "record/machine.hpp"
+#include "record/text.hpp"
 #include "report/cells.hpp"
 #include "report/predictions.hpp"
 #include "report/report.hpp"
@@ -206,8 +207,8 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
     history += (history.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
   if (contents.events.size() <= 2) history.clear();  // only one start and one stop: not worth listing
   return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, observed, listing.units) +
-         formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
-         (again ? std::to_string(again) + (again == 1 ? " earlier attempt; " : " earlier attempts; ") : "") +
+         counted(evaluations, "evaluation") + ", " + counted(contents.iterations.size(), "iteration") + "; " +
+         (again ? counted(again, "earlier attempt") + "; " : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
                                    : ended_text(contents.ending, contents.stopped)) +
          "\n" + history + (history.empty() ? "" : "\n");

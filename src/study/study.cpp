@@ -14,6 +14,7 @@
 #include "farm/perform.hpp"
 #include "record/machine.hpp"
 #include "record/random.hpp"
+#include "record/text.hpp"
 #include "study/observed_data.hpp"
 #include "study/problem.hpp"
 #include "surrogate/sampling.hpp"
@@ -86,8 +87,8 @@ std::string shape(const archive::Layout& layout) {
 // "process 4711 on node-1, 64 ranks, version 1.2 (0123abc), job Slurm 17, nodes node[1-4]"
 std::string where(const archive::Provenance& provenance) {
   std::string text = "process " + std::to_string(getpid()) + " on " + provenance.host + ", " +
-                     std::to_string(provenance.ranks) + (provenance.ranks == 1 ? " rank" : " ranks") + ", version " +
-                     provenance.program_version + " (" + provenance.git_commit + ")";
+                     counted(provenance.ranks, "rank") + ", version " + provenance.program_version + " (" +
+                     provenance.git_commit + ")";
   for (const auto& [key, value] : provenance.machine)
     if ((key == "job" || key == "nodes") && !value.empty()) text += ", " + key + " " + value;
   return text;
@@ -183,9 +184,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
     return summary(true);
   }
   for (const auto id : new_) evaluations_.erase(id);
-  stop(Ending::repeated, "repeated " + std::to_string(before.size()) +
-                             (before.size() == 1 ? " evaluation" : " evaluations") +
-                             "; dodyn run continues the search");
+  stop(Ending::repeated, "repeated " + counted(before.size(), "evaluation") + "; dodyn run continues the search");
   do arrivals_.clear();  // no strategy receives these outcomes
   while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()));
   evaluations_.merge(before);  // adds ids that an interruption left without a new answer

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "record/text.hpp"
 #include "systems/bodies.hpp"
 #include "systems/sections.hpp"
 
@@ -98,8 +99,8 @@ std::string description(const Model& model, const Values<double>& values) {
   for (const auto& link : tree.links)
     if (tree.carrier(static_cast<int>(&link - tree.links.data())) >= 0) mass += link.mass;
   std::string text = (model.name.empty() ? model.origin : model.name + " (" + model.origin + ")") + ": " +
-                     (d == 2 ? "in the plane, y up" : "in space, z up") + "; " + std::to_string(tree.n()) +
-                     (tree.n() == 1 ? " degree" : " degrees") + " of freedom, " + number(mass) + " kg that move\n";
+                     (d == 2 ? "in the plane, y up" : "in space, z up") + "; " + counted(tree.n(), "degree") +
+                     " of freedom, " + number(mass) + " kg that move\n";
   const auto at = [&](const Number& x) { return Model::at(x, values.numbers); };
   const auto link_name = [&](int link) { return link < 0 ? std::string("ground") : tree.links[link].name; };
   const auto place = [&](const Place<double>& p) { return link_name(p.link) + " : " + vector(p.at, d); };

@@ -224,7 +224,7 @@ def follow():
     assert f"in use by another process (pid {run.pid} on " in refused, refused
     text = dodyn("show", "w.h5", "--follow")
     assert run.wait(60) == 0
-    assert text.count("x = ") >= 21 and "stopped: " in text, text
+    assert text.count("x = ") >= 21 and "finished: swept" in text, text
 
     run = start("k.h5")
     time.sleep(0.2)

@@ -86,7 +86,7 @@ TEST_F(MachineTroubles, AreRepeatedAndNeverTold) {
     if (attempt == 1 && (id == 2 || id == 4 || id == 7))
       throw std::system_error(EMFILE, std::generic_category(), "command: fork");
   });
-  EXPECT_EQ(summary.ending, Ending::finished) << summary.reason;
+  EXPECT_EQ(summary.ending, Ending::limit) << summary.reason;
   EXPECT_EQ(summary.troubles, 3);
   EXPECT_EQ(summary.trouble, "command: fork: Too many open files");
   EXPECT_TRUE(summary.unanswered.empty());
@@ -106,7 +106,7 @@ TEST_F(MachineTroubles, EndTheRunWhereTheyLastAndTheNextOneContinues) {
     EXPECT_FALSE(summary.was_finished);
   }
   const Summary summary = run("a.h5", no_trouble);
-  EXPECT_EQ(summary.ending, Ending::finished);
+  EXPECT_EQ(summary.ending, Ending::limit);
   expect_same("whole.h5", "a.h5");
 }
 
@@ -131,7 +131,7 @@ TEST_F(MachineTroubles, OfOneEvaluatorAreNotThoseOfAnother) {
         if (bad == std::this_thread::get_id()) throw MachineTrouble("no licence");
       },
       2);
-  EXPECT_EQ(summary.ending, Ending::finished) << summary.reason;
+  EXPECT_EQ(summary.ending, Ending::limit) << summary.reason;
   EXPECT_GT(summary.troubles, 0);
   expect_same("whole.h5", "a.h5");
 }

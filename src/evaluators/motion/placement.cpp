@@ -94,8 +94,7 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
     const std::string what = words.empty() ? "" : words[0];
     const auto three = [&](int count, const char* unit_of) {
       if (static_cast<int>(words.size()) != count + 1)
-        throw entry.error(what + " needs " + std::to_string(count) + (count == 1 ? " number" : " numbers") + unit_of +
-                          allowed);
+        throw entry.error(what + " needs " + counted(count, "number") + unit_of + allowed);
       std::array<Expression, 3> values{};
       for (int i = 0; i < count; ++i)
         values[static_cast<std::size_t>(count == 1 ? 2 : i)] = read(words[static_cast<std::size_t>(i) + 1]);
