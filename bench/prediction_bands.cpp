@@ -103,8 +103,10 @@ int main(int count, char** words) {
       const ObservedData empty{DesignSpace(p.box, {}, "bench"), {}, {-1}, p.noise > 0};
       const auto d = static_cast<Eigen::Index>(p.box.size());
       std::vector<double> values;
-      for (int i = 0; i < 4; ++i)
-        for (const auto u : random_points(d, random).colwise()) values.push_back(p.f(empty.space.design(u)));
+      for (int i = 0; i < 4; ++i) {
+        const MatrixXd units = random_points(d, random);
+        for (const auto& u : units.colwise()) values.push_back(p.f(empty.space.design(u)));
+      }
       std::sort(values.begin(), values.end());
       const double spread = values[values.size() * 9 / 10] - values[values.size() / 10];
       if (!(spread > 0)) continue;

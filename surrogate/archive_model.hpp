@@ -2,11 +2,14 @@
 // and the probability that a design evaluates.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "surrogate/incremental_kriging.hpp"
 #include "surrogate/observed_data.hpp"
+#include "surrogate/random.hpp"
 #include "surrogate/success_classifier.hpp"
 
 namespace dodyn::surrogate {
@@ -16,6 +19,8 @@ struct PredictionInterval {
   double middle = 0, lower = 0, upper = 0;  // lower and upper end of the 95 % interval
 };
 
+// The interval accounts for the uncertainty of the model's lengths and variance, which is large if there are few
+// samples: it is that of a Student distribution, and includes Kriging::alternatives().
 class ArchiveModel {
  public:
   // Fits a model of `metric` (-1: the cost) to the `ok` evaluations that have it. Includes gradients of the cost if
@@ -30,7 +35,12 @@ class ArchiveModel {
   // Returns the medians at the columns of `units`, points of the unit cube.
   Eigen::VectorXd middles(const Eigen::MatrixXd& units) const;
 
+  // Returns functions drawn from the model at the columns of `z`, points of Kriging: [points, draws], in the warped scale.
+  Eigen::MatrixXd drawn(const Eigen::MatrixXd& z, int draws, Random& random) const;
+
   const IncrementalKriging& model() const { return tracked_; }
+  // Empty: of more than `most_with_alternatives` rows.
+  const std::vector<Kriging::Alternative>& alternatives() const { return alternatives_; }
   Eigen::Index samples() const { return used_; }
   Eigen::Index available() const { return available_; }  // number of evaluations that have the quantity
   // Returns the cross-validation R2. 1: each sample is predicted from the others without error; 0: no better than their
@@ -45,8 +55,13 @@ class ArchiveModel {
   double even_samples_of_filling() const { return even_samples_of_filling_; }
 
  private:
+  // Returns the prediction in the warped scale: its middle, and the half width of the 95 % interval.
+  std::pair<double, double> middle_and_half_width(const Eigen::VectorXd& design) const;
+  int degrees_of_freedom() const { return std::max(static_cast<int>(used_) - 1, 1); }
+
   const ObservedData& observed_;
   IncrementalKriging tracked_;
+  std::vector<Kriging::Alternative> alternatives_;
   Eigen::Index used_ = 0, available_ = 0;
   double quality_ = 0, quality_over_box_ = 0, even_samples_ = 0, even_samples_of_filling_ = 0;
 };

@@ -27,6 +27,9 @@ class IncrementalKriging {
     h.log_length = h.log_length.cwiseMin(std::log(max_length));
     return Kriging::with(warped(seen_, warp_), options_, h);
   }
+  std::vector<Kriging::Alternative> alternatives() const {
+    return Kriging::alternatives(warped(seen_, warp_), options_, model_->hyperparameters());
+  }
   const Warp& warp() const { return warp_; }
   bool empty() const { return !model_; }
   void clear() { model_.reset(), fitted_ = 0; }

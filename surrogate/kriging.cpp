@@ -540,6 +540,34 @@ Kriging Kriging::with(const Samples& samples, const KrigingOptions& options, con
   return out;
 }
 
+std::vector<Kriging::Alternative> Kriging::alternatives(const Samples& samples, const KrigingOptions& options,
+                                                        const Hyperparameters& found) {
+  constexpr int half = 4;       // number of factors on each side of 1
+  constexpr double step = 0.5;  // of their logarithms
+  const Prepared p = prepare(samples, options);
+  const Index d = p.x.rows();
+  const Parameters which{d, p.noisy, options.nugget};
+  std::vector<Alternative> all;
+  double highest = -HUGE_VAL, sum = 0;
+  for (int i = -half; i <= half; ++i) {
+    Hyperparameters h = found;
+    h.log_length = (found.log_length.array() + i * step).max(std::log(shortest)).min(std::log(longest));
+    VectorXd at(which.size());
+    at.head(d) = h.log_length;
+    if (p.noisy) at(d) = std::log(h.variance) - 2 * std::log(p.spread);
+    if (options.nugget) at(which.size() - 1) = std::log(std::max(h.nugget, least_nugget));
+    const Posterior there = posterior(p, options, at, false);
+    if (!std::isfinite(there.value)) continue;
+    h.variance = there.variance * p.spread * p.spread;
+    all.push_back({with(samples, options, h), there.value});
+    highest = std::max(highest, there.value);
+  }
+  if (all.empty()) return {{with(samples, options, found), 1}};
+  for (Alternative& one : all) sum += one.share = std::exp(one.share - highest);
+  for (Alternative& one : all) one.share /= sum;
+  return all;
+}
+
 void Kriging::solve() {
   const auto lower = factor_->lower.triangularView<Eigen::Lower>();
   const auto upper = factor_->lower.transpose().triangularView<Eigen::Upper>();

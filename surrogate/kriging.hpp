@@ -78,6 +78,12 @@ class Kriging {
   // Returns a model with these hyperparameters and other samples: O(n^3), without maximisation.
   static Kriging with(const Samples& samples, const KrigingOptions& options, const Hyperparameters& hyperparameters);
 
+  struct Alternative;
+  // Returns models whose lengths are those of `found` times common factors between 1/7 and 7, each with its share of the
+  // posterior: which lengths are true is uncertain, the more so from few samples. O(n^3) each.
+  static std::vector<Alternative> alternatives(const Samples& samples, const KrigingOptions& options,
+                                               const Hyperparameters& found);
+
   Prediction predict(const Eigen::VectorXd& x) const;
 
   // Computes means and variances at the columns of x, much faster than one by one.
@@ -127,6 +133,7 @@ class Kriging {
 
   const Hyperparameters& hyperparameters() const { return hyper_; }
   Eigen::Index samples() const;
+  Eigen::Index rows() const { return observed_.size(); }  // values and gradients
   double noise_variance() const;  // estimated noise variance of one sample, in the squared unit of y
 
   // Returns the log posterior of log lengths (and, with options.nugget, log nugget last) and its gradient: the
@@ -143,6 +150,11 @@ class Kriging {
   Hyperparameters hyper_;
 
   void solve();
+};
+
+struct Kriging::Alternative {
+  Kriging model;
+  double share = 0;
 };
 
 }  // namespace dodyn::surrogate
