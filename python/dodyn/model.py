@@ -202,8 +202,6 @@ class Actuator(Section):
     torque: Given = None
     axes: Given = None
     limit: Given = None
-    efficiency: Given = None
-    loss: Given = None
 
 
 @dataclass

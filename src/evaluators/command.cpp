@@ -164,6 +164,7 @@ class Command final : public Evaluator {
           "command.run", "there is no command; give a line of shell that writes $DODYN_RESULT_FILE, or command.serve");
     if (!settings.text("command.run").empty() && !settings.text("command.serve").empty())
       throw settings.error("command.serve", "command.run is given too; a study has one of them");
+    expect_own_names();
     const std::string archive = settings.text("study.archive");
     const fs::path folder = settings.text("command.directory");
     own_folder_ = folder.empty();
@@ -494,6 +495,21 @@ class Command final : public Evaluator {
       if (setting.key.name == "design." + variable.name)
         if (const std::string* const word = variable.choice(settings_.real(setting.key.name))) return *word;
     return {};
+  }
+
+  // Throws if two names of the program's environment are the same.
+  void expect_own_names() const {
+    std::map<std::string, std::string> taken;
+    for (const char* own :
+         {"ID", "SEED", "DESIGN_FILE", "RESULT_FILE", "STUDY", "TIME_LIMIT", "RANKS", "HOSTS", "LAUNCH"})
+      taken.emplace(std::string("DODYN_") + own, "what dodyn itself says");
+    const auto add = [&](const std::string& variable, const std::string& name) {
+      if (const auto [other, is_new] = taken.emplace(name, "'" + variable + "'"); !is_new)
+        throw ConfigError(settings_.file + ": design variable '" + shown(variable) + "' is " + name +
+                          " in the environment of the program, as " + other->second + " is; choose another name");
+    };
+    for (const std::string& variable : settings_.given_variables) add(variable, variable_name(variable));
+    for (const auto& [variable, unit] : units()) add(variable, variable_name(variable) + "_UNIT");
   }
 
   // Writes design.json. Returns the environment of the program.

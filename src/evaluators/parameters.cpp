@@ -1,5 +1,7 @@
 #include "evaluators/parameters.hpp"
 
+#include <algorithm>
+
 namespace dodyn::evaluators {
 
 std::vector<DesignVariable> parameter_variables(const systems::Model& model) {
@@ -20,6 +22,16 @@ autodiff::Differential design_value(const Settings& settings, const std::string&
     if (settings.variables[i].name == name)
       value.gradient = Eigen::VectorXd::Unit(design.size(), static_cast<Eigen::Index>(i));
   return value;
+}
+
+void expect_new_name(const systems::Model& model, const CustomEntry& entry) {
+  const auto& coordinates = model.structure.coordinate_names;
+  if (model.parameter(entry.key) >= 0) throw entry.error("is a parameter of the model; set it by design." + entry.key);
+  if (entry.key == "pi" || entry.key == "t" ||
+      std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end())
+    throw entry.error(entry.key == "pi"  ? "is the number pi; choose another name"
+                      : entry.key == "t" ? "is the time; choose another name"
+                                         : "is a coordinate of the model; choose another name");
 }
 
 NamedModel named_model(const Settings& settings, const std::string& key) {

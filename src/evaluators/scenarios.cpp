@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
@@ -275,13 +276,32 @@ std::string Scenarios::report(const Outcome& outcome) const {
   return text;
 }
 
+// Throws if a metric has the name of another metric, of a column of every study, or of a free design variable: constraints,
+// objectives and columns are called by their names.
+void expect_own_names(const std::vector<Quantity>& metrics, const Settings& settings) {
+  std::map<std::string, std::string> taken = {{"cause", "a column of every study"},
+                                              {"source", "a column of merged studies"}};
+  Evaluation any;
+  for_each_field(any, [&](const Field& field, const auto&) { taken.emplace(field.name, "a column of every study"); });
+  for (const Variable& variable : settings.variables) taken.emplace(variable.name, "a design variable");
+  for (const Quantity& metric : metrics)
+    if (const auto [other, is_new] = taken.emplace(metric.name, "another metric"); !is_new)
+      throw ConfigError(settings.file + ": metric '" + shown(metric.name) + "' has the name of " + other->second +
+                        "; choose another name");
+}
+
 }  // namespace
 
 std::unique_ptr<Evaluator> make_evaluator(const Settings& settings) {
   for (const auto& kind : evaluator_kinds())
     if (kind.name == settings.evaluator) {
-      if (settings.scenarios.empty()) return kind.make(settings);
-      return std::make_unique<Scenarios>(settings, kind.make);
+      std::unique_ptr<Evaluator> made;
+      if (settings.scenarios.empty())
+        made = kind.make(settings);
+      else
+        made = std::make_unique<Scenarios>(settings, kind.make);
+      expect_own_names(made->metrics(), settings);
+      return made;
     }
   throw std::logic_error("no evaluator '" + settings.evaluator + "'");
 }

@@ -110,9 +110,10 @@ class SimulationEvaluator final : public Evaluator {
   std::vector<Quantity> metrics() const override {
     std::vector<Quantity> all = tally_.metrics();
     if (misalignment_)
-      all.push_back({"capture", "1",
+      all.push_back({"capture", "SI",
                      "largest misalignment up to which all initial states end as " +
-                         tally_.outcomes[static_cast<std::size_t>(tally_.failure_of)]});
+                         tally_.outcomes[static_cast<std::size_t>(tally_.failure_of)] +
+                         "; 0: that of the smallest does not"});
     for (const auto& [entry, formula] : properties_) all.push_back({entry.key, "SI", "of the design: " + entry.value});
     return all;
   }
@@ -143,7 +144,7 @@ class SimulationEvaluator final : public Evaluator {
       list.push_back({"initial_state", "", "what differs between initial states, SI", n, starts_.variables()});
     list.push_back(tally_.channel(n));
     if (!filmed()) list.insert(list.end(), channels_.begin(), channels_.end());
-    list.push_back(shapes_channel(model_.dimension, corners_));
+    if (corners_ > 0) list.push_back(shapes_channel(model_.dimension, corners_));
     if (filmed()) list.push_back(simulation::film_channel(n, own_.frames, channels_[1]));
     return list;
   }
@@ -324,13 +325,13 @@ class SimulationEvaluator final : public Evaluator {
     const Given design = designed(e.design);
     std::vector<double> own;
     if (misalignment_) {
-      double least = std::numeric_limits<double>::infinity(), largest = 0.0;
-      for (int i = 0; i < starts_.count(); ++i) {
-        const double off = value(*misalignment_, starts_.start(i, design, set_of(e)));
-        largest = std::max(largest, off);
-        if (tries(i, simulation::outcome_column) != tally_.failure_of) least = std::min(least, off);
-      }
-      own.push_back(std::min(least, largest));
+      std::vector<std::pair<double, bool>> states;  // size of the misalignment, and whether the state succeeds
+      for (int i = 0; i < starts_.count(); ++i)
+        states.emplace_back(std::abs(value(*misalignment_, starts_.start(i, design, set_of(e)))),
+                            tries(i, simulation::outcome_column) == tally_.failure_of);
+      std::sort(states.begin(), states.end());  // of equal ones those that fail first
+      const auto failing = std::find_if(states.begin(), states.end(), [](const auto& state) { return !state.second; });
+      own.push_back(failing == states.begin() ? 0.0 : std::prev(failing)->first);
     }
     if (!properties_.empty()) {
       Start plain;
@@ -438,7 +439,7 @@ class SimulationEvaluator final : public Evaluator {
     if (first == 0) {
       for (auto& values : motion.values) outcome.trajectory.values.push_back(std::move(values));
       const auto start = starts_.start(0, design, set);
-      outcome.trajectory.values.push_back(shapes(systems::bodies<n>(model_, start.values).world));
+      if (corners_ > 0) outcome.trajectory.values.push_back(shapes(systems::bodies<n>(model_, start.values).world));
     }
     if (filmed()) outcome.trajectory.values.push_back(std::move(films));
   }

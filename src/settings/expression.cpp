@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <numbers>
 #include <optional>
 
@@ -203,12 +204,33 @@ class ExpressionParser {
     return constant_of(value * own->in_si, Measure::of(*own));
   }
 
+  // Takes a unit's exponent, as in m^2; 1 if there is none. Without this, 5 m^2 would be (5 m)^2.
+  int taken_exponent(std::string_view unit_name) {
+    const std::size_t before = at_;
+    if (next() != '^') {
+      at_ = before;
+      return 1;
+    }
+    constexpr int most = 9;
+    int exponent = 0;
+    const auto [to, error] = std::from_chars(text_.data() + at_ + 1, text_.data() + text_.size(), exponent);
+    const auto end = static_cast<std::size_t>(to - text_.data());
+    const bool ends = end == text_.size() || !(in_name(text_[end]) || text_[end] == '.');
+    if (error != std::errc{} || std::abs(exponent) > most || !ends)
+      throw ExpressionError("the unit '" + std::string(unit_name) + "' has the exponent '" +
+                            std::string(text_.substr(at_, 8)) +
+                            "'; allowed: a whole number, as in m^2; for a power of the number, parentheses: (5 m)^0.5");
+    at_ = end;
+    return exponent;
+  }
+
   // Takes the unit after a number: words separated by spaces, then '/' and words without spaces.
   std::optional<Unit> taken_unit() {
     std::optional<Unit> product;
     const auto take_factor = [&](const Unit& factor, int power) {
       if (!product) product.emplace();
-      product->in_si = power > 0 ? product->in_si * factor.in_si : product->in_si / factor.in_si;
+      for (int i = 0; i < std::abs(power); ++i)
+        product->in_si = power > 0 ? product->in_si * factor.in_si : product->in_si / factor.in_si;
       product->angle += power * factor.angle;
       for (std::size_t i = 0; i < factor.dimension.size(); ++i) product->dimension[i] += power * factor.dimension[i];
     };
@@ -223,16 +245,18 @@ class ExpressionParser {
         at_ = before;
         return product;
       }
+      const std::string_view word = text_.substr(at_, end - at_);
       at_ = end;
-      take_factor(*found, 1);
+      take_factor(*found, taken_exponent(word));
       e_.has_units_ = true;
       while (at_ + 1 < text_.size() && text_[at_] == '/' && starts_name(text_[at_ + 1])) {
         std::size_t last = at_ + 1;
         while (last < text_.size() && in_name(text_[last])) ++last;
         const auto below = unit(text_.substr(at_ + 1, last - at_ - 1));
         if (!below) break;
-        take_factor(*below, -1);
+        const std::string_view divisor = text_.substr(at_ + 1, last - at_ - 1);
         at_ = last;
+        take_factor(*below, -taken_exponent(divisor));
       }
     }
   }

@@ -1,7 +1,9 @@
 #include "settings/units.hpp"
 
 #include <cctype>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 
 #include "record/text.hpp"
@@ -70,7 +72,9 @@ constexpr std::array kinds = {Kind{"rad", "an angle (rad, deg)"},
                               Kind{"kg m2", "a moment of inertia (kg m2)"},
                               Kind{"MB", "a size (kB, MB, GB)"}};
 
-// product = word { (blank | "*" | "/") word }, word = NAME | "1" | "(" product ")"
+constexpr int most_exponent = 9;
+
+// product = word { (blank | "*" | "/") word }, word = NAME [ "^" INTEGER ] | "1" | "(" product ")"
 class UnitParser {
  public:
   explicit UnitParser(std::string_view text) : text_(text) {}
@@ -108,7 +112,15 @@ class UnitParser {
     const std::size_t from = at_;
     while (at_ < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_]))) ++at_;
     const auto name = text_.substr(from, at_ - from);
-    return name == "1" ? Unit{} : unit(name);
+    auto found = name == "1" ? Unit{} : unit(name);
+    if (at_ == text_.size() || text_[at_] != '^') return found;
+    int exponent = 0;
+    const auto [to, error] = std::from_chars(text_.data() + at_ + 1, text_.data() + text_.size(), exponent);
+    if (!found || error != std::errc{} || std::abs(exponent) > most_exponent) return {};
+    at_ = static_cast<std::size_t>(to - text_.data());
+    Unit power;
+    multiply(power, *found, exponent);
+    return power;
   }
 
   std::string_view text_;

@@ -335,9 +335,10 @@ void ModelReader::read_parameters() {
       fail(section.line,
            std::to_string(section.entries.size()) + " parameters; allowed: " + std::to_string(most_parameters));
     for (const Entry& entry : section.entries) {
-      if (!is_name(entry.key) || entry.key == "pi")
-        fail(entry.line,
-             "'" + shown(entry.key) + "' is not a name; allowed: letters, digits and _, a letter first, and not pi");
+      if (!is_name(entry.key) || entry.key == "pi" || entry.key == "t")
+        fail(entry.line, "'" + shown(entry.key) +
+                             "' is not a name; allowed: letters, digits and _, a letter first, and neither pi nor t, "
+                             "which is the time");
       model_.parameters.push_back(
           {entry.key, definition(entry.value, entry.line), entry.comment, stated_unit(entry.value, entry.comment)});
       const auto stated = unit_of_comment(entry.comment);
@@ -533,9 +534,14 @@ void ModelReader::read_names() {
         fail(given->line, "coordinates = " + shown(given->value) + "; allowed: " + std::to_string(l.moves.size()) +
                               " names, separated by commas");
     }
-    for (const auto& name : names)
+    for (const auto& name : names) {
+      if (parameters_.contains(name))
+        fail(section.line, "coordinate '" + shown(name) +
+                               "' has the name of a parameter, and expressions may have both; rename the parameter, or "
+                               "give coordinates = NAMES");
       if (!taken.insert(name).second)
         fail(section.line, "coordinate '" + shown(name) + "' is given twice; choose another name");
+    }
     tree.coordinate_names.insert(tree.coordinate_names.end(), names.begin(), names.end());
   });
   if (const Entry* swing = single("model").find("swing-foot")) {

@@ -224,8 +224,6 @@ void ModelReader::read_actuator(const Section& section) {
   }
   const bool turns = coordinate_entry ? !model_.slides(actuator.coordinate) : !force;
   actuator.limit = positive(section, "limit", turns ? "N m" : "N");
-  if (const auto efficiency = positive(section, "efficiency", "1")) actuator.efficiency = *efficiency;
-  actuator.loss = at_least_zero(section, "loss", 0.0, turns ? "W/(N2 m2)" : "W/N2");
   model_.structure.actuators.push_back(std::move(actuator));
 }
 

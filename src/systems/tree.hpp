@@ -135,8 +135,6 @@ struct Actuator {
   Place<P> place;
   std::array<P, 3> force{}, torque{};
   std::optional<P> limit;  // largest magnitude of the control
-  P efficiency = P(1.0);   // mechanical output power over input power
-  P loss{};                // W per squared unit of its control
   bool in_world = false;   // whether force and torque have world axes
 };
 template <class P>

@@ -193,7 +193,8 @@ std::vector<HybridIntegrator::Guard> HybridIntegrator::guards(const Mode& mode) 
     if (mode.holds[k] == Hold::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
     if (mode.holds[k] == Hold::slide && mode.ways[k] != 0) all.push_back({Guard::slip, i});
   }
-  for (int i = 0; i < static_cast<int>(assembly_.resets.size()); ++i) all.push_back({Guard::resets, i});
+  for (int i = 0; makes_exchanges && i < static_cast<int>(assembly_.resets.size()); ++i)
+    all.push_back({Guard::resets, i});
   return all;
 }
 
@@ -375,7 +376,7 @@ std::string HybridIntegrator::handle(const Guard& guard, double rest_of_step) {
 void HybridIntegrator::resume(const Piece& piece) {
   now_ = piece;
   events_.clear();
-  lost_ = deepest_ = 0.0;
+  lost_ = raised_ = deepest_ = 0.0;
   stopped_ = stop_ = false;
   stop_at_ = {};
 }

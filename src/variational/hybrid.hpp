@@ -94,11 +94,13 @@ class HybridIntegrator {
   // Computes the contact forces now, N: normal and along the slip; [contacts]
   void forces(Eigen::VectorXd& normal, Eigen::VectorXd& tangential) const;
   const std::vector<Event>& events() const { return events_; }
-  double lost() const { return lost_; }  // kinetic energy lost in all events, J
+  double lost() const { return lost_; }      // kinetic energy lost in all events, J
+  double raised() const { return raised_; }  // potential energy that resets added, J
   bool stopped() const { return stopped_; }
   // Discrete energy of the last interval, J.
   double discrete_energy() const { return discrete_energy_; }
   double deepest() const { return deepest_; }  // largest penetration at any node, m
+  bool makes_exchanges = true;                 // whether resets happen in advance()
   // Called with the states before and after each event, if set.
   std::function<void(const Piece&)> observer;
 
@@ -155,7 +157,7 @@ class HybridIntegrator {
   std::vector<double> stages_;
   Piece now_;
   std::vector<Event> events_;
-  double lost_ = 0.0, deepest_ = 0.0;
+  double lost_ = 0.0, raised_ = 0.0, deepest_ = 0.0;
   mutable double discrete_energy_ = 0.0;
   bool stopped_ = false, stop_ = false;
   std::function<bool(const Event&)> stop_at_;

@@ -310,7 +310,7 @@ void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
 std::string HybridIntegrator::exchange(int which) {
   const Reset& law = assembly_.resets[static_cast<std::size_t>(which)];
   const VectorXd v = velocity(), watched = mechanics_.watched(now_.q, v);
-  const double before = kinetic(now_.q, now_.p);
+  const double before = kinetic(now_.q, now_.p), height = mechanics_.state(now_.q, v).potential;
   VectorXd q = now_.q, rates = v;
   for (Eigen::Index i = 0; i < q.size(); ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -321,6 +321,7 @@ std::string HybridIntegrator::exchange(int which) {
   now_.p = mechanics_.mass(q) * rates;
   for (std::size_t i = 0; i < now_.mode.holds.size(); ++i)
     if (!assembly_.contacts[i].latch) now_.mode.holds[i] = Hold::open;
+  raised_ += mechanics_.state(q, rates).potential - height;
   note(Event::exchange, which, before - kinetic(now_.q, now_.p));
   for (const Contact& contact : assembly_.contacts)
     if (mechanics_.row(q).value(contact.gap) < -1e-9)

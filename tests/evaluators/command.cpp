@@ -121,6 +121,25 @@ TEST_F(CommandTest, TellsTheDesignAndReadsTheAnswer) {
   EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));  // it was empty
 }
 
+// Two names in the environment of the program that are one would give it the value of the other.
+TEST_F(CommandTest, NamesInTheEnvironmentAreDistinct) {
+  const auto complaint = [&](const std::string& more, std::vector<std::string> words = {}) {
+    try {
+      evaluator_of("true", std::move(words), "c.h5", more);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(complaint("y = 2\n"), "");
+  EXPECT_NE(complaint("X = 2\n").find("'X' is DODYN_X in the environment"), std::string::npos) << complaint("X = 2\n");
+  for (const char* more : {"study = 2\n", "id = 2\n", "result-file = 2\n", "long_name = 2\n"})
+    EXPECT_NE(complaint(more).find("choose another name"), std::string::npos) << more;
+  for (const char* metrics : {"a, b, a", "a, cost", "x"})
+    EXPECT_NE(complaint("", {std::string("--command.metrics=") + metrics}).find("has the name of"), std::string::npos)
+        << metrics;
+}
+
 TEST_F(CommandTest, NumbersComeInTheUnitThatIsAskedFor) {
   const auto with = [&](const std::string& more) {
     return evaluate(*evaluator_of("env | grep ^DODYN_ | sort > " + directory + "/told; cp design.json " + directory +

@@ -55,6 +55,18 @@ TEST(Expression, ConvertsUnits) {
   EXPECT_DOUBLE_EQ(value("180 deg/s"), std::numbers::pi);
   EXPECT_DOUBLE_EQ(value("2*5 mm"), 0.01);
   EXPECT_DOUBLE_EQ(value("3 g/cm"), 0.3);
+  // An exponent behind a unit is the unit's, as on paper.
+  EXPECT_DOUBLE_EQ(value("5 m^2"), 5.0);
+  EXPECT_DOUBLE_EQ(value("5 cm^2"), 5e-4);
+  EXPECT_DOUBLE_EQ(value("4 kg/s^2"), 4.0);
+  EXPECT_DOUBLE_EQ(value("2000 kg mm^2"), 2e-3);
+  EXPECT_DOUBLE_EQ(value("3 s^-1"), 3.0);
+  EXPECT_DOUBLE_EQ(value("3 m^2/s^2 + 1 J/kg"), 4.0);
+  EXPECT_DOUBLE_EQ(value("(5 m)^2"), 25.0);
+  EXPECT_DOUBLE_EQ(value("5^2"), 25.0);
+  for (const char* text : {"m^2", "kg m^2/s^2", "1/s^2"}) EXPECT_TRUE(parse_unit(text)) << text;
+  EXPECT_DOUBLE_EQ(parse_unit("mm^2")->in_si, 1e-6);
+  for (const char* text : {"m^", "m^x", "m^99", "m^1.5", "^2"}) EXPECT_FALSE(parse_unit(text)) << text;
 }
 
 TEST(Expression, NamesWhatItNeeds) {
@@ -99,9 +111,27 @@ TEST(Expression, ListsAndRanges) {
 }
 
 TEST(Expression, MistakesAreOneShortLine) {
-  for (const std::string& text :
-       std::vector<std::string>{"", "1 +", "(1", "1)", "2 3", "a b", "sin()", "sin(1, 2)", "max(1)", "1 & 2", "and",
-                                "f(1)", "x.", "1..2", std::string(100000, '-'), std::string(5000, '('), "\x01\x02"})
+  for (const std::string& text : std::vector<std::string>{"",
+                                                          "1 +",
+                                                          "(1",
+                                                          "1)",
+                                                          "2 3",
+                                                          "a b",
+                                                          "sin()",
+                                                          "sin(1, 2)",
+                                                          "max(1)",
+                                                          "1 & 2",
+                                                          "and",
+                                                          "f(1)",
+                                                          "x.",
+                                                          "1..2",
+                                                          "5 m^x",
+                                                          "5 m^2.5",
+                                                          "5 m^",
+                                                          "5 m^(2)",
+                                                          std::string(100000, '-'),
+                                                          std::string(5000, '('),
+                                                          "\x01\x02"})
     try {
       Expression::parse(text);
       ADD_FAILURE() << text.substr(0, 50);

@@ -438,6 +438,9 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[contact]\na, b = no\n", "10", "allowed: a");
   expect("[contact]\na, a = no\n", "10", "does not touch itself");
   expect("[charge c]\nlink = a\nvalue = sqrt(-1)\n", "11", "not a finite number");
+  expect("[actuator u]\ncoordinate = a\nefficiency = 0.5\n", "11", "allowed here");
+  expect("[parameters]\nt = 1\n", "10", "which is the time");
+  expect("[parameters]\na = 1\n", "5", "has the name of a parameter");
   expect("[colour]\n", "9", "allowed: [model]");
   expect("[spring s]\nstifness = 3\n", "10", "did you mean 'stiffness'");
 }

@@ -153,8 +153,7 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
   if (!is_file(name)) follow_settings(so_far, all);
   for (const CustomSection* section : so_far.sections_of("parameters"))
     for (const CustomEntry& entry : section->entries) {
-      if (model.parameter(entry.key) >= 0)
-        throw entry.error("is a parameter of the model; set it by design." + entry.key);
+      expect_new_name(model, entry);
       const Expression e = parsed(entry);
       const auto at =
           std::find_if(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == entry.key; });

@@ -150,7 +150,9 @@ class HybridEvaluator final : public Evaluator {
         {"impact_interval", {"s", "between the last two impacts"}},
         {"dissipated_energy", {"J", "kinetic energy lost at impacts and resets"}},
         {"energy_change",
-         {"J", "change of the total energy, plus what events lost: the work of forces, and errors of the steps"}},
+         {"J",
+          "change of the total energy, plus what events lost, less what resets raised: the work of forces, and "
+          "errors of the steps"}},
         {"max_penetration", {"m", "largest depth of a gap below zero at a node"}},
         {"period", {"s", "of the gait"}},
         {"floquet_multiplier", {"1", "size of the largest Floquet multiplier"}},
@@ -387,8 +389,13 @@ class HybridEvaluator final : public Evaluator {
     }
     if (ran.events.size() > most) text += formatted("  and %zu more\n", ran.events.size() - most);
     const double lost = ran.seen.count("dissipated_energy") ? ran.seen.at("dissipated_energy") : 0.0;
-    text += formatted("energy          %.9g J -> %.9g J; events lost %.6g J; by forces and errors of steps %.3g J\n",
-                      ran.energy_before, ran.energy_after, lost, ran.energy_after - ran.energy_before + lost);
+    const double raised = ran.seen.count("raised_energy") ? ran.seen.at("raised_energy") : 0.0;
+    text +=
+        formatted("energy          %.9g J -> %.9g J; events lost %.6g J; ", ran.energy_before, ran.energy_after, lost) +
+        (std::abs(raised) > 1e-12 * (1.0 + std::abs(ran.energy_before))
+             ? formatted("resets raised %.6g J of potential energy; ", raised)
+             : std::string()) +
+        formatted("by forces and errors of steps %.3g J\n", ran.energy_after - ran.energy_before + lost - raised);
     if (ran.seen.count("max_penetration"))
       text += formatted("feasibility     deepest at a node %.3g m\n", ran.seen.at("max_penetration"));
     for (const auto& name : names)

@@ -232,7 +232,8 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
   if (options_.find == Find::gait) {
     begin_stride(mechanics, assembly, integrator, ran);
     if (!ran.reason.empty()) return ran;
-    end = ran.gait.period * (1.0 - 1e-12);
+    end = ran.gait.period;
+    integrator.makes_exchanges = false;  // the next one belongs to the next stride
   } else {
     ran.energy_before = energy(mechanics, integrator);
   }
@@ -273,7 +274,8 @@ void HybridRun::measure(const variational::HybridIntegrator& integrator, HybridR
               {"last_impact", late},
               {"impact_interval", tick},
               {"dissipated_energy", lost},
-              {"energy_change", ran.energy_after - ran.energy_before + lost},
+              {"energy_change", ran.energy_after - ran.energy_before + lost - integrator.raised()},
+              {"raised_energy", integrator.raised()},
               {"max_penetration", std::max(0.0, integrator.deepest())}};
   if (options_.find == Find::gait) {
     const auto size = [&](std::size_t i) {

@@ -150,13 +150,20 @@ std::vector<std::string> hold_names(const PhasedMotion& motion) {
 
 }  // namespace
 
+bool MotionDesigns::pushes_at_a_point() const {
+  const auto& actuators = motion_.system->structure().actuators;
+  return std::any_of(actuators.begin(), actuators.end(), [](const auto& actuator) { return actuator.coordinate < 0; });
+}
+
 std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
   const Totals totals = seen ? totals_of(*seen) : Totals{};
   std::vector<Measure> all = {
       {{"duration", "s", "of all phases"}, totals.time},
       {{"max_control", "", "largest |control|"}, totals.largest},
       {{"squared_control", "", "integral of the squared controls"}, totals.squared},
-      {{"absolute_work", "J", "sum of |control x change of its coordinate|, of actuators on coordinates"}, totals.work},
+      {{"absolute_work", "J",
+        "sum of |control x change of its coordinate|; not a number if an actuator pushes at a point"},
+       pushes_at_a_point() ? not_a_number : totals.work},
       {{"min_normal_force", "N", "smallest force along the last held coordinate; not a number where nothing is held"},
        totals.normal},
       {{"energy_drift", "J", "largest change of the discrete energy from one interval to the next within a phase"},
@@ -301,8 +308,9 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
                      motion_.system->model().shapes[static_cast<std::size_t>(contact.part)].name.c_str());
     s += "\n";
   }
-  s += formatted("  largest control %.4g; integral of squared controls %.5g; absolute work %.5g J\n",
-                 metric("max_control"), metric("squared_control"), metric("absolute_work"));
+  s += formatted("  largest control %.4g; integral of squared controls %.5g", metric("max_control"),
+                 metric("squared_control"));
+  s += pushes_at_a_point() ? "\n" : formatted("; absolute work %.5g J\n", metric("absolute_work"));
   s += formatted("  events lose %.4g J\n", metric("impact_loss"));
   if (const double normal = metric("min_normal_force"); std::isfinite(normal))
     s += normal >= -1e-6 ? formatted("  what is held is pushed with at least %.4g N\n", normal)

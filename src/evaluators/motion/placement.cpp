@@ -68,11 +68,13 @@ std::vector<std::string> link_names(const dmoc::System& system) {
 
 bool is_placement(const CustomEntry& entry, const dmoc::System& system) {
   const auto& coordinates = system.structure().coordinate_names;
-  if (std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end()) return false;
   static const Words clauses = {"pose", "place", "turn", "velocity", "spin", "rest"};
   const Words words = words_of(entry.value);
-  return entry.key.find(" from ") != std::string::npos || link_index(system, names_of(entry).first) >= 0 ||
-         (!words.empty() && std::find(clauses.begin(), clauses.end(), words[0]) != clauses.end());  // a link misspelt
+  const bool is_clause = !words.empty() && std::find(clauses.begin(), clauses.end(), words[0]) != clauses.end();
+  const bool is_link = link_index(system, names_of(entry).first) >= 0;
+  // A link and its coordinate may have one name; what follows tells which is meant.
+  if (std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end()) return is_link && is_clause;
+  return entry.key.find(" from ") != std::string::npos || is_link || is_clause;  // or a link misspelt
 }
 
 Placement read_placement(const CustomEntry& entry, const dmoc::System& system,

@@ -35,8 +35,7 @@ std::vector<DesignVariable> motion_variables(const Settings& so_far) {
   all = parameter_variables(model);
   for (const CustomSection* section : so_far.sections_of("parameters"))
     for (const CustomEntry& entry : section->entries) {
-      if (model.parameter(entry.key) >= 0)
-        throw entry.error("is a parameter of the model; set it by design." + entry.key);
+      expect_new_name(model, entry);
       const Expression e = entry.parsed();
       DesignVariable v{
           entry.key, stated_unit(entry.value), "of the motion", e.is_constant() ? e.constant() : 0.0, -1e308, 1e308};

@@ -43,6 +43,12 @@ bool is_name(const std::string& text) {
                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
+// Throws if [design] has a value for a parameter of which [initial-state] or [initial-states] has one, too.
+void expect_no_design_variable(const Settings& settings, const CustomEntry& entry, Target::Kind kind) {
+  if (kind == Target::parameter && settings.design_given(entry.key))
+    throw entry.error("replaces design." + entry.key + ", which is given too; allowed: one of them");
+}
+
 }  // namespace
 
 bool draws_starts(const std::string& key) { return key == "count" || key == "sampling" || key == "seed"; }
@@ -115,6 +121,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
       throw sources_[i].error("'" + shown(names_[i]) +
                               "' is not a name; allowed: a coordinate, rate(COORDINATE), a parameter, or a new name of "
                               "letters, digits and _, a letter first");
+    expect_no_design_variable(settings, sources_[i], targets_[i].kind);
     varies_model_ |= targets_[i].kind == Target::parameter;
   }
   for (const CustomSection* section : settings.sections_of("initial-state"))
@@ -130,6 +137,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
       }
       if (std::find(names_.begin(), names_.end(), entry.key) != names_.end())
         throw entry.error("is given by [initial-states], too; allowed: one of them");
+      expect_no_design_variable(settings, entry, to.kind);
       varies_model_ |= to.kind == Target::parameter;
       assignments_.push_back({entry, to, {}});
     }
