@@ -8,6 +8,7 @@
 
 #include "archive/archive.hpp"
 #include "command.hpp"
+#include "record/text.hpp"
 #include "report/predictions.hpp"
 #include "settings/command_line.hpp"
 #include "settings/settings.hpp"
@@ -88,6 +89,12 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
       throw ConfigError("command line: " + names[i] + " = " + shown(text) +
                         " is outside the study's range; allowed: " + range);
   }
+  const surrogate::DesignSpace& space = study.observed.space;
+  const Eigen::VectorXd levels = space.design(space.unit(design));
+  for (Eigen::Index i = 0; i < design.size(); ++i)
+    if (!space.real(i) && std::abs(levels(i) - design(i)) > 1e-9 * std::max(1.0, std::abs(design(i))))
+      throw ConfigError("command line: " + names[static_cast<std::size_t>(i)] + " = " + to_text(design(i)) +
+                        " is none of the variable's values; the nearest is " + to_text(levels(i)));
   for (const auto& [name, value] : given)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw ConfigError("command line: '" + shown(name) + "' is not understood" + did_you_mean(name, names) +
@@ -117,7 +124,10 @@ ExitCode predict(const Invocation& call) {
     throw ConfigError("command line: --units is not for --export, which has the archive's units");
   const Study study = study_of(path);
   note_unused(units, study.contents.layout, path);
-  const Eigen::VectorXd design = design_of(given.keys, study);
+  if ((optimum || !file.empty()) && !given.keys.empty())
+    throw ConfigError(std::string("command line: ") + (optimum ? "--optimum finds" : "--export needs") +
+                      " no design; leave --design.* out");
+  const Eigen::VectorXd design = optimum || !file.empty() ? Eigen::VectorXd() : design_of(given.keys, study);
   if (!file.empty() && std::filesystem::exists(file))
     throw ConfigError(file + ": exists already; choose another name, or remove it");
   try {

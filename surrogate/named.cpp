@@ -94,8 +94,12 @@ Condition parse_condition(const std::string& text, const std::vector<Variable>& 
 std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost) {
   std::vector<int> indices;
   std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');)
-    indices.push_back(index_of(std::string(trimmed(word)), names, cost));
+  for (std::string word; std::getline(words, word, ',');) {
+    const int index = index_of(std::string(trimmed(word)), names, cost);
+    if (std::find(indices.begin(), indices.end(), index) != indices.end())
+      throw std::invalid_argument("'" + std::string(trimmed(word)) + "' is named twice; allowed: each name once");
+    indices.push_back(index);
+  }
   return indices;
 }
 

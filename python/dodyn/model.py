@@ -202,6 +202,7 @@ class Actuator(Section):
     torque: Given = None
     axes: Given = None
     limit: Given = None
+    loss: Given = None
 
 
 @dataclass

@@ -220,8 +220,8 @@ class Command final : public Evaluator {
 
   std::string report(const Outcome& outcome) const override {
     const double code = outcome.evaluation.metrics.size() > 0 ? outcome.evaluation.metrics(0) : not_a_number;
-    return "command              " + line_ + "\nexit code            " + to_text(code) + "\nworking directories  " +
-           directories_->folder().string() + "\n";
+    return "command              " + line_ + (std::isfinite(code) ? "\nexit code            " + to_text(code) : "") +
+           "\nworking directories  " + directories_->folder().string() + "\n";
   }
 
  private:

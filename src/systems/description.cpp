@@ -176,7 +176,7 @@ std::string description(const Model& model, const Values<double>& values) {
     actuators.row(
         {actuator.name,
          actuator.coordinate >= 0 ? of(tree.coordinate_names[actuator.coordinate]) : "at " + place(actuator.place),
-         actuator.limit ? "limit " + number(*actuator.limit) : "no limit (default)"});
+         actuator.limit ? "limit " + number(*actuator.limit) : "no limit (default)", "loss " + number(actuator.loss)});
   Table ranges("ranges");
   for (const auto& range : tree.ranges)
     ranges.row({range.name, of(tree.coordinate_names[range.coordinate]),

@@ -224,6 +224,7 @@ void ModelReader::read_actuator(const Section& section) {
   }
   const bool turns = coordinate_entry ? !model_.slides(actuator.coordinate) : !force;
   actuator.limit = positive(section, "limit", turns ? "N m" : "N");
+  actuator.loss = at_least_zero(section, "loss", 0.0, turns ? "W/(N2 m2)" : "W/N2");
   model_.structure.actuators.push_back(std::move(actuator));
 }
 
@@ -260,6 +261,9 @@ void ModelReader::read_contacts(const Section& section) {
       fail(entry.line, "'" + shown(entry.key) + "' is not understood; allowed: LINK, LINK; others");
     const int one = link({"contact", names[0], "", entry.line}), other = link({"contact", names[1], "", entry.line});
     if (one == other) fail(entry.line, "a link does not touch itself; allowed: two links");
+    for (const auto& earlier : model_.contacts)
+      if (std::minmax(earlier.one, earlier.other) == std::minmax(one, other))
+        fail(entry.line, "'" + shown(entry.key) + "' is given twice; allowed: each pair of links once");
     model_.contacts.push_back({one, other, entry.value == "yes"});
   }
 }

@@ -44,7 +44,7 @@ const std::vector<ModelSection>& model_sections() {
       {"rotor NAME", {"rotor", required, {"place", "mass"}, false, {"place", "mass"}}, {"yes", "yes", "yes", "no"}},
       {"force NAME", {"force", required, {"coordinate", "link", "at", "force"}, false, {"force"}}, all},
       {"actuator NAME",
-       {"actuator", required, {"coordinate", "link", "at", "force", "torque", "axes", "limit"}},
+       {"actuator", required, {"coordinate", "link", "at", "force", "torque", "axes", "limit", "loss"}},
        {"yes", "yes", "control 0", "yes"}},
       {"joint-limit NAME",
        {"joint-limit", required, {"coordinate", "from", "to", "speed"}, false, {"coordinate"}},

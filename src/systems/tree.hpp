@@ -135,6 +135,7 @@ struct Actuator {
   Place<P> place;
   std::array<P, 3> force{}, torque{};
   std::optional<P> limit;  // largest magnitude of the control
+  P loss{};                // W per squared unit of its control
   bool in_world = false;   // whether force and torque have world axes
 };
 template <class P>

@@ -199,8 +199,8 @@ Tree<Q> Tree<P>::mapped(F f) const {
     t.links.push_back(std::move(l));
   }
   for (const auto& a : actuators)
-    t.actuators.push_back(
-        {a.name, a.coordinate, place(a.place), vector(a.force), vector(a.torque), optional(a.limit), a.in_world});
+    t.actuators.push_back({a.name, a.coordinate, place(a.place), vector(a.force), vector(a.torque), optional(a.limit),
+                           f(a.loss), a.in_world});
   for (const auto& s : springs)
     t.springs.push_back({s.name, s.coordinate, place(s.from), place(s.to), f(s.stiffness), f(s.rest), f(s.damping)});
   for (const auto& c : charges) t.charges.push_back({c.name, place(c.place), f(c.value)});

@@ -61,7 +61,18 @@ TEST(MotionMistakes, Avoid) {
   expect("[avoid]\ncube, bare = 0\n", "link 'bare' has no [shape]");
   expect("[avoid]\ncube, cube = 0\n", "a link cannot keep clear of itself");
   expect("[avoid]\ncube = 0\n", "allowed: LINK, LINK = margin");
+  expect("[avoid]\ngrowth-steps = 2\n", "names no links that keep clear of each other");
   expect("[avoid]\ncube, wall, bare = 0\n", "allowed: LINK, LINK = margin");
+}
+
+TEST(MotionMistakes, Durations) {
+  const auto phase = [](const std::string& duration) {
+    return line("[phase first]\nintervals = 4\nduration = " + duration + "\n" + ends);
+  };
+  for (const char* duration : {"1", "0.5 .. 2", "reach*1 s/m"}) EXPECT_EQ(phase(duration), "") << duration;
+  for (const char* duration : {"3 .. 1", "0", "-1", "-1 .. 2"})
+    EXPECT_NE(phase(duration).find("allowed: more than 0, and LONGEST not below SHORTEST"), std::string::npos)
+        << duration << ": " << phase(duration);
 }
 
 TEST(MotionMistakes, Waypoints) {
@@ -128,6 +139,11 @@ TEST(MotionMistakes, Placements) {
     says(start(value), "is not a turn; allowed: pose X Y, place, turn ANGLE");
   says(start("pose 0 0, velocity 1"), "velocity needs 2 numbers (m/s)");
   says(start("pose 0 0, spin 1 2"), "spin needs 1 number (rad/s)");
+  says(start("pose 0 0, pose 1 1"), "'pose 1 1' gives the place again");
+  says(start("pose 0 0, place 1 1"), "gives the place again");
+  for (const char* twice : {"velocity 1 0, velocity 2 0", "rest, velocity 1 0", "velocity 1 0, rest"})
+    says(start(std::string("pose 0 0, ") + twice), "gives the velocity again");
+  says(start("pose 0 0, spin 1, spin 2"), "gives the spin again");
   says(start("pose 0 0, rset"), "'rset' is not understood; allowed: pose X Y, place, turn ANGLE");
 }
 

@@ -449,7 +449,10 @@ TEST_F(Simulations, MistakesAreOneLine) {
             std::string::npos);
   EXPECT_EQ(with("count = 16\nheight = 0.1 .. 0.5", "count = 1\nheight = 0.3"), "");
   EXPECT_TRUE(with("box.model", "bx.model").starts_with("study.cfg:4: simulation.model = bx.model"));
-  EXPECT_NE(complaint(text + "friction = 0.5\n[design]\nfriction = 0.4\n").find("replaces design.friction"),
+  std::string replaced = text;
+  replaced.replace(replaced.find("y = half"), 8, "friction = 0.4\ny = half");
+  EXPECT_EQ(complaint(replaced), "");
+  EXPECT_NE(complaint(replaced + "[design]\nfriction = 0.5\n").find("friction = 0.4: replaces design.friction"),
             std::string::npos);
   EXPECT_NE(complaint(text + "[metrics]\ncost = friction\n").find("has the name of a column"), std::string::npos);
   EXPECT_NE(complaint(text + "[design]\nsid = 1\n").find("did you mean 'design.side'"), std::string::npos);

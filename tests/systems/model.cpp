@@ -437,6 +437,7 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[force f]\ncoordinate = a\nforce = a > 1\n", "11", "a condition");
   expect("[contact]\na, b = no\n", "10", "allowed: a");
   expect("[contact]\na, a = no\n", "10", "does not touch itself");
+  expect("[link b]\nparent = a\njoint = fixed\n[contact]\na, b = yes\nb, a = no\n", "14", "is given twice");
   expect("[charge c]\nlink = a\nvalue = sqrt(-1)\n", "11", "not a finite number");
   expect("[actuator u]\ncoordinate = a\nefficiency = 0.5\n", "11", "allowed here");
   expect("[parameters]\nt = 1\n", "10", "which is the time");

@@ -67,7 +67,8 @@ void read_avoided(PhasedMotion& motion) {
     if (motion.system->model().shapes_of(l).empty()) throw entry.error("link '" + name + "' has no [shape]");
     return l;
   };
-  for (const CustomSection* section : motion.settings.sections_of("avoid"))
+  for (const CustomSection* section : motion.settings.sections_of("avoid")) {
+    bool has_pair = false;
     for (const CustomEntry& entry : section->entries) {
       if (entry.key == "max-rotation") {
         motion.max_rotation = parameter_expression(motion, entry, entry.value);
@@ -87,6 +88,7 @@ void read_avoided(PhasedMotion& motion) {
       const auto pair = split_list(entry.key);
       if (pair.size() != 2)
         throw entry.error("allowed: LINK, LINK = margin (m), max-rotation = angle, growth-steps = steps");
+      has_pair = true;
       const int one = link_of(entry, pair[0]), other = link_of(entry, pair[1]);
       if (one == other) throw entry.error("a link cannot keep clear of itself");
       const bool pushed =
@@ -96,6 +98,8 @@ void read_avoided(PhasedMotion& motion) {
           });
       if (!pushed) motion.avoided.push_back({one, other, parameter_expression(motion, entry, entry.value)});
     }
+    if (!has_pair) throw section->error("names no links that keep clear of each other; add LINK, LINK = margin");
+  }
 }
 
 // A pair of parts in the order of avoided_parts().

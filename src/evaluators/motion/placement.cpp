@@ -3,6 +3,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "dmoc/attitudes.hpp"
@@ -91,9 +92,14 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
   }
   const std::string allowed = std::string("; allowed: pose ") + (d == 2 ? "X Y" : "X Y Z") + ", place, turn " +
                               (d == 2 ? "ANGLE" : "AXIS ANGLE") + ", velocity, spin, rest, by commas";
+  std::set<std::string> given;  // what earlier clauses give
   for (const std::string& clause : split_list(entry.value)) {
     const Words words = words_of(clause);
     const std::string what = words.empty() ? "" : words[0];
+    const auto gives = [&](const char* quantity) {
+      if (!given.insert(quantity).second)
+        throw entry.error("'" + clause + "' gives the " + quantity + " again; allowed: each of them once");
+    };
     const auto three = [&](int count, const char* unit_of) {
       if (static_cast<int>(words.size()) != count + 1)
         throw entry.error(what + " needs " + counted(count, "number") + unit_of + allowed);
@@ -105,6 +111,7 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
     if (what == "pose" || what == "place") {
       if (static_cast<int>(words.size()) != d + 1)
         throw entry.error(what + " needs " + std::to_string(d) + " numbers (m)" + allowed);
+      gives("place");
       for (int i = 0; i < d; ++i) {
         const std::string& word = words[static_cast<std::size_t>(i) + 1];
         if (word == "free") continue;
@@ -121,10 +128,14 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
       p.turns.emplace_back(plane ? 2 : static_cast<int>(axes.find(words[1])), read(words.back()));
       p.attitude = true;
     } else if (what == "velocity") {
+      gives("velocity");
       p.velocity = three(d, " (m/s)");
     } else if (what == "spin") {
+      gives("spin");
       p.spin = three(d == 2 ? 1 : 3, " (rad/s)");
     } else if (clause == "rest" || clause == "momentum 0") {
+      gives("velocity");
+      gives("spin");
       p.velocity = p.spin = none;
     } else {
       throw entry.error("'" + clause + "' is not understood" + allowed);

@@ -114,6 +114,11 @@ void read_phase(PhasedMotion& motion, const CustomSection& section,
   const auto dots = duration->value.find("..");
   const std::string low = duration->value.substr(0, dots),
                     high = dots == std::string::npos ? low : duration->value.substr(dots + 2);
+  const Expression shortest = parameter_expression(motion, *duration, low),
+                   longest = parameter_expression(motion, *duration, high);
+  const bool is_known = shortest.is_constant() && longest.is_constant();
+  if (is_known && !(shortest.constant() > 0.0 && longest.constant() >= shortest.constant()))
+    throw duration->error("allowed: more than 0, and LONGEST not below SHORTEST");
   auto cuts = cuts_of(motion, section, phase.intervals);
   if (motion.penalty > 0.0) {
     for (const Cut& cut : cuts) {
@@ -124,10 +129,7 @@ void read_phase(PhasedMotion& motion, const CustomSection& section,
     cuts.clear();
   }
   const int pieces = static_cast<int>(cuts.size()) + 1, K = phase.intervals;
-  if (pieces > 1)
-    motion.cut_phases.push_back({static_cast<int>(motion.phases.size()), pieces,
-                                 parameter_expression(motion, *duration, low),
-                                 parameter_expression(motion, *duration, high)});
+  if (pieces > 1) motion.cut_phases.push_back({static_cast<int>(motion.phases.size()), pieces, shortest, longest});
   for (int i = 0; i < pieces; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const int from = i == 0 ? 0 : cuts[at - 1].node, to = i + 1 == pieces ? K : cuts[at].node;
