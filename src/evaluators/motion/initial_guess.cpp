@@ -11,6 +11,7 @@
 #include "dmoc/attitudes.hpp"
 #include "evaluators/motion/contacts.hpp"
 #include "evaluators/motion/postures.hpp"
+#include "evaluators/motion/transcription.hpp"
 
 namespace dodyn::evaluators {
 
@@ -287,6 +288,45 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
   }
 }
 
+// Moves the nodes of a path onto the model's constraints, by least changes of the coordinates that the start and the goal leave
+// free there. A path far from them is a guess from which the solver seldom finds a motion.
+void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
+  constexpr int most_steps = 30;
+  constexpr double longest_step = 0.5;  // m or rad
+  if (motion.system->directors() || !motion.system->charts().empty()) return;
+  const std::size_t last = motion.phases.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i)
+    for (const dmoc::Hold& hold : holds_of(motion, static_cast<int>(i), all)) {
+      std::vector<int> zero;  // components; others keep values that are not known yet
+      for (std::size_t k = 0; k < hold.at_zero.size(); ++k)
+        if (hold.at_zero[k]) zero.push_back(static_cast<int>(k));
+      if (zero.empty()) continue;
+      const autodiff::Element g = dmoc::element(hold.function.values, all.model.numbers, hold.parameters);
+      const std::vector<int> moving = motion.system->pinned(motion.phases[i].held).moving;
+      for (Eigen::Index row = 0; row < path.q[i].rows(); ++row) {
+        std::vector<int> free;  // of `moving`
+        const bool begins = i == 0 && row == 0, ends = i == last && row + 1 == path.q[i].rows();
+        const auto is_given = [&](bool end, int coordinate) {
+          const auto& given = motion.at(end).given;
+          return std::any_of(given.begin(), given.end(),
+                             [&](const GivenCoordinate& one) { return !one.rate && one.coordinate == coordinate; });
+        };
+        for (std::size_t k = 0; k < moving.size(); ++k)
+          if (!(begins && is_given(false, moving[k])) && !(ends && is_given(true, moving[k])))
+            free.push_back(static_cast<int>(k));
+        Eigen::VectorXd theta = path.q[i](row, moving).transpose();
+        for (int step = 0; step < most_steps; ++step) {
+          const Eigen::VectorXd missed = dmoc::value(g, theta)(zero);
+          if (!missed.allFinite() || missed.lpNorm<Eigen::Infinity>() < 1e-10 || free.empty()) break;
+          const Eigen::MatrixXd slopes = dmoc::jacobian(g, theta)(zero, free);
+          const Eigen::VectorXd change = slopes.completeOrthogonalDecomposition().solve(-missed);
+          theta(free) += change * std::min(1.0, longest_step / std::max(change.lpNorm<Eigen::Infinity>(), 1e-300));
+        }
+        if (theta.allFinite()) path.q[i](row, moving) = theta.transpose();
+      }
+    }
+}
+
 }  // namespace
 
 MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& design, std::uint64_t seed, int number) {
@@ -316,6 +356,7 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
         if (range.from) q.col(range.coordinate) = q.col(range.coordinate).cwiseMax(range.from->value);
         if (range.to) q.col(range.coordinate) = q.col(range.coordinate).cwiseMin(range.to->value);
       }
+  satisfy_constraints(motion, all, path);
   if (number == 0 && motion.keys.simulated) simulate_unactuated(motion, path, design);
   refer_path(motion, path, design);
   return path;
