@@ -132,7 +132,7 @@ Handle open_damaged(const std::string& path, const std::string& copy) {
   }
 }
 
-// Removes a file at the end of its life.
+// Removes the file `path` when the object goes out of scope.
 struct Scrap {
   std::string path;
   ~Scrap() {

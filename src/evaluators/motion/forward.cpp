@@ -88,8 +88,8 @@ class Driver {
     return {motion_.values[channel].row(row).begin(), motion_.values[channel].row(row).end()};
   }
 
-  // Where bodies begin, and the velocities that have the momenta which leave the first node: from the posture about its own
-  // attitudes, where no angles fail.
+  // Where bodies begin, and the velocities that have the momenta which leave the first node: from the posture about its
+  // own attitudes, where no angles fail.
   State first() const {
     const auto& system = *plan_.system;
     const dmoc::Attitudes attitudes(system);
@@ -136,7 +136,9 @@ class Driver {
     return state;
   }
 
-  // Of hinges through one point the middle one is taken to lie within a quarter turn: beyond it, others are driven.
+  // Notes hinges whose coordinates the simulation reads differently than planned. Of three hinges through one point, it
+  // assumes that the middle angle is within a quarter turn. Beyond that, controls act on other coordinates than
+  // planned.
   void check_rings(const systems::Bodies<n>& bodies, const State& planned, const std::vector<double>& q) {
     if (!result_.note.empty()) return;
     const auto seen = bodies.coordinates(planned).q;

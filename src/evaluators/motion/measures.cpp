@@ -24,7 +24,7 @@ namespace {
 // Sums and extremes over the phases of a motion.
 struct Totals {
   double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, drift = 0.0;
-  double normal = not_a_number;   // force on what stands, smallest
+  double normal = not_a_number;   // smallest normal force on a standing link, N
   std::vector<double> durations;  // s
 };
 Totals totals_of(const MotionDescription::Seen& seen) {
@@ -250,7 +250,8 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
                    all.back(), m);
     if (has_foot) add_foot(tree.dimension - 1, stands(phase), q, values[C::forces], all.back(), m);
   }
-  // Least squared control spreads a push over all time that it has: one that stands alone is asked for, such as by an obstacle.
+  // Least squared control spreads a push over all time that it has: one that stands alone is asked for, such as by an
+  // obstacle.
   if (motion_.effort.squared_control == 0.0 || motion_.effort.work()) {
     std::vector<int> intervals_of;
     for (const MotionPhase& phase : motion_.phases) intervals_of.push_back(phase.intervals * degree());

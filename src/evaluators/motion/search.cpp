@@ -122,8 +122,8 @@ std::string times_text(const SolveTimes& times) {
 
 namespace {
 
-// Of a mesh on which other corners are tried: intervals of a phase, iterations; and how many of the motions found there are
-// re-solved.
+// Of a mesh on which other corners are tried: intervals of a phase, iterations; and how many of the motions found there
+// are re-solved.
 constexpr int fewest_intervals = 3, corner_iterations = 150;
 constexpr std::size_t corners_refined = 2;
 
@@ -202,7 +202,8 @@ class Search {
     const int steps = path.controls.empty() ? mesh.grow() : 0;
     SolvedMotion found{mesh.plan(design(), path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
     Eigen::VectorXd x = mesh.start(found.planned, path, settings_.balances);
-    // What nothing drives obeys all but the goal; a large barrier would throw that away (of ten two-cubes, seven then fail).
+    // What nothing drives obeys all but the goal; a large barrier would throw that away (of ten two-cubes, seven then
+    // fail).
     if (path.simulated) options.warm_start = true, options.barrier = 1e-4;
     const auto run = [&] {
       const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
@@ -325,7 +326,7 @@ class Search {
     }
     if (!found_.optima.empty()) {
       found_.solved = std::max(found_.solved, 1);
-    } else if (found_.solved > 0 && found_.best) {  // none of them is a motion of the study's mesh
+    } else if (found_.solved > 0 && found_.best) {  // solved on the coarse mesh only: not a result of the study's mesh
       found_.ends = {};
       found_.ends[static_cast<std::size_t>(found_.best->solution.status)] = found_.tried;
       found_.solved = 0;
@@ -349,8 +350,8 @@ class Search {
     }
   }
 
-  // Near the best motion each other corner touches, on the coarsest mesh; the best ones of these come to the study's mesh. As long
-  // as that finds a better motion.
+  // Near the best motion each other corner touches, on the coarsest mesh; the best ones of these come to the study's
+  // mesh. As long as that finds a better motion.
   void try_corners() {
     for (bool improved = true; improved && !out_of_time();) {
       improved = false;
