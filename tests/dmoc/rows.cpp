@@ -219,7 +219,8 @@ TEST(Rows, AnEventCarriesMomentaOverAndPushesOnlyWhatIsHeldAfterwards) {
   EXPECT_EQ(problem.problem().constraint_upper(impulse), nlp::infinity);
 }
 
-// u (theta' - theta), or at either end (h/2) u times the rate there, is w+ - w-; the cost weighs both.
+// Rows: the work u (theta' - theta), or with work_at_ends (h/2) u times the rate at each node, equals w+ - w-. The cost
+// weighs w+ and w-.
 TEST(Rows, WorkIsSplitIntoWhatIsDoneAndWhatIsTaken) {
   for (const bool at_ends : {true, false})
     for (const bool timed : {true, false}) {
