@@ -309,7 +309,7 @@ class MotionProblem {
   std::vector<int> split_inputs(const PhaseIndex& index, int interval, int control, int joint) const;
   void add_parts_of_work(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);
   void add_work_of_intervals(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);
-  // Returns the place among what moves of the coordinate of an actuator; -1: it is held.
+  // Returns the index of an actuator's coordinate among the moving coordinates; -1: it is held.
   int driven(const PhaseLayout& laid, int control) const;
   // Returns the rates of the nodes of a phase, [K + 1, moving]: unknowns, or those of the momenta.
   Eigen::MatrixXd node_rates(int phase, const Eigen::VectorXd& x) const;

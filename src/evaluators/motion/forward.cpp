@@ -14,7 +14,7 @@ namespace dodyn::evaluators {
 
 namespace {
 
-constexpr double least_impulse = 1e-9;  // N s: what is less is rounding, of parts that touch
+constexpr double least_impulse = 1e-9;  // N s; smaller impulses between touching parts are rounding
 
 template <int n>
 double angle_between(const rigid::Pose<n>& a, const rigid::Pose<n>& b) {
@@ -53,7 +53,8 @@ class Driver {
         result_.note = "what stays after [contact " + contact->name + "] is not driven forward";
         break;
       }
-      // where rounding has what touches at the end of a phase meet a little earlier, the law is that one's
+      // By rounding, bodies that touch at the end of a phase may meet a little earlier. So the second half of a phase
+      // has the contact law of its end.
       const auto* next = contact_before(static_cast<int>(i) + 1);
       const int K = plan_.phases[i].intervals * plan_.degree(), half = contact && next && K > 1 ? K / 2 : K;
       if (!move(static_cast<int>(i), row, 0, half, contact ? contact : next)) break;

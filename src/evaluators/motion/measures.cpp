@@ -1,4 +1,4 @@
-// What is measured, examined and reported of motions in phases.
+// Metrics, examined quantities and report of motions in phases.
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>
 #include <algorithm>
@@ -65,8 +65,8 @@ struct Nodes {
   Eigen::Index first = 0, intervals = 0;
 };
 
-// Kinetic and potential energy at a row, J, with the momenta of what moves.
-// Momenta that violate the holds are changed by the holds' impulses.
+// Returns the kinetic and potential energy at a row, J. `p`: momenta; those that violate the holds are first changed by
+// the holds' impulses.
 double energy_at(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
                  dmoc::HeldPostures& holds, const Eigen::VectorXd& q, const Eigen::VectorXd& p) {
   const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
@@ -97,7 +97,8 @@ double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const 
   return largest;
 }
 
-// Work of the actuators, all on coordinates, and what of it the energy does not show.
+// Adds the absolute work of the actuators, all on coordinates, to m.work, and their work minus the change of energy to
+// m.balance.
 void add_energies(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
                   dmoc::HeldPostures holds, const Eigen::MatrixXd& q, const Eigen::MatrixXd& p,
                   const Eigen::MatrixXd& u, const Nodes& nodes, Examined& m) {
@@ -114,7 +115,8 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
   m.balance -= energy(nodes.first + nodes.intervals) - energy(nodes.first);
 }
 
-// Of a foot that is the root: how the ground would pull it, or how it moves along and under the ground.
+// For a foot that is the root. Standing: updates the largest pull of the ground. Moving: updates its depth under the
+// ground and its path lengths. `up`: index of the vertical coordinate.
 void add_foot(int up, bool stands, const Eigen::MatrixXd& q, const Eigen::MatrixXd& force, const Nodes& nodes,
               Examined& m) {
   if (stands) {
