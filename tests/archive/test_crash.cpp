@@ -35,7 +35,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a child reported after its append() returned.
+// The report of a child after its append() returned: numbers of rows.
 struct Told {
   std::int64_t evaluations = 0, iterations = 0;
 };
@@ -288,7 +288,8 @@ TEST(Crash, UncommittedRowsAreDropped) {
   EXPECT_EQ(H5Sget_simple_extent_npoints(space), 6);
 }
 
-// In a child, so that what HDF5 does at its end is tested too: it must leave by exit(), not by a signal.
+// Runs the action in a child, so that HDF5's functions at exit are tested too: the child must leave by exit(), not by a
+// signal.
 void in_child(const std::function<int()>& action) {
   std::fflush(stdout);
   const pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// Evaluator `coil-fit`: the shipped study against what symmetry and a dipole from afar say, mistakes.
+// Evaluator `coil-fit`: the shipped study against symmetries and the far field of dipoles; mistakes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -51,8 +51,8 @@ TEST(CoilFit, IsAsSymmetricAsTheCoilsAre) {
   EXPECT_EQ(table(0, 8), 1.067);  // Table B.1 beside it
 }
 
-// In line at the largest distance the form is the force of two poles; B_x(0, 0) is that of dipoles in decimetres but
-// for what r^-8 takes over.
+// In line, at the largest distance, the form equals the force of two poles. B_x(0, 0) is that of dipoles in decimetres,
+// except for the part in r^-8.
 TEST(CoilFit, ForcesInLineAreThoseOfPoles) {
   const Outcome outcome = fitted();
   const auto& table = outcome.trajectory.values[0];

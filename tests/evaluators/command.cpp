@@ -545,7 +545,8 @@ TEST_F(CommandTest, KilledFromOutsideIsNoAnswer) {
   EXPECT_FALSE(told.killed);
 }
 
-// At its time limit everything gets SIGTERM and then the grace, also what the shell, which dies of it, has started.
+// At the time limit all processes get SIGTERM and then the grace period, also those that outlive the shell that started
+// them.
 TEST_F(CommandTest, GraceIsForTheWholeTree) {
   std::ofstream(directory + "/slow.sh") << "trap 'sleep 0.5; echo \"{\\\"cost\\\": 2}\" > $DODYN_RESULT_FILE; exit' "
                                            "TERM\ntouch " +

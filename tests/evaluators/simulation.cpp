@@ -513,8 +513,7 @@ TEST_F(Simulations, TimeIsUpAtTheEnd) {
   EXPECT_NEAR(metric(*drop, outcome, "time"), 0.05, 1e-12);
 }
 
-// Two hexagons and the overlap between them are a damped oscillator for half a swing.
-// The shipped bounce: what energy is left after five impacts lifts the cube to e^10 of the height that it fell from.
+// In the shipped bounce, the remaining energy after five impacts lifts the cube to e^10 of its initial height.
 TEST(Bounce, RisesAsHighAsTheLawOfRestitutionSays) {
   for (const char* step : {"10 ms", "2 ms"})
     for (const char* law : {"newton", "poisson"}) {

@@ -461,8 +461,8 @@ TEST(NativeRounding, APointBesideTheSolutionIsNotSolvedToRounding) {
   EXPECT_EQ(s.status, SolveStatus::not_converged) << s.reason;
 }
 
-// A tolerance that doubles cannot meet, of a gradient of 1e7: the solve ends beside the solution, with the multipliers
-// that belong to it.
+// A tolerance that doubles cannot reach, with a gradient of 1e7: the solve ends near the solution, with the multipliers
+// of that point.
 TEST(NativeRounding, ASolveThatEndsBesideASolutionKeepsItsMultipliers) {
   Quadratic problem = heavy_mass(100, 30.0);
   const Solution good = solve(problem, VectorXd::Zero(problem.variables()), {.backend = Backend::native});

@@ -297,7 +297,7 @@ TEST(Model, NumbersCarryTheirDerivatives) {
 
 // ---- forces
 
-// Independent of frames' velocities: places at two times, the power of each force by what it is said to be.
+// Independent of the velocities of frames: places at two times, and the power of each force by its definition.
 TEST(Model, ForcesDoThePowerThatIsSaidOfThem) {
   const Model model = read_model(machine, "machine");
   const auto tree = model.tree(model.evaluate<double>().numbers);
@@ -447,7 +447,7 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[spring s]\nstifness = 3\n", "10", "did you mean 'stiffness'");
 }
 
-// Whatever a text has is told of by name.
+// The description names every part of a model file.
 TEST(Model, DescriptionNamesEverything) {
   auto texts = shipped_models();
   texts.emplace("machine", machine);
@@ -477,7 +477,7 @@ TEST(Model, DescriptionNamesEverything) {
             std::string::npos);
 }
 
-// A floor beside a walker: it stands where it is when the legs exchange their roles.
+// A floor next to a walker does not move when the legs exchange their roles.
 TEST(Model, WalkersMayHaveFloors) {
   const Model model = read_model(model_text("torso") +
                                      "[link floor]\nparent = ground\njoint = fixed\n[shape floor]\n"
