@@ -528,6 +528,7 @@ TEST(Bounce, RisesAsHighAsTheLawOfRestitutionSays) {
     }
 }
 
+// The overlap of two hexagons is a damped oscillator for half a period.
 TEST(Hexagons, DragTakesFromACollisionWhatADamperDoes) {
   const double stiffness = 1000.0, drag = 5.0, reduced = 0.5 * 10.0 * 1.5 * std::sqrt(3.0) * 0.04;
   const auto pair = make_evaluator(read_settings(
