@@ -110,8 +110,8 @@ std::string help_on_models() {
   return text;
 }
 
-// dodyn help units; dodyn help units UNIT,... OWN...: how numbers with the units OWN convert, as JSON. The Python package asks this, so that
-// units and their factors are in settings/units.cpp alone.
+// dodyn help units; dodyn help units UNIT,... OWN...: how numbers with the units OWN convert, as JSON. The Python
+// package asks this, so that units and their factors are in settings/units.cpp alone.
 std::string help_on_units(const std::vector<std::string>& words) {
   if (!words.empty())
     return report::conversions_json(report::read_output_units(words.front()), {words.begin() + 1, words.end()});

@@ -1,5 +1,5 @@
-// dodyn report, plot, animate and import: run the Python package (python/dodyn), which users' scripts share. This
-// process is replaced by Python.
+// dodyn report, watch, plot, animate and import: run the Python package (python/dodyn), which users' scripts share.
+// This process is replaced by Python.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

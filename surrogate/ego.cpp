@@ -165,7 +165,8 @@ void Ego::tell(const Evaluation& e) {
   }
 }
 
-// A proposal while the evaluations tell too little for a model; nothing if they tell enough. `informative`: how many do.
+// Returns a proposal if there are too few informative evaluations for a model; nullopt: there are enough.
+// `informative`: their number.
 std::optional<Proposal> Ego::without_model(const MatrixXd& candidates, std::ptrdiff_t informative,
                                            std::ptrdiff_t failed) {
   if (observed.plateau && informative == 0) {  // the same everywhere up to now
@@ -316,7 +317,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const Evaluation& best = compares ? *selection.recommended : *observed.best();
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
     const double of_error = compares ? best.cost_stderr : 0;
-    // Of paired costs the open part has judged already what the model does not know, by differences of costs.
+    // With paired costs the open part already accounts for the uncertainty of the model, by differences of costs.
     const double unexplained = compares ? 0 : p.variance / (cost.model().hyperparameters().variance + 1e-300);
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
                                        observed.quantile(0.5, cost.warp()), unexplained});

@@ -34,7 +34,8 @@ VectorXd EgoState::recommended_or(const VectorXd& design) const {
   return observed.count_of(best) <= observed.count_of(design) ? best : design;
 }
 
-// More initial states tell more of two designs that the model takes for alike than a third one beside them.
+// Returns the design to evaluate instead. If an evaluated design is within `alike` of the proposed one, more initial
+// states of it are more informative than a new design next to it.
 VectorXd EgoState::instead_of(const VectorXd& design) const {
   if (!compares_pairs() || !options.repeat) return design;
   const VectorXd u = observed.space.unit(design);

@@ -43,15 +43,14 @@ struct EgoState {
                                   // continues
   std::size_t initial_total = 0;  // number of initial designs and known evaluations
   int consecutive_failures = 0;   // consecutive latest evaluations that failed or lie on the plateau
-  int unpredicted_failures = 0;   // failures among designs that were not steps along an edge; a success halves
-                                  // it
-  double required_log_odds = 0;   // log odds of success that a step along an edge must have
-  double edge_side = longest_edge_step;  // half side of the box of the steps along an edge, relative to the range
+  int unpredicted_failures = 0;   // failures among designs of rules other than edge and limits; a success halves it
+  double required_log_odds = 0;   // log odds of success that a step by the rules edge and limits must have
+  double edge_side = longest_edge_step;  // half side of the box of these steps, relative to the range
 
   Eigen::Index dimensions() const { return observed.space.dimensions(); }
   // Returns the number of designs that are chosen before the first of them is evaluated.
   int batch() const { return std::max(options.batch, static_cast<int>(observed.pending.size()) + 1); }
-  // Number of the next design: those that run count.
+  // Returns the index of the next design. Running evaluations count.
   std::size_t next_number() const { return observed.evaluations.size() + observed.pending.size(); }
   // Whether the next design descends into another basin. Where many designs run, few of them do.
   bool descends() const {

@@ -26,16 +26,19 @@ constexpr double prior_curvature = 3, prior_slope = 900;
 constexpr double least_distance = 1e-5;  // relative to the range: of nearer evaluations rounding decides
 constexpr double doubt = 10;             // standard deviations by which a design may be lower than predicted
 constexpr double least_radius = 1e-9;    // relative to the range
-constexpr double other_numbers = 1e-9;   // the same: a design that is farther in variables that stay has others
-constexpr double poor_share = 0.1;       // a step that gains less of the predicted gain shrinks the region,
-constexpr double good_share = 0.5;       // and one that gains more and ends on its boundary enlarges it
-constexpr double boundary = 0.9;         // relative length of a step that ends there
+constexpr double other_numbers = 1e-9;   // relative to the range: designs that differ by more in the variables that the
+                                         // descent keeps fixed are not in the model
+constexpr double poor_share = 0.1;       // of the predicted gain: a step that gains less shrinks the region
+constexpr double good_share = 0.5;       // of the predicted gain: a step to the boundary that gains more enlarges it
+constexpr double boundary = 0.9;         // relative to the radius: a longer step ends on the boundary
 constexpr double shrinkage = 0.8, enlargement = 2, most_radius = 0.5;
 constexpr int fits = 3;                     // the first one in the metric of the cube
 constexpr double min_curvature = 1e-4;      // of the metric, relative to the max curvature
 constexpr Index most_per_coefficient = 10;  // evaluations in the model, the nearest ones with the centre
 constexpr int most_model_evaluations = 200, points_per_variable = 20;  // of the search in the model
-constexpr int patience = 2;  // and the variables: steps without a gain that matters, where none was predicted
+// The descent ends when the number of exploring steps (Step::explores) since the last significant gain exceeds patience
+// + the number of variables.
+constexpr int patience = 2;
 
 // The quadratic model about a centre, in the coordinates of the real variables relative to it.
 //
@@ -110,7 +113,7 @@ class Quadratic {
     for (std::size_t i = 0; i < used; ++i) data_ += near[i].slope.size();
     MatrixXd rows = MatrixXd::Zero(data_ + p_, p_);
     VectorXd y = VectorXd::Zero(data_ + p_);
-    const MatrixXd to_metric = metric_.transpose().inverse();  // of slopes
+    const MatrixXd to_metric = metric_.transpose().inverse();  // converts slopes
     Index row = 0;
     for (std::size_t i = 0; i < used; ++i) {
       const auto& [s, distance, higher, slope] = near[i];
@@ -122,7 +125,8 @@ class Quadratic {
         y(row++) = weight * higher;
       }
       if (slope.size() == 0) continue;
-      const double weight = std::pow(from, 1 - error_power) / error_power;  // the error's derivative by the distance
+      // the inverse of d error / d distance, as the weight of a value is the inverse of the error
+      const double weight = std::pow(from, 1 - error_power) / error_power;
       rows.middleRows(row, d_) = weight * basis_slope(z);
       y.segment(row, d_) = weight * (to_metric * slope);
       row += d_;

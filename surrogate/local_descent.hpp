@@ -36,8 +36,8 @@ class LocalDescent {
  private:
   static constexpr double first_radius = 0.1;  // relative to the range
   double radius_ = first_radius;
-  int stalled_ = 0;         // consecutive steps without a gain that matters
-  Eigen::VectorXd centre_;  // best design of the last evaluation
+  int stalled_ = 0;         // exploring steps since the last significant gain
+  Eigen::VectorXd centre_;  // best design at the last observe(), in the unit cube; empty: none yet
 };
 
 }  // namespace dodyn::surrogate

@@ -1,5 +1,5 @@
-// Counts what a program asks of the heap, to assert that a hot loop asks for nothing. For one source file of a test
-// program: it replaces malloc, which operator new and Eigen call, or operator new alone where malloc cannot be replaced.
+// Counts heap allocations, to assert that a hot loop makes none. Include it in one source file of a test program: it
+// replaces malloc, which operator new and Eigen call, or operator new alone if malloc cannot be replaced.
 #pragma once
 
 #include <cstdlib>

@@ -101,7 +101,7 @@ class Channel:
     units: list[str]
     description: str
     segments: tuple[tuple[str, str], ...] = ()
-    factors: tuple[float, ...] = ()  # of numbers in the archive's units, by coordinate; empty: the units are the archive's
+    factors: tuple[float, ...] = ()  # [coordinate] value in `units` / value in the archive's unit; empty: all are 1
 
     @property
     def archived(self) -> Array:
@@ -208,8 +208,8 @@ class Evaluation:
 
     @property
     def cause(self) -> str:
-        """Whose doing it is that the evaluation has no usable answer: "design" (the evaluator says so, or attempts were lost on two hosts),
-        "machine", "study" (its time limit), or "none": it has one."""
+        """Returns the cause of a missing result: "design" (the evaluator reports it, or attempts were lost on two
+        hosts), "machine", "study" (its time limit), or "none": the evaluation is ok."""
         if self.status != "lost":
             return {"ok": "none", "timed_out": "study"}.get(self.status, "design")
         hosts = {e.host for e in (*self.attempts, self) if e.status == "lost" and not e.reason.startswith("machine: ")}
@@ -334,7 +334,7 @@ def check_heaps(path: PathLike) -> None:
 
 
 def access(reads: int, clear_marks: bool = False) -> Any:
-    """How HDF5 opens a file: the properties that h5py has no words for are set by the library that h5py uses itself."""
+    """Returns the properties with which HDF5 opens a file. Those that h5py cannot set are set by its HDF5 library."""
     properties = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     properties.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
     with contextlib.suppress(AttributeError):  # h5py before 3.5
@@ -417,8 +417,8 @@ def reading(path: PathLike) -> Iterator[Any]:
 
 
 def dataset(group: Any, name: str, shape: tuple[int, ...] | None = None, kinds: str | None = None) -> Any:
-    """A dataset of the file itself: not a link out of it, and no larger than the file can hold. `shape`: its extents after the first one.
-    Throws ValueError."""
+    """Returns a dataset of the group. Refuses links to other files, virtual datasets, and sizes that the file cannot
+    hold. `shape`: its extents after the first one. `kinds`: allowed kinds of numpy types. Throws ValueError."""
     if not isinstance(group, h5py.Group) or not isinstance(group.get(name, getlink=True), h5py.HardLink):
         raise ValueError(f"{name} is not in this file")
     found = group[name]
@@ -488,8 +488,9 @@ def check_rows(what: str, columns: Sequence[npt.NDArray[Any]], sums: npt.NDArray
 
 
 def open(path: PathLike, units: str = "") -> Archive:  # noqa: A001: dodyn.open("knee.h5") is what one types
-    """Reads the archive at `path`. A study that still runs is read up to its last complete row. `units`, as "mm,deg", replace those of the
-    same dimension; they need the program dodyn. Throws ArchiveError, and ProgramError if a unit is none."""
+    """Reads the archive at `path`. A study that still runs is read up to its last complete row. `units`, such as
+    "mm,deg", replace those of the same dimension; they need the program dodyn. Throws ArchiveError, and ProgramError
+    if a unit is unknown."""
     return Archive(path, units)
 
 
@@ -514,7 +515,7 @@ class Archive:
     events                  list of Event: time, kind, text (starts, lost ranks, interruptions)
     machine                 dict: compiler, MPI, modules, job and nodes where the archive was made
     files                   dict: the files that the configuration names (models, tables, scripts), by name, as bytes; read on request
-    units                   the units that the reader chose, as "mm,deg"; `unused_units`: those that nothing here has a dimension for
+    units                   the units that the reader chose, as "mm,deg"; `unused_units`: those that fit no quantity
 
     With `units`, designs, bounds, gradients, metrics, constraints, iterations, curves and motions are in these units, and each Quantity and Channel
     names its own. A gradient is per new unit. Costs, times of evaluations, and the texts of the archive (configuration, reasons, notes) stay.

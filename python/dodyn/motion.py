@@ -245,7 +245,8 @@ def forces(channel: Channel, names: list[str], dimension: int) -> list[tuple[int
 
 
 def motion(trajectory: Trajectory) -> Motion | None:
-    """Returns the motion in a trajectory, cut at its end; None if it contains nothing to draw and no time. Of several scenarios the first one's."""
+    """Returns the motion in a trajectory, without the empty rows at its end; None if it contains nothing to draw or no
+    time. With several scenarios: the motion of the first one."""
     if trajectory.scenarios:
         trajectory = trajectory.scenario(trajectory.scenarios[0])
     if "t" not in trajectory:
@@ -308,8 +309,9 @@ def outcomes(trajectory: Trajectory) -> list[str]:
 
 
 def places(trajectory: Trajectory) -> tuple[Array, tuple[str, str]]:
-    """Returns where to draw each start [start, 2], in the reader's units, and labels of the two axes: the last body's centre (in space from
-    above) where the archive holds the runs, else what differs between the initial states, the first two of it; of bearing and distance that place."""
+    """Returns where to draw each initial state, [initial state, 2] in the reader's units, and the labels of both axes.
+    If the archive holds the runs: the centre of the last body, in space from above. If the initial states begin with
+    bearing and distance: that place. Otherwise: the first two variables of the initial states."""
     played, start = runs(trajectory), trajectory["initial_state"]
     if played:
         length = played[0].length

@@ -246,7 +246,7 @@ def start_map(axes: Any, evaluation: Evaluation, given: Given) -> None:
 
 
 def outcomes(axes: Any, study: Archive, given: Given) -> None:
-    """Draws the fractions of the outcomes over the one variable; for a design in several archives that with the most runs."""
+    """Draws the fractions of the outcomes over the one variable. A design in several archives: the most runs count."""
     found: dict[float, tuple[Evaluation, list[float], float]] = {}
     names: list[str] = []
     for one in [study, *(opened(path, given.units) for path in given.overlay)]:

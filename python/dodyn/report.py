@@ -133,7 +133,7 @@ def scene_data(one: motions.Motion) -> Json:
 
 
 def runs_data(trajectory: Trajectory, frames: int = RUN_FRAMES) -> Json:
-    """A design's starts: how each ended, and how it went where the archive holds that."""
+    """Returns the runs of a design from all initial states: the outcome of each, and the archived motions."""
     channel = trajectory["outcome"]
     data: Json = {"outcome": [int(k) if math.isfinite(k) else -1 for k in channel.column("outcome")]}
     data["after"], data["afterUnit"] = rounded(channel.column("time"), 4), channel.units[channel.names.index("time")] or "s"
@@ -159,8 +159,9 @@ def size(data: Any) -> int:
 
 
 def budgeted(items: Iterable[tuple[int, Item]], make: Callable[[Item, int], Json], levels: Sequence[int], budget: float) -> dict[int, Json]:
-    """{key: make(item, level)} at the finest level at which all fit; else as many as fit at the coarsest, the first
-    ones before the others. The first is always there, at the finest level."""
+    """Returns {key: make(item, level)} within `budget` bytes. The first item always has the first, finest level. The
+    others have the finest level at which all of them fit. If none fits: the last level, and later items are left
+    out."""
     items = list(items)
     if not items:
         return {}
@@ -276,7 +277,7 @@ def ask_program(*arguments: object) -> Json | None:
 
 
 def units_words(study: Archive) -> list[str]:
-    """The words of a command that show numbers of a study as the reader chose."""
+    """Returns the options of a command that select the units of this report; empty: the archive's units."""
     return ["--units", study.units] if study.units else []
 
 
@@ -625,7 +626,7 @@ def study_part(study: Archive, number: int, scripted: bool, live: bool = False) 
 
 
 def comparison(studies: Sequence[Archive]) -> str:
-    """Several studies side by side."""
+    """Returns the article that compares several studies: their results, and the settings that differ."""
     names = {v.name: v for s in studies for v in s.variables}
     others = dict.fromkeys(name for s in studies for name in s.objectives if name != "cost")
     head = ["study", "result", "cost", *others, *names, "evaluations", "stop reason"]
@@ -656,7 +657,8 @@ def comparison(studies: Sequence[Archive]) -> str:
 
 
 def fixed_value(study: Archive, free_elsewhere: Quantity) -> str:
-    """The value of a variable that this study fixes, in the unit that it has in another study; as written where that is not a number."""
+    """Returns the value of a variable that this study fixes, in the unit of another study that frees it. Text that is
+    not a number is returned as written."""
     written = study.configuration.get("design." + free_elsewhere.name, "-")
     try:
         return summary.with_unit(float(written) * free_elsewhere.factor, free_elsewhere.unit, 6)
@@ -692,8 +694,8 @@ def library_scripts(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def page(studies: Sequence[Archive], refresh: int | None = None, live: bool = False) -> str:
-    """The whole page. `refresh`: seconds after which a browser reads it again (while a study runs). `live`: it asks the server of
-    `dodyn watch` for rows and motions."""
+    """Returns the whole page. `refresh`: seconds after which a browser reads it again (while a study runs). `live`: it
+    asks the server of `dodyn watch` for rows and motions."""
     here = resources.files(__package__)
     libraries = library_scripts(["d3", "three"])
     title = ", ".join(s.path.stem for s in studies)

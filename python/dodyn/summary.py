@@ -136,8 +136,9 @@ def ended(study: Archive) -> str:
 
 
 def bounds_to_widen(study: Archive, evaluation: Evaluation, model: Json | None) -> list[tuple[Quantity, str, Json]]:
-    """Returns [(variable, "lower" or "upper", {"gain", "share"})] of a design. `model` (of `dodyn predict --slices`) knows beyond which
-    bounds the cost falls, and by how much within which share of the range; without it, every bound of the design counts."""
+    """Returns [(variable, "lower" or "upper", {"gain", "share"})]: bounds at which a design lies and beyond which the
+    cost may fall. `model` (from `dodyn predict --slices`) predicts the gain within a share of the range. Without a
+    model every bound of the design is listed, with the gain None."""
     if model is None or "bounds_to_widen" not in model:
         return [(v, side, {"gain": None}) for v, side in at_bounds(study, evaluation)]
     by_name = {v.name: v for v in study.variables}

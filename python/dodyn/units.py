@@ -1,6 +1,6 @@
-"""Units of the reader's choice. The program has the one table of units and their factors (src/settings/units.cpp), and this module asks it how
-numbers convert. So no factor is written twice, the package accepts the units that --units accepts, and it refuses the others in the same words. The
-price: an archive is read without the program only in its own units."""
+"""Units of the reader's choice. The only table of units and their factors is in the program (src/settings/units.cpp);
+this module asks the program for conversions. So the package accepts the units that --units accepts, and refuses the
+others with the same message. Without the program an archive can only be read in its own units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .program import ProgramError, find_program
 
 @dataclass(frozen=True)
 class Conversions:
-    """How numbers convert to the chosen units. `unused` are the chosen units that nothing has a dimension for."""
+    """Converts numbers to the chosen units. `unused` are the chosen units whose dimension no quantity has."""
 
     chosen: str = ""  # "mm,deg"
     converted: dict[str, tuple[str, float]] | None = None

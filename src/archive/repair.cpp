@@ -132,7 +132,7 @@ Handle open_damaged(const std::string& path, const std::string& copy) {
   }
 }
 
-// Removes a file at the end of its life.
+// Removes the file `path` when the object goes out of scope.
 struct Scrap {
   std::string path;
   ~Scrap() {
@@ -178,7 +178,7 @@ std::int32_t origin_of(const Block& block, hsize_t row) {
 
 namespace {
 
-// An archive while it is examined: what is sound, and notes on what is not.
+// The examination of an archive: its sound rows, and findings about the damaged ones.
 struct Examination {
   hid_t file;
   Sound sound = {};
@@ -247,7 +247,7 @@ struct Examination {
     findings.evaluations = contents.evaluations.size();
   }
 
-  // Of the sound rows.
+  // Reads the trajectories of the sound rows, and checks them.
   void read_trajectories() {
     sound.has_path.assign(sound.rows.size(), false);
     std::vector<hsize_t> unreadable, lost;

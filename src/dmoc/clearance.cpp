@@ -312,8 +312,7 @@ class Search {
   systems::Tree<double> tree_;
   Postures<n> postures_;
   std::vector<Rigid> rigid_;
-  // index of the interval
-  int phase_ = 0, interval_ = 0;
+  int phase_ = 0, interval_ = 0;       // indices of the present phase, and of the interval in it
   double begin_ = 0.0, length_ = 0.0;  // start of the phase, and of the interval, s
   VectorXd q_, next_;
   std::vector<std::array<double, 3>> accelerations_;  // by pair and view

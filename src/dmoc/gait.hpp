@@ -116,8 +116,9 @@ struct GaitReport {
   double largest_spike = 0.0;          // excess of a torque over those of both neighbouring points, N m
   double smallest_leg_distance = 0.0;  // of links of different legs at nodes and between them, with interpolated
                                        // angles, m; for the parts of WalkerGait::pairs()
-  double leg_crossings = 0.0;   // number of intervals in which that distance is more than 10 % below twice the legs'
-                                // radius; in the plane (where crossing is allowed) of intervals in which links cross
+  double leg_crossings = 0.0;   // in space: number of intervals in which that distance is more than 10 % below twice
+                                // the legs' radius; in the plane, where crossing is allowed: number of intervals in
+                                // which links cross
   double wrong_sides = 0.0;     // in space: number of intervals in which a link of the swing leg passes one of the
                                 // stance leg on its wrong side, projected along y
   double impact_loss = 0.0;     // J
@@ -148,8 +149,8 @@ class WalkerGait {
   const AskedRows& asked() const { return asked_; }  // the conditions of its rows
   const PhaseIndex& index() const { return motion_problem_.index(0); }
 
-  // Returns the path of a cold start, [Kd + 1, n]: interpolated between touch-down postures with random deviations. With
-  // knee stops, knees bend in the admissible direction. Equal seeds give equal paths.
+  // Returns the path of a cold start, [Kd + 1, n]: interpolated between touch-down postures with random deviations.
+  // With knee stops, knees bend in the admissible direction. Equal seeds give equal paths.
   Eigen::MatrixXd cold_path(std::uint64_t seed) const;
   // Returns the unknowns along cold_path(), without torques.
   Eigen::VectorXd cold_start(std::uint64_t seed) const;

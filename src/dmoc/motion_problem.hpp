@@ -2,8 +2,8 @@
 //
 // A motion consists of phases joined by events. In a phase some coordinates of the system are held at zero (a foot that
 // stands at the origin); theta are the others. There are K intervals of equal length h = T/K; a node has theta_k, and
-// controls u_k are constant over an interval. That is order 2. Integrators of degree d (scheme.hpp) have d - 1 more knots
-// and d controls in an interval; knot r of a phase is node r/d if d divides r.
+// controls u_k are constant over an interval. That is order 2. Integrators of degree d (scheme.hpp) have d - 1 more
+// knots and d controls in an interval; knot r of a phase is node r/d if d divides r.
 //
 //   the forced discrete Euler-Lagrange equations (3.1.10) at the inner knots of a phase, for d = 1 nodes 1 ... K-1,
 //   at an event, in momenta, with the velocities v-, v+ before and after as unknowns:
@@ -52,10 +52,10 @@ struct Phase {
   std::vector<std::pair<int, std::pair<Coefficient, Coefficient>>> ranges =
       {};  // bounds of moving coordinates, at all knots
   // Adds the work of each control as unknowns w+ and w-, w+ - w- = work.
-  // For degree 1 `work` alone takes that of an interval, u . (theta' - theta). With `work_at_ends` each half of the interval
-  // has (h/2) u . v, with the rates v of the node at its end: central differences inside, velocities of events and
-  // boundaries at the ends of the phase. With `work` alone, a torque on a joint that does not move over an interval costs
-  // nothing, however fast the joint is before and after. The cost then has no minimum.
+  // For degree 1 `work` alone takes that of an interval, u . (theta' - theta). With `work_at_ends` each half of the
+  // interval has (h/2) u . v, with the rates v of the node at its end: central differences inside, velocities of events
+  // and boundaries at the ends of the phase. With `work` alone, a torque on a joint that does not move over an interval
+  // costs nothing, however fast the joint is before and after. The cost then has no minimum.
   // For degrees above 1 the interval has d parts, see interval_work.hpp. With `work_at_ends` the rates of the nodes are
   // unknowns: M V is the mean of the momenta that arrive and leave. Controls that change their sign within an interval
   // cost more than their work, by a share of order 2.
@@ -81,22 +81,22 @@ struct PositionFunction {
   int size = 0;     // of g
   Function values;  // theta -> g
   Function rates;   // (theta, v) -> G v
-  // (theta, forces [size]; parameters, zeros [held]) -> G^T forces, on all coordinates: what is fixed takes its share, too
+  // (theta, forces [size]; parameters, zeros [held]) -> G^T forces, on all coordinates, fixed ones included
   Function push;
 };
 
-// What a phase holds besides coordinates (hold.hpp).
+// A position function that a phase holds constant, in addition to held coordinates (hold.hpp).
 struct Hold {
   int phase = 0;
   PositionFunction function;
   std::vector<Coefficient> parameters = {};  // numbers that `function` takes besides the model's
   std::vector<bool> at_zero;      // [size] g is zero at all knots; otherwise as it is at the phase's first node
-  bool inherited = false;         // the phase before ends where these are zero
-  std::optional<int> event = {};  // that begins the phase, and whose impulse the hold gives
-  bool stopped = false;           // what begins the phase leaves G v = 0 there
-  std::vector<ForceCondition> conditions = {};  // of components of g: at every knot, and of the impulse of the event
-  // Set by add_hold(): [Kd + 1] first unknown of the forces at each knot, -1: the knot has no rows of momenta; and first
-  // unknown of the impulse, -1: none.
+  bool inherited = false;         // the components that are at zero are already zero at the end of the phase before
+  std::optional<int> event = {};  // index of the event at the phase's start, whose impulse the hold exerts; empty: none
+  bool stopped = false;           // the rates at the phase's start already satisfy G v = 0
+  std::vector<ForceCondition> conditions = {};  // on the forces of g at every knot, and on the impulse of the event
+  // Set by add_hold(): `multipliers`, [Kd + 1]: first unknown of the forces at each knot, -1: the knot has no momentum
+  // balance. `impulse`: first unknown of the impulse, -1: none.
   std::vector<int> multipliers = {};
   int impulse = -1;
 };
@@ -112,7 +112,8 @@ struct Boundary {
 // Indices of the unknowns of a phase.
 struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
-  int halves = 0;      // number of works of a control that are unknowns: 0, 1 (whole) or 2 (halves)
+  int halves = 0;      // number of works of a control per interval that are unknowns: 0, 1 (of the whole interval) or
+                       // 2 (of its halves)
   int degree = 1;      // of the integrator
   int node_rates = 0;  // rates of a node that are unknowns: 0, or those of all that moves
   int duration = -1;   // index of the unknown T, or -1
@@ -192,8 +193,8 @@ class MotionProblem {
   double knot_weight(int phase, int knot) const;
   // Whether the start of a phase, or its end, is given to be at rest.
   bool rests(int phase, bool end) const;
-  // Terms by which forces on fixed coordinates, output i of an element for coordinate i, enter the conditions of the phase's
-  // forces at a knot, and those of the impulse of an event.
+  // Terms by which forces on fixed coordinates, output i of an element for coordinate i, enter the conditions of the
+  // phase's forces at a knot, and those of the impulse of an event.
   std::vector<nlp::AssembledProblem::Term> reactions(int phase, int knot) const;
   std::vector<nlp::AssembledProblem::Term> impulse_reactions(int event) const;
   // Records a hold that add_hold() (hold.hpp) has added.
@@ -266,8 +267,9 @@ class MotionProblem {
   void add_dynamics(PhaseLayout& laid);
   // Adds control `i` at a point of interval `k`, of an actuator on a coordinate. `half`: (u, T) -> h u / 2.
   void add_control(const PhaseLayout& laid, int k, int point, int i, const DynamicsScale& scale, const Element& half);
-  // Returns the first rows of all coordinates in which a slot of an interval at a knot counts, with its factors: of the
-  // momenta, and of the rates of a node.
+  // Returns pairs of a block of rows to which the derivative of an interval with respect to a knot contributes, as the
+  // row of the first moving coordinate, and its factor there. The blocks are the momentum balance of the knot and, at
+  // inner nodes with unknown rates, the rows of these rates. `slot`: index of the knot in the interval.
   std::vector<std::pair<int, Coefficient>> rows_of_slot(const PhaseLayout& laid, const DynamicsScale& scale, int knot,
                                                         int slot) const;
   // Adds the momenta of the velocities at both ends of a phase.
@@ -291,8 +293,8 @@ class MotionProblem {
   // quadrature points and at one of the nodes, the mean of both. `knots`: coordinates, [d + 1, n].
   Eigen::MatrixXd inner_momenta(const PhaseLayout& laid, double h, const Eigen::MatrixXd& knots,
                                 const Eigen::VectorXd& first, const Eigen::VectorXd& last) const;
-  // For degree 1 the work of a control u on a joint in an interval, or in half of it: u times the sum of coordinates times
-  // their weights, plus (h/2) u times that of unknown rates.
+  // For degree 1 the work of a control u on a joint in an interval, or in half of it: u times the sum of coordinates
+  // times their weights, plus (h/2) u times that of unknown rates.
   struct Work {
     using Weights = std::vector<std::pair<int, double>>;  // unknown, weight
     Weights coordinates = {}, rates = {};
@@ -307,7 +309,7 @@ class MotionProblem {
   std::vector<int> split_inputs(const PhaseIndex& index, int interval, int control, int joint) const;
   void add_parts_of_work(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);
   void add_work_of_intervals(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);
-  // Returns the place among what moves of the coordinate of an actuator; -1: it is held.
+  // Returns the index of an actuator's coordinate among the moving coordinates; -1: it is held.
   int driven(const PhaseLayout& laid, int control) const;
   // Returns the rates of the nodes of a phase, [K + 1, moving]: unknowns, or those of the momenta.
   Eigen::MatrixXd node_rates(int phase, const Eigen::VectorXd& x) const;

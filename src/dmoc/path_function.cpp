@@ -91,7 +91,9 @@ struct StateAt {
   std::vector<Var> q, v, u, control_rates;
 };
 
-// `point`: of the interval's quadrature points.
+// Returns the state from the unknowns `z` of an element. knots: coordinates alone. points: state at quadrature point
+// `point` of an interval, with the interval's control. Otherwise: state at a node, from the nodes and controls around
+// it.
 StateAt state_at(Place place, const System& system, int point, const std::vector<int>& moving, const Var* z,
                  const Var& h) {
   const int n = system.n(), controls = system.inputs();

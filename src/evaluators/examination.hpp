@@ -37,18 +37,18 @@ struct Examined {
   double smallest_knee_flexion = not_a_number, largest_knee_flexion = not_a_number;  // rad
   double pull = not_a_number;  // largest force by which the ground would have to pull a foot, N
   bool pulls_at_touch_down = false;
-  int close_legs = 0, wrong_sides = 0;  // time steps
-  double scuff = not_a_number;          // of a foot under the ground, m
-  double scrape = not_a_number;         // way of a foot nearer than dmoc::scrape_height to the ground, m
-  double foot_way = not_a_number;       // whole way of that foot, m
-  double overlap = not_a_number;        // how far parts miss the margin that they are to keep, of the thinner's width,
-  std::string overlap_text = {};        // and in words
-  double turn = not_a_number;           // of a coordinate in one time step, rad
-  double work = not_a_number;           // absolute, J
-  double balance = not_a_number;        // work less change of energy and losses, J
-  double lift = not_a_number;           // of a walker's foot, m
-  double spike = 0.0;                   // of a control over both neighbouring time steps', N or N m
-  double largest_control = 0.0;         // with which it is compared
+  int close_legs = 0, wrong_sides = 0;  // number of time steps
+  double scuff = not_a_number;          // largest depth of a foot under the ground, m
+  double scrape = not_a_number;         // path length of a foot that is lower than dmoc::scrape_height, m
+  double foot_way = not_a_number;       // total path length of that foot, m
+  double overlap = not_a_number;        // largest violation of the margin between parts, relative to the thinner one
+  std::string overlap_text = {};        // describes that violation
+  double turn = not_a_number;           // largest change of a joint's angle in one time step, rad
+  double work = not_a_number;           // absolute work of the actuators, J
+  double balance = not_a_number;        // work minus the change of energy and the losses, J
+  double lift = not_a_number;           // largest height of a walker's foot, m
+  double spike = 0.0;                   // excess of a control over those of both neighbouring time steps, N or N m
+  double largest_control = 0.0;         // reference of `spike`, see examine_controls()
   std::vector<Exertion> exertions = {};
   struct Accuracy {
     double allowed = 0.0;           // allowed value of `tracked`, m or rad; 0: any
@@ -60,13 +60,15 @@ struct Examined {
 
 std::vector<Finding> examine(const Examined& motion);
 
-// Finds the control that exceeds those of both time steps beside it by the largest share of its reference: the largest control of
-// its kind (force or torque), or its own limit if that is less. u: [rows, actuators], a phase has a row more than its intervals.
+// Finds the control with the largest excess over those of both neighbouring time steps, relative to its reference. The
+// reference is the largest control of its kind (force or torque), or the actuator's limit if that is smaller.
+// u: [rows, actuators]; a phase has one row more than intervals.
 void examine_controls(const systems::Tree<double>& tree, const Eigen::MatrixXd& u, const std::vector<int>& intervals,
                       Examined& motion);
 
-// Adds the findings to the reason, "warning: ...; ...". Where `refuses`, an impossible motion becomes infeasible, one that
-// its mesh does not resolve not_converged, and both lose their gradient. Only of evaluations that are ok.
+// Adds the findings to the reason of an evaluation that is ok, as "warning: ...; ...". If `refuses`, an impossible
+// motion becomes infeasible, and one that its mesh does not resolve becomes not_converged. Both then lose their
+// gradient.
 void judge(const std::vector<Finding>& findings, bool refuses, Evaluation& evaluation);
 
 // Returns a reason that begins with this warning.

@@ -73,7 +73,7 @@ bool HyperplaneSolver<n>::begin_at(const Basis<n>& basis) {
 template <int n>
 [[gnu::flatten]]  // a sixth of the instructions of a warm query
 auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
-  bool looked_at_all = begin_at(basis);  // a basis that is still optimal is found so by one pass over all corners
+  bool looked_at_all = begin_at(basis);  // then one pass over all corners shows whether the basis is still optimal
   if (count_ == 0) {
     t_.setZero();
     descend();

@@ -370,8 +370,9 @@ bool InteriorPoint::optimal() const {
   return feasible_within(tolerance_);
 }
 
-// Whether stationarity and complementarity, unscaled, are missed by no more than the tolerance. `allowed`: what each component
-// of the residual may be in addition, scaled, [v]; `roundoff`: relative error of the unknowns, which changes slacks.
+// Returns whether the unscaled residuals of stationarity and complementarity are within the tolerance. `allowed`:
+// additional tolerance of each component, scaled, [v]. `roundoff`: relative error of the unknowns, which changes
+// slacks.
 bool InteriorPoint::first_order_within(double tolerance, const VectorXd& allowed, double roundoff) const {
   const auto within = [&](double missed) { return missed / scale_f_ <= tolerance; };
   const auto excess = [&](int i) { return std::abs(residual_[i]) - allowed[i]; };
@@ -387,7 +388,8 @@ bool InteriorPoint::first_order_within(double tolerance, const VectorXd& allowed
   for (int j = n_; j < N_; ++j) {
     const int i = slack_row_[j - n_];
     if (!within(excess(j) * scale_c_[i])) return false;
-    // the row itself is as far from its bound as its slack is but for the gap, and its multiplier is not quite the slack's
+    // The distance of the row from its bound differs from that of its slack by the gap, and its multiplier differs from
+    // the slack's.
     const double row = at_.v[j] + at_.gap[i], distance = y_[i] > 0.0 ? upper_[j] - row : row - lower_[j];
     if (std::isfinite(distance) && !complementary(j, std::abs(distance), std::abs(y_[i]))) return false;
   }
@@ -403,7 +405,8 @@ void InteriorPoint::set_rounding_of_stationarity() const {
   for (int j = n_; j < N_; ++j) rounding_[j] += unit_roundoff * std::abs(y_[slack_row_[j - n_]]);
 }
 
-// Whether no row, unscaled, is violated by more than this and what rounding x makes of it, with the Jacobian as it is.
+// Returns whether each unscaled row is violated by at most the tolerance plus its rounding error, by the present
+// Jacobian.
 bool InteriorPoint::feasible_within(double tolerance) const {
   if ((at_.gap.array().abs() <= tolerance * scale_c_.array()).all()) return true;
   const VectorXd rounding = rounding_of_rows(problem_, at_.x, jacobian_);

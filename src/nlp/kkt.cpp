@@ -84,7 +84,7 @@ void rounding_of_gradient(const Problem& problem, const VectorXd& x, const Vecto
 
 namespace {
 
-// What rounding to doubles makes of each residual.
+// Rounding errors of the residuals.
 struct Allowance {
   VectorXd rows, gradient;  // [constraints], [variables]
   double roundoff = 0.0;    // relative, of the unknowns

@@ -1,4 +1,5 @@
-// Predictions and sensitivities from the evaluations of an archive, as text and JSON: `dodyn predict`, `dodyn sensitivity`.
+// Predictions and sensitivities from the evaluations of an archive, as text and JSON: `dodyn predict`, `dodyn
+// sensitivity`.
 #pragma once
 
 #include <optional>
@@ -17,13 +18,14 @@ namespace dodyn::report {
 // Returns the Pareto front: feasible evaluations that no other one dominates, sorted by the first objective.
 std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed);
 
-// Returns the result of a study as text. One objective: its best evaluation. Several: the front, with the hypervolume to a
-// reference that lies 10 % of the ranges beyond the worst. Noisy costs: the recommended design
+// Returns the result of a study as text. One objective: its best evaluation. Several: the front, with the hypervolume
+// to a reference that lies 10 % of the ranges beyond the worst. Noisy costs: the recommended design
 // (study::recommended_of()) with the cost by the model, and the lowest cost seen.
 std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
                          const OutputUnits& units = {});
 
-// Returns a line for the bounds to widen (surrogate::bounds_to_widen()), with the gain that is expected; empty if there are none.
+// Returns a line for the bounds to widen (surrogate::bounds_to_widen()), with the gain that is expected; empty if there
+// are none.
 std::string bound_note(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e,
                        const OutputUnits& units = {});
 
@@ -50,8 +52,8 @@ struct DesignPrediction {
   bool is_noisy = false;                             // evaluations of one design may differ
 };
 
-// Predicts the cost, the objectives, the metrics of constraints, and `metrics` (indices; -1: the cost) at a design. Throws
-// std::invalid_argument if a quantity has too few evaluations.
+// Predicts the cost, the objectives, the metrics of constraints, and `metrics` (indices; -1: the cost) at a design.
+// Throws std::invalid_argument if a quantity has too few evaluations.
 DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                const Eigen::VectorXd& design, std::vector<int> metrics, const OutputUnits& units = {});
 // Returns where the optimum of the cost may lie, a row for each variable, from optima drawn from the model.
@@ -60,9 +62,10 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
 std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
 
-// Returns JSON for pictures of the model of the cost: along each variable and each pair of real variables through `design`, with its 95 % band; at
-// `design` and in the middle of the ranges; and where the optimum may lie (5 % and 95 % of sampled optima; null where none can be sampled). Designs
-// are in `units`. Throws std::invalid_argument where fewer than two evaluations have a cost.
+// Returns JSON for pictures of the model of the cost: along each variable and each pair of real variables through
+// `design`, with its 95 % band; at `design` and in the middle of the ranges; and where the optimum may lie (5 % and
+// 95 % of sampled optima; null if none can be sampled). Designs are in `units`. Throws std::invalid_argument if fewer
+// than two evaluations have a cost.
 std::string slices_json(const archive::Contents& contents, const surrogate::ObservedData& observed,
                         const Eigen::VectorXd& design, const OutputUnits& units = {});
 

@@ -52,7 +52,7 @@ class DipoleCurve {
   // column is -c0.
   const Matrix<3>& docked_attitude() const { return docked_; }
 
-  // Returns why no path leads from there to the dock, as one line; empty: there is a path.
+  // Returns why no path leads from this position to the dock, as one line; empty: there is a path.
   std::string refuses(const Vector<3>& position) const;
   // Starts the path at this time and position, which refuses() must accept.
   void start(double t, const Vector<3>& position);

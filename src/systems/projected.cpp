@@ -18,7 +18,7 @@ using Vars = variational::Formulation::Vars;
 
 namespace {
 
-// Returns points that fill a box evenly (additive recurrence), components in [-1, 1).
+// Returns component `dimension` of point `i` of a sequence that fills a box evenly (additive recurrence), in [-1, 1).
 double spread(int i, std::size_t dimension) {
   static const double steps[] = {0.7548776662466927, 0.5698402909980532, 0.8191725133961645, 0.6710436067037893,
                                  0.5497004779019703};
@@ -46,7 +46,8 @@ void check_supported(const HybridModel& system) {
 // Row of the constraint, behind those of the contact.
 int wire_row(const HybridModel& system) { return system.pieces.contacts[0].slip ? 2 : 1; }
 
-// The coordinate, `but` excepted, that a row is affine in, with a coefficient that is not zero anywhere looked at; or -1.
+// Returns a coordinate other than `but` in which the row is affine with a positive coefficient, tested at 40 points;
+// -1: none.
 int affine_coordinate(const variational::Mechanics& model, int row, int but) {
   const int n = model.n();
   for (int c = 0; c < n; ++c) {
@@ -80,8 +81,8 @@ Vars eliminated(std::vector<Vars> M, const Vars& g) {
   return x;
 }
 
-// Maps from z to coordinates, while they are recorded. z: coordinates that are kept, the gap in place of the normal one;
-// p: the model's numbers, then k or the angle of the walls.
+// Maps from z to coordinates, while they are recorded. z: coordinates that are kept, the gap in place of the normal
+// one; p: the model's numbers, then k or the angle of the walls.
 struct Maps {
   variational::Formulation original;
   int n, normal, wire, wire_row;

@@ -1,5 +1,5 @@
-"""Lists of names and numbers, whole numbers, conditional variables and conditions on designs, as a user meets them: the beam of
-configs/command-beam.cfg against all there is, and strategies that refuse.
+"""Lists of names and numbers, whole numbers, conditional variables and conditions on designs, by the command line: the best
+beam of configs/command-beam.cfg against all combinations, and strategies that refuse them.
    choices.py DODYN ROOT
 """
 import csv
@@ -18,7 +18,7 @@ WIDTHS = [0.02, 0.03, 0.045]
 def least_mass():
     best = (1e9, None)
     for material, (young, density) in enumerate(MATERIALS):
-        second = 500 / (3 * young * 4e-3)  # that it takes
+        second = 500 / (3 * young * 4e-3)  # required second moment of area, m4
         for width in WIDTHS:
             for ribs in range(5):
                 for step in range(1001 if ribs else 1):
@@ -37,7 +37,7 @@ def run(*words, cwd):
 with tempfile.TemporaryDirectory() as scratch:
     done = run("run", CONFIG, cwd=scratch)
     assert done.returncode == 0, done
-    # People are told names; a CSV has the numbers that they stand for, in the order of the list.
+    # Text output has names; a CSV file has their numbers, in the order of the list.
     names = ("steel", "aluminium", "titanium")
     table = run("show", "command-beam.h5", cwd=scratch).stdout
     for text in (done.stdout, table):

@@ -1,4 +1,4 @@
-// The dodyn command as a user meets it: what it prints, its exit codes, and that no way of stopping it loses anything.
+// The dodyn command: its output, its exit codes, and that no way of stopping it loses anything.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,7 +125,7 @@ TEST_F(Command, ADamagedArchiveEndsEveryRank) {
   EXPECT_EQ(result.text.find("dodyn: f.h5"), result.text.rfind("dodyn: f.h5")) << result.text;
 }
 
-// An archived design gives again what it gave, on any number of ranks; where it does not, the difference is told.
+// `dodyn replay` reproduces an archived design on any number of ranks. If it does not, the output names the difference.
 TEST_F(Command, ReplaysBitByBit) {
   ASSERT_EQ(ranks(2, "run f.cfg").code, 0);
   Result replay = dodyn("replay f.cfg");
@@ -162,7 +162,7 @@ TEST_F(Command, ReplaysBitByBit) {
   }
 }
 
-// What is predicted of a design is what evaluating it gives, within the band; what is not known is a line.
+// A predicted cost agrees with an evaluation, within the band. If a prediction is impossible, the message is one line.
 TEST_F(Command, PredictsAndSaysWhatMatters) {
   std::ofstream(directory + "/b.cfg") << "[study]\nevaluator = testfunction\nmax-evaluations = 30\n[surrogate]\n"
                                          "strategy = ego\nobjectives = cost, slope\n[testfunction]\nname = branin\n"
@@ -468,7 +468,7 @@ TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {
   }
 }
 
-// Scenarios and their parts, spread over ranks in whatever order.
+// Scenarios and their tasks, on several ranks in any order.
 TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
   std::ofstream(directory + "/s.cfg")
       << "[study]\nevaluator = gait\nscenario-aggregate = worst\n[surrogate]\nstrategy = spline\ngradient = true\n"

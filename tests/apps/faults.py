@@ -57,7 +57,7 @@ def dodyn(*words, **options):
 
 
 def evaluations(archive="f.h5"):
-    """The rows that count, {x: row}, and how many earlier attempts there are."""
+    """Returns the last row of each evaluation, {x: row}. Checks the archive with --verify."""
     code, text = dodyn("show", archive, "--json")
     assert code == 0, text
     rows = json.loads(text)["evaluations"]
@@ -67,7 +67,7 @@ def evaluations(archive="f.h5"):
 
 
 def befell(archive="f.h5"):
-    """What befell the study, [(kind, text)]; each at its time, one after the other."""
+    """Returns the events of the study, [(kind, text)]. JSON and text list the same ones, each with its time."""
     events = json.loads(dodyn("show", archive, "--json")[1])["events"]
     assert all(event["time"][:2] == "20" and event["time"][-1] == "Z" for event in events), events
     lines = dodyn("show", archive, "--events")[1].splitlines()
@@ -100,7 +100,7 @@ def isolated():
 
 
 def alone():
-    """A design that kills the study's only process is given up like any other, by the starts that come after."""
+    """A design that kills the only process of a study is given up by later starts, after study.max-attempts."""
     for fault, signal_number in (("crash", signal.SIGSEGV), ("kill", signal.SIGKILL)):
         words = ["run", "f.cfg", "--testfunction.fault", fault, "--study.archive", fault + ".h5"]
         for attempt in range(2):  # study.max-attempts
@@ -110,7 +110,7 @@ def alone():
         assert code == 4 and "without a cost: lost 1;" in text, text
         expect("lost", "rank 0 was killed while it evaluated this", fault + ".h5")
         assert not os.path.exists(fault + ".h5.running")
-    # an evaluation that was under way when the run was told to end, twice, is not to blame; one that was killed may be
+    # two SIGTERM during an evaluation are no attempt of its design; a SIGKILL is one
     for signals, lost in ((2 * [signal.SIGTERM], 0), ([signal.SIGKILL], 1)):
         run = start([DODYN, "run", "f.cfg", "--testfunction.delay", "30", "--study.archive", f"{lost}.h5"])
         evaluating(f"{lost}.h5", run)
@@ -126,8 +126,8 @@ def alone():
 
 
 def ranks_die():
-    """Without isolation the rank goes too; the others give the design up after study.max-attempts. Where it was rank 0, the
-    same command goes on."""
+    """Without isolation a fault ends the rank. The others give the design up after study.max-attempts. If it was rank 0,
+    the same command continues."""
     for fault in ("crash", "kill"):
         for attempt in range(4):
             if os.path.exists("code"):
@@ -141,13 +141,13 @@ def ranks_die():
 
 
 def hang():
-    """A design that does not look at the clock is given up with its rank; the others finish the study."""
+    """A design that ignores its time limit is given up with its rank; the other ranks finish the study."""
     code, text = finish(start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--testfunction.fault", "hang",
                                "--study.time-limit", "0.5", "--exit-code-file", "code"]))
     assert open("code").read() == "4\n", text
     expect("timed_out", "did not stop at its time limit; given up")
     assert any(kind == "rank given up" and said.startswith("evaluation 1 does not stop") for kind, said in befell()), befell()
-    # alone there is no other: it ends, and says that it can go on
+    # a run of one rank ends, and states that the same command continues
     code, text = dodyn("run", "f.cfg", "--testfunction.fault", "hang", "--study.time-limit", "0.5", "--study.archive", "1.h5")
     assert code == 3 and "no evaluator is left" in text, text
     code, text = dodyn("run", "f.cfg", "--study.archive", "1.h5")
@@ -180,7 +180,7 @@ with open(os.environ["DODYN_RESULT_FILE"], "w") as file:
 
 
 def marked(mark):
-    """The processes with MARK=mark in their environment, {pid: command line}, whoever their parents are."""
+    """Returns the processes with MARK=mark in their environment, {pid: command line}, whatever their parents."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -208,7 +208,7 @@ def kill(pids, number):
 
 
 def go(now):
-    """Lets the simulators end, or the next ones wait."""
+    """With `now`: the simulators end. Otherwise the next ones wait."""
     if now:
         open("go", "w").close()
     elif os.path.exists("go"):
@@ -216,7 +216,7 @@ def go(now):
 
 
 def simulators():
-    """A study of simulators; a mark of its own; a function that waits until so many of them run."""
+    """Writes a study of simulators. Returns their mark, and a function that waits until a number of them run."""
     with open("simulator.py", "w") as file:
         file.write(SIMULATOR)
     with open("c.cfg", "w") as file:
@@ -241,8 +241,8 @@ def none_left(mark, limit=60):
 
 
 def cancelled():
-    """What a batch system, a service manager or a person does to all processes of a job at once costs what runs, and
-    nothing else: no row says that a design failed, and the next run has the answers."""
+    """A signal to all processes of a job, from a batch system, a service manager or a person, costs only the running
+    evaluations: no row states that a design failed, and the next run has all answers."""
     mark, running = simulators()
     go(True)
     code, text = dodyn("run", "c.cfg", "--study.archive", "whole.h5")
@@ -255,10 +255,10 @@ def cancelled():
             go(False)
             run = start([*RANKS, "-n", str(ranks), *words] if ranks > 1 else words)
             running(min(ranks, 2))  # the sweep starts with both ends of the range
-            # programs first, as a walk over process ids meets them
+            # programs first, in the order of descending process ids
             victims = [pid for pid, line in marked(mark).items() if MPIRUN not in line]
             kill(sorted(victims, reverse=True), signal.SIGTERM)
-            go(True)  # for those that were begun again before the run itself heard of it
+            go(True)  # ends programs that were started again before the run itself received the signal
             code, text = finish(run)
             assert "interrupted by a signal (SIGTERM)" in text, text
             none_left(mark)
@@ -269,7 +269,7 @@ def cancelled():
             assert {x: row["cost"] for x, row in evaluations(archive).items()} == expected
             assert [kind for kind, _ in befell(archive)] == ["started", "interrupted", "resumed", "stopped"], befell(archive)
             assert f"{ranks} rank" in befell(archive)[0][1] and "SIGTERM" in befell(archive)[1][1], befell(archive)
-    # A program alone, killed by somebody: an attempt that is repeated.
+    # A single program that is killed from outside: the attempt is repeated.
     go(False)
     run = start([DODYN, "run", "c.cfg", "--study.archive", "one.h5"])
     running(1)
@@ -284,7 +284,7 @@ def cancelled():
 
 
 def tree():
-    """However a run ends, the programs end with it, and all that they started, in whatever group and session."""
+    """However a run ends, its programs end with it, and so do their descendants, whatever their group and session."""
     mark, running = simulators()
     for ranks in (1, 3):
         words = [DODYN, "run", "c.cfg", "--study.archive", f"{ranks}.h5"]
@@ -305,7 +305,7 @@ def tree():
             none_left(mark)
             print(f"{ranks} ranks, {how}: all gone after {time.time() - since:.1f} s")
             finish(run)
-    # A time limit ends them too, those that do not look at SIGTERM included.
+    # A time limit ends them too, even if they ignore SIGTERM.
     code, text = dodyn("run", "c.cfg", "--study.time-limit", "1", "--study.grace-period", "1", "--surrogate.points", "2")
     assert code == 1 and "timed_out 0, 1" in text, text  # no evaluation has a usable cost
     none_left(mark)
@@ -322,7 +322,7 @@ def rows_there(archive, count, limit=300):
 
 
 def evaluating(archive, run, limit=60):
-    """Waits until rank 0 evaluates: of a run of one rank, since with several it may have nothing to do."""
+    """Waits until rank 0 evaluates. For runs of one rank: with several, rank 0 may have nothing to do."""
     end = time.time() + limit
     while not os.path.exists(archive + ".running"):
         if run.poll() is not None or time.time() > end:
@@ -337,8 +337,8 @@ def resumptions(archive):
 
 
 def interrupted():
-    """The first Ctrl-C waits for what runs, study.grace-period at most; the second one waits for nothing."""
-    with open("f.cfg", "w") as file:  # what fails just then is done again
+    """The first Ctrl-C waits for running evaluations, at most study.grace-period. The second one does not wait."""
+    with open("f.cfg", "w") as file:  # no design fails: a failed one would be repeated
         file.write(CONFIG.replace("fail-above = 0.9", "fail-above = 2"))
     slow = [DODYN, "run", "f.cfg", "--study.grace-period", "60", "--testfunction.delay"]
     run = start([*slow, "1.5"])
@@ -355,7 +355,7 @@ def interrupted():
     time.sleep(0.5)
     assert run.poll() is None
     run.send_signal(signal.SIGINT)
-    code, text = finish(run, 50)  # though it has 60 s of grace
+    code, text = finish(run, 50)  # although study.grace-period is 60 s
     assert code == 3, text
     assert len(evaluations()) == told
     code, text = dodyn("run", "f.cfg")
@@ -378,11 +378,11 @@ def parent(pid):
 
 
 def stopped():
-    """A rank that is stopped does not keep the run from ending."""
+    """A rank that is stopped by SIGSTOP does not prevent the end of the run."""
     mark, running = simulators()
     run = start([*RANKS, "-n", "3", DODYN, "run", "c.cfg", "--exit-code-file", "code"])
     running(2)
-    busy = {parent(pid) for pid, line in marked(mark).items() if line.startswith(DODYN)}  # of the programs' guardians
+    busy = {parent(pid) for pid, line in marked(mark).items() if line.startswith(DODYN)}  # parents of the guardians of programs
     rank, pid = next((rank, pid) for rank, pid in ranks_of(mark).items() if rank > 0 and pid in busy)
     os.kill(pid, signal.SIGSTOP)
     go(True)
@@ -394,13 +394,13 @@ def stopped():
 
 
 def master_killed():
-    """Ranks on rank 0's host see that it is gone, however long study.heartbeat-timeout is; the same command goes on."""
+    """Ranks on the host of rank 0 notice its death, whatever study.heartbeat-timeout is. The same command continues."""
     ENVIRONMENT["MARK"] = mark = os.getcwd()
     run = start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--study.heartbeat-timeout", "600", "--testfunction.delay", "0.5",
                  "--surrogate.points", "90", "--study.max-evaluations", "90", "--study.batch", "90", "--exit-code-file", "code"])
     rows_there("f.h5", 3)
     os.kill(ranks_of(mark)[0], signal.SIGKILL)
-    code, text = finish(run)  # 100 s at most
+    code, text = finish(run)  # finish() allows 100 s
     assert "rank 0 is gone; leaving" in text and not os.path.exists("code"), text
     none_left(mark)
     told = len(evaluations())
@@ -409,7 +409,7 @@ def master_killed():
 
 
 def slow():
-    """What a rank that is slow has is begun again on another; the costs are those of one rank."""
+    """An evaluation on a slow rank starts again on another rank. The costs are the same as with one rank."""
     more = ["--testfunction.noise", "0.1", "--surrogate.points", "120", "--study.max-evaluations", "120",
             "--study.speculate-after", "3"]
     assert dodyn("run", "f.cfg", *more, "--study.archive", "alone.h5")[0] == 0
@@ -418,7 +418,7 @@ def slow():
     rows_there("f.h5", 3)
     held = ranks_of(mark)[2]
     os.kill(held, signal.SIGSTOP)
-    rows_there("f.h5", 120)  # though nobody takes it for lost
+    rows_there("f.h5", 120)  # although the stopped rank does not count as lost
     os.kill(held, signal.SIGCONT)
     code, text = finish(run)
     assert code == 0, text
@@ -432,12 +432,12 @@ def slow():
 
 
 def copied():
-    """study.snapshot is there for programs that know nothing of SWMR."""
+    """study.snapshot is for programs that do not support SWMR."""
     import h5py
     run = start([DODYN, "run", "f.cfg", "--testfunction.delay", "0.02", "--surrogate.points", "300", "--study.max-evaluations",
                  "1000", "--study.snapshot", "copy.h5"])
     rows_there("f.h5", 3)
-    rows_there("copy.h5", 1)  # the first copy may be of an archive without rows; the next one comes 50 times its duration later
+    rows_there("copy.h5", 1)  # the first copy may have no rows; the next one comes after 50 times the duration of a copy
     refused = {"f.h5": 0, "copy.h5": 0}
     looks = 0
     while run.poll() is None:
@@ -455,7 +455,7 @@ def copied():
 
 
 def wall_time():
-    """The run ends by itself in time; the same command goes on."""
+    """The run ends by itself before its wall time. The same command continues."""
     code, text = dodyn("run", "f.cfg", "--testfunction.delay", "0.5", "--wall-time", "0:00:02", "--study.grace-period", "1")
     assert code == 3 and "reached study.wall-time" in text, text
     assert 1 <= len(evaluations()) < 9
@@ -464,7 +464,7 @@ def wall_time():
 
 
 def gait_time_limit():
-    """A gait optimisation looks at the clock: it ends as timed_out, with what it has, long before all its starts are tried."""
+    """A gait optimisation respects its time limit: it ends as timed_out, long before all initial guesses are tried."""
     code, text = dodyn("run", os.path.join(ROOT, "configs", "knee.cfg"), "--study.time-limit", "0.02", "--study.archive",
                        "knee.h5", "--study.max-evaluations", "3", "--study.failure-rate-after", "100")
     code, text = dodyn("show", "knee.h5", "--json")
@@ -474,7 +474,7 @@ def gait_time_limit():
 
 
 def local_script():
-    """jobs/local.sh hands on the study's exit code, Ctrl-C, and the end of rank 0."""
+    """jobs/local.sh passes on the exit code of the study, Ctrl-C, and the end of rank 0."""
     script = [os.path.join(ROOT, "jobs", "local.sh"), "f.cfg"]
     code, text = finish(start([*script, "--study.archive", "a.h5"]))
     assert code == 0 and "9 evaluations now" in text, text
@@ -518,7 +518,7 @@ def local_script():
     assert code == 0 and "(rank 0 or mpirun was killed); the study continues" in text, (code, text)
     assert len(evaluations()) == 9
 
-    # An mpirun that stays though it has no ranks is ended, and the study goes on with another one.
+    # An mpirun that does not end although it has no ranks is killed, and the study continues with another one.
     with open("mpirun", "w") as file:
         file.write(f"#!/bin/sh\n[ -e hung ] && exec {MPIRUN} \"$@\"\ntouch hung\nexec sleep 600\n")
     os.chmod("mpirun", 0o755)
@@ -529,14 +529,14 @@ def local_script():
 
 
 def failures():
-    """Too many of them end the study, and say so."""
+    """Too many failures end the study, with a message."""
     code, text = dodyn("run", "f.cfg", "--testfunction.fail-above", "0.3", "--study.failure-rate", "0.5",
                        "--study.failure-rate-after", "5", "--study.batch", "1")
     assert code == 1 and "evaluations failed; study.failure-rate" in text, text
 
 
 def no_room():
-    """A full disk, a directory that nobody may write to: one line, and nothing told is lost."""
+    """A full disk, or a directory without write permission: one line of message, and no archived row is lost."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         return print("no_room: skipped, mounts are not permitted here")
     os.mkdir("disk")
@@ -555,9 +555,9 @@ def no_room():
 
 
 def killed_at_start():
-    """A rank that dies before all have met, or just then: the others do not wait for it for ever (100 s where it was on another host)."""
+    """A rank that dies before or during MPI_Init: the others do not wait forever (100 s if it was on another host)."""
     for rank in (0, 1):
-        for after in ("0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.8"):  # s: before, in and just behind MPI_Init
+        for after in ("0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.8"):  # s: before, during and shortly after MPI_Init
             words = (f'[ $OMPI_COMM_WORLD_RANK = {rank} ] && if [ {after} = 0 ]; then kill -9 $$; else (sleep {after}; kill -9 $$) & fi; '
                      f'exec {DODYN} run f.cfg --exit-code-file code')
             since = time.time()

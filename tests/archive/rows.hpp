@@ -1,4 +1,4 @@
-// Rows that follow from their number, so that whoever finds one in a file can say whether it is right.
+// Rows that follow from their number: a test that reads one from a file can check it without other data.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is written is what is read, and what is not an archive is refused in one line.
+// Archives are read as they were written. A file that is not an archive is refused in one line.
 #include <fcntl.h>
 #include <gmock/gmock-matchers.h>
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(Archive, RoundTripOfEveryField) {
   EXPECT_EQ(read_back.grid_points, 11);
 }
 
-// What befell the study is in the archive beside its rows, and goes on where another run does.
+// The archive has the events of the study. A later run appends to them.
 TEST(Archive, EventsAreKept) {
   const Directory directory;
   const std::string path = directory / "a.h5";
@@ -186,7 +186,7 @@ TEST(Archive, ARowTakesItsNumbersAndLittleMore) {
   EXPECT_LT(bytes_a_row, static_cast<double>(numbers * sizeof(double)) + 300);
 }
 
-// Rows that are appended together are the same rows, whatever lies between the beginning of one chunk and the next.
+// Rows that are appended together equal rows that are appended one by one, wherever the chunks of the file begin.
 TEST(Archive, RowsAppendedTogetherAreTheSameRows) {
   const Directory directory;
   const std::string path = directory / "a.h5";
@@ -439,8 +439,8 @@ TEST(Archive, UnwritableDirectoryIsRefused) {
   EXPECT_EQ(status, 0);
 }
 
-// Runs `use` while a child appends `rows` rows with a pause after each, `rows_a_look` for each byte of a file `path`.go: so who
-// reads meets many states, however busy the machine is.
+// Runs `use` while a child appends `rows` rows with a pause after each, `rows_a_look` for each byte of a file
+// `path`.go: so who reads meets many states, however busy the machine is.
 template <class Use>
 void while_writing(const std::string& path, int rows, int rows_a_look, std::chrono::milliseconds pause, Use&& use) {
   Archive::create(path, example_layout(), example_provenance());

@@ -27,7 +27,7 @@ extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
   return ::fallocate(descriptor, 0, offset, length) == 0 ? 0 : errno;
 }
 
-// After a failed write HDF5 is left as it is at exit; a leak checker need not say so.
+// After a failed write the program exits without closing HDF5. The leak checker must not report that.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace dodyn::archive::test_crash {
@@ -35,27 +35,27 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a child reported after its append() returned.
+// The report of a child after its append() returned: numbers of rows.
 struct Told {
   std::int64_t evaluations = 0, iterations = 0;
 };
 
-// Whether so many rows are a whole number of appends, which are of 1, 2, 3, 4, 1, ... rows.
+// Whether this number of rows is a whole number of appends, which have 1, 2, 3, 4, 1, ... rows.
 bool whole(std::int64_t rows) { return rows % 10 == 0 || rows % 10 == 1 || rows % 10 == 3 || rows % 10 == 6; }
 
-// Appends without pause until killed; tells the number of rows after each append.
 Archive open_or_create(const std::string& path) {
   return std::filesystem::exists(path) ? Archive::resume(path)
                                        : Archive::create(path, example_layout(), example_provenance());
 }
 
+// Appends without pause until killed. Writes the number of rows to the pipe after each append.
 [[noreturn]] void write_until_killed(const std::string& path, int pipe) {
   Archive archive = open_or_create(path);
   const Contents contents = read(path);
   Told told{static_cast<std::int64_t>(contents.evaluations.size()),
             static_cast<std::int64_t>(contents.iterations.size())};
   while (true) {
-    std::vector<Outcome> together;  // 1, 2, 3 or 4 rows in one append, so that a whole number of them is there
+    std::vector<Outcome> together;  // 1, 2, 3 or 4 rows of one append, up to the next whole number of appends
     do together.push_back(outcome(told.evaluations + static_cast<std::int64_t>(together.size())));
     while (!whole(told.evaluations + static_cast<std::int64_t>(together.size())));
     archive.append(together);
@@ -67,8 +67,8 @@ Archive open_or_create(const std::string& path) {
   }
 }
 
-// Starts such a child and kills it after some microseconds, counted from its start or from the first row it told; what
-// it told last, if anything.
+// Starts a child that appends, and kills it after some microseconds, counted from its start or from its first report.
+// Returns its last report; nullopt: there was none.
 std::optional<Told> kill_after(const std::string& path, int microseconds, bool from_first_row) {
   int pipe[2];
   if (::pipe(pipe) != 0) throw std::runtime_error("pipe");
@@ -106,7 +106,8 @@ TEST(Crash, EveryToldRowSurvivesKills) {
   int inside = 0;
   std::int64_t rows = 0;
   for (int i = 0; i < kills; ++i) {
-    // A quarter of the kills falls anywhere, also into the creation or the recovery; the others among the appends.
+    // A quarter of the kills can happen at any time, also during the creation or recovery; the others among the
+    // appends.
     const auto last = kill_after(path, std::uniform_int_distribution<int>(0, 30000)(random), i % 4 != 0);
     if (last) told = *last;
     if (!std::filesystem::exists(path)) {
@@ -151,8 +152,8 @@ TEST(Crash, EveryToldRowSurvivesKills) {
   }
 }
 
-// A reader that looks all the time: before a kill, amid an append, amid a recovery. Whatever it saw once is there at
-// every later look, whatever was killed in between.
+// A reader that reads all the time: before a kill, during an append, during a recovery. Rows that it has read once are
+// in every later read, whichever process was killed in between.
 TEST(Crash, WhatAReaderSawStaysThereAcrossKills) {
   const char* wanted = std::getenv("DODYN_KILLS");
   const int kills = wanted != nullptr ? std::atoi(wanted) : 25;
@@ -212,7 +213,7 @@ TEST(Crash, WhatAReaderSawStaysThereAcrossKills) {
             << " of them saw new rows\n";
 }
 
-// A file as a process leaves it that dies with the file open.
+// Leaves the file in the state after the death of a process that had it open.
 void leave_marked(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -287,7 +288,8 @@ TEST(Crash, UncommittedRowsAreDropped) {
   EXPECT_EQ(H5Sget_simple_extent_npoints(space), 6);
 }
 
-// In a child, so that what HDF5 does at its end is tested too: it must leave by exit(), not by a signal.
+// Runs the action in a child, so that HDF5's functions at exit are tested too: the child must leave by exit(), not by a
+// signal.
 void in_child(const std::function<int()>& action) {
   std::fflush(stdout);
   const pid_t child = ::fork();
@@ -317,7 +319,7 @@ std::pair<int, std::string> append_until_refused(Archive& archive) {
   return {rows, error};
 }
 
-// Appends until the file system refuses, frees room by `relieve`, goes on.
+// Appends until the file system refuses, frees room by `relieve`, and continues.
 int fill(const std::string& path, const std::function<void()>& relieve) {
   Archive archive = Archive::create(path, example_layout(), {});
   const auto [rows, error] = append_until_refused(archive);

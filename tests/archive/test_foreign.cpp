@@ -1,5 +1,5 @@
-// Archives that a stranger made: whatever they claim, they are refused in one line that names the place, and nothing
-// outside them is written.
+// Archives made by somebody else: whatever they contain, they are refused in one line that names the place, and nothing
+// outside of them is written.
 #include <gmock/gmock-matchers.h>
 #include <gmock/gmock-more-matchers.h>
 #include <gtest/gtest.h>

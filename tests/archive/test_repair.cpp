@@ -1,4 +1,5 @@
-// Damage is noticed, costs what it hit and no more, and brings nothing down; older archives are refused; archives merge.
+// Damage is detected, costs only the damaged rows, and crashes nothing. Older archives are refused, and archives can be
+// merged.
 #include <gmock/gmock-matchers.h>
 #include <gmock/gmock-more-matchers.h>
 #include <gtest/gtest.h>
@@ -222,7 +223,7 @@ TEST(Repair, TheLastRowOfAnIdCounts) {
   EXPECT_THAT(verify(path).problems, testing::ElementsAre(HasSubstr("another design or seed than row 4")));
 }
 
-// Of the last row, too.
+// A lost parent of the last row is noted, too.
 TEST(Repair, AParentThatIsLostIsNoted) {
   const Directory directory;
   for (const std::int64_t orphan : {0, 3}) {
@@ -304,7 +305,7 @@ TEST(Merge, OtherShapesAreRefusedInOneLine) {
   EXPECT_EQ(read(out).layout.variables[0].upper, 0.9);
 }
 
-// Whatever bytes are hit, every row that is read is right, and a repaired file is sound.
+// Changes bytes at random. Every row that is read is right, and a repaired file is sound.
 void damage_and_read(const std::string& path, const std::string& original, std::mt19937& random) {
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
   std::string bytes = original;

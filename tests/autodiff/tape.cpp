@@ -113,7 +113,7 @@ TEST(Tape, DesignGradientOfManyPointsIsTheSumOfTheirs) {
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(all(i), one(i), 1e-12 * std::abs(one(i)));
 }
 
-// What depends on parameters alone is not an operation of a run.
+// Operations that depend on parameters alone are not repeated in a run.
 TEST(Tape, ParametersAreWorkedOutAhead) {
   const auto costly = [](const auto& z, const auto& p) {
     return std::vector<Var>{z[0] * sin(p[0]) * p[1] + exp(p[0] / p[1]) * z[1] * p[0]};
@@ -154,7 +154,7 @@ TEST(Tape, FunctionsOfManyInputsStaySparse) {
   EXPECT_LE(chain->function().derivatives().both.operations(), 15 * n);
 }
 
-// Operations at random, operands that coincide included, bounded and smooth whatever they are given.
+// Random operations, also with equal operands. Values are bounded and smooth for any input.
 struct Anything {
   unsigned seed;
   template <class T>
@@ -365,8 +365,8 @@ TEST(Tape, EqualOperationsAreSharedInLargeGraphsToo) {
   EXPECT_EQ(first, again);
 }
 
-// Against the library's in twice the digits: within a unit in the last place, next to multiples of a quarter turn too, and
-// beyond the reach of the lanes' own.
+// Against the library's in twice the digits: within a unit in the last place, next to multiples of a quarter turn too,
+// and beyond the reach of the lanes' own.
 TEST(Program, SinesAndCosinesAreRoundedToTheLastPlace) {
   const auto f = recorded(1, [](const auto& z) {
     using std::cos, std::sin;

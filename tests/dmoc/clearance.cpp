@@ -14,7 +14,8 @@ namespace {
 
 using Eigen::VectorXd;
 
-// An arm that carries a slide with a turning plate, and a plate that a follower slides; both beside a wall on the ground.
+// An arm that carries a slide with a turning plate, and a plate that a follower slides; both next to a wall on the
+// ground.
 constexpr const char* plane =
     "[model]\ndimension = 2\ngravity = 0\n"
     "[link base]\nparent = ground\njoint = fixed\n[shape wall]\nlink = base\nbox = 0.2, 3\nat = 1.6, 0\n"
@@ -53,7 +54,7 @@ Case motion_of(const char* model, bool directors, std::uint32_t seed, double hei
   return c;
 }
 
-// The least of what is reached at many moments, and the pair that misses its margin by most of its width.
+// Minima over many sampled times, and the pair with the largest violation of its margin relative to its width.
 struct Reached {
   double at_nodes = 1e300, least = 1e300, missing = -1e300, time = 0.0;
   int pair = -1;
@@ -138,7 +139,7 @@ TEST(Clearance, InSpaceNoDistanceOfTheMotionIsLess) {
   }
 }
 
-// Of distances that are alike the first counts: the first moment of the first pair.
+// If distances are equal, the first time and the first pair are named.
 TEST(Clearance, OfWhatStandsStillTheFirstMomentIsNamed) {
   Case c = motion_of(plane, false, 1, 0.0);
   c.x.setZero();

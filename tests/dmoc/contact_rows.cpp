@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 
 constexpr int K = 3;
 
-// Two phases of free flight, and what is known of the event between them: the posture and the rates before and after.
+// Two phases of free flight, with the posture at the event between them and the rates before and after it.
 struct Flight {
   MotionProblem problem;
   explicit Flight(const char* text, bool known_end = false) : problem(problem_of(text)) {
@@ -416,7 +416,7 @@ TEST(SeparatingPlanes, RowsAreTheHeightsOfCornersOverAPlane) {
   }
 }
 
-// Parts that touch on schedule have a plane per node, which turns by no more than it may from the node before.
+// Parts that touch at a planned time have a plane at each node. Its rotation from node to node is limited.
 TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
   TwoBars bars;
   MotionProblem& problem = bars.problem;
@@ -445,7 +445,7 @@ TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
       EXPECT_EQ(nlp.constraint_upper(first + count), nlp::infinity);
     }
   }
-  // and a guess has them between the parts at every node
+  // fill() places the planes halfway between the parts at every node
   x.setZero();
   for (int k = 0; k <= 2; ++k) x(problem.index(0).theta(k) + 1) = 0.25 + 0.1 * k;
   separation.fill(problem, x);

@@ -116,8 +116,8 @@ TEST_P(SolvedGait, StepsOnToTheNextFootprint) {
   }
 }
 
-// Where the swing foot gets between nodes, by the test's own kinematics of shank 0.42 m and thigh 0.58 m. The swing knee is
-// straightened, so that the foot goes under the ground.
+// Where the swing foot gets between nodes, by the test's own kinematics of shank 0.42 m and thigh 0.58 m. The swing
+// knee is straightened, so that the foot goes under the ground.
 TEST_P(SolvedGait, FootBetweenNodesIsWhereItsAnglesPutIt) {
   const Solved& s = GetParam()();
   Eigen::VectorXd x = s.solution.x;
@@ -248,7 +248,7 @@ TEST(Gait, SolversAgreeOnWhatASolutionIs) {
       EXPECT_LE(residuals.largest(), 1e-9);
       const auto second = nlp::solve(problem, first, other);
       ASSERT_EQ(second.status, nlp::SolveStatus::solved) << second.reason;
-      // see WarmStartFindsItAgainAtOnce: costs differ by as much as complementarity is left
+      // costs may differ by about the complementarity products, as in WarmStartFindsItAgainAtOnce
       EXPECT_NEAR(second.objective, first.objective, 1e-6 * std::abs(first.objective));
     }
   }

@@ -25,7 +25,8 @@ GaitSettings everything(int intervals) {
   return s;
 }
 
-// Unknowns whose joints turn all the time, since no second derivative of work is continuous where one turns back at a node.
+// Unknowns whose joints turn all the time, since no second derivative of work is continuous where one turns back at a
+// node.
 VectorXd turning_point(const WalkerGait& gait) {
   VectorXd x = some_point(gait.problem());
   const PhaseIndex& at = gait.index();
@@ -81,7 +82,8 @@ double foot_height(const Vector4d& theta) {
   return height;
 }
 
-// Joints that move as a polynomial of the integrator's degree over the whole step: its values and rates are in the rows.
+// Joints that move as a polynomial of the integrator's degree over the whole step: its values and rates are in the
+// rows.
 TEST(GaitOrders, RowsAreThoseOfThePolynomial) {
   constexpr int K = 4;
   for (const int order : {2, 4, 6}) {
@@ -128,7 +130,8 @@ class SolvedOrder : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Orders, SolvedOrder, testing::Values(4, 6));
 
-// Costs and measures beside each other, the momentum balance of a period, and the gait driven forward by its torques.
+// Compares costs and measures with each other. Checks the momentum balance of a period, and the gait simulated forward
+// by its torques.
 TEST_P(SolvedOrder, IsConsistent) {
   const int order = GetParam();
   const WalkerGait gait = gait_at(0.42, order);

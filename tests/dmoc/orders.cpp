@@ -1,4 +1,4 @@
-// Integrators of order 2, 4 and 6: their order against closed forms, what they keep, and their rows.
+// Integrators of order 2, 4 and 6: their order against closed forms, their conserved quantities, and their rows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -125,7 +125,8 @@ constexpr const char* chain =
     "coordinates = x, y, a\nend = 1, 0\nmass = 1.3\ninertia = 0.2\n[link two]\nparent = one\njoint = revolute\n"
     "coordinates = b\nmass = 0.7\ninertia = 0.1\ncentre = 0.4, 0.1\n[spring elbow]\ncoordinate = b\nstiffness = 3\n";
 
-// Two links that fly, joined by a spring: both momenta are kept, exactly. The order is seen beside a finer mesh of order 6.
+// Two free links joined by a spring: linear and angular momentum are conserved exactly at the nodes. The order of the
+// error follows from a finer mesh of order 6.
 TEST(Orders, AFreeChainKeepsItsMomenta) {
   const VectorXd q = Eigen::Vector4d(0.1, -0.2, 0.3, 0.5), v = Eigen::Vector4d(0.4, 0.1, 1.1, -2.0);
   const PhaseMotion fine = moved(chain, 6, 160, 1.5, q, v);
@@ -142,7 +143,7 @@ TEST(Orders, AFreeChainKeepsItsMomenta) {
         EXPECT_NEAR(m.p(r, 1), m.p(0, 1), 1e-11);
         EXPECT_NEAR(turning(r), turning(0), 1e-11);
       }
-      // between the nodes as well as the polynomials
+      // between the nodes only to the accuracy of the polynomials
       for (Eigen::Index r = 0; r < m.q.rows(); ++r) {
         EXPECT_NEAR(turning(r), turning(0), 1e-2) << order << ", " << r;
       }
@@ -176,7 +177,7 @@ TEST(Orders, StepsAreSymplectic) {
   }
 }
 
-// The force on the pivot beside that of the exact motion, at knots and at both ends (of given rates).
+// The force on the pivot against that of the exact motion, at knots and at both ends, where the rates are given.
 TEST(Orders, ForcesOnWhatIsFixed) {
   const double l = 0.7, mass = 1.3, g = 9.0;
   const VectorXd a = VectorXd::Constant(1, 1.2), w = VectorXd::Constant(1, -0.4);
@@ -238,7 +239,7 @@ TEST(Orders, DerivativesAreExact) {
     }
 }
 
-// Work of the driven rod, whose coordinate moves as one polynomial, beside sums over many places of each interval.
+// Work of the driven rod, whose coordinate is one polynomial of time, against sums over many points of each interval.
 TEST(Orders, WorkIsSplitWhereTheRateChangesItsSign) {
   for (const int order : {4, 6})
     for (const bool at_ends : {true, false})
@@ -300,7 +301,7 @@ TEST(Orders, WorkIsSplitWhereTheRateChangesItsSign) {
         }
         EXPECT_EQ(row, c.size());
         EXPECT_NEAR(problem.problem().objective(x), cost, 1e-13);
-        problem.fill(x);  // makes the rows hold
+        problem.fill(x);  // satisfies the rows
         EXPECT_LE(rows_at(problem.problem(), x).segment(first, row - first).lpNorm<Eigen::Infinity>(), 1e-14);
         // the same work without unknowns of its own
         double absolute = 0.0;
@@ -312,7 +313,7 @@ TEST(Orders, WorkIsSplitWhereTheRateChangesItsSign) {
       }
 }
 
-// The rates of nodes that work has as unknowns are those of the momenta, with damping and with an unknown duration too.
+// The node rates that are unknowns of `work` agree with the momenta, also with damping and with an unknown duration.
 TEST(Orders, RatesOfNodesAreThoseOfTheMomenta) {
   for (const int order : {4, 6})
     for (const bool timed : {false, true}) {
@@ -338,7 +339,8 @@ TEST(Orders, RatesOfNodesAreThoseOfTheMomenta) {
     }
 }
 
-// Integrals of expressions and of controls are exact for what the polynomials are; conditions stand at knots and points.
+// The quadrature integrates expressions and controls exactly if they are polynomials of the degree that it supports.
+// Conditions on positions have a row at each knot, conditions on rates and controls at each quadrature point.
 TEST(Orders, CostsAndConditionsByTheSameQuadrature) {
   for (const int order : {2, 4, 6}) {
     const int K = 3, d = order / 2;

@@ -1,4 +1,4 @@
-// Phases at other places between their nodes, and what an infeasible point misses most.
+// Phases sampled between their nodes, and the name of the row that an infeasible point violates most.
 #include "dmoc/resample.hpp"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,8 @@ TEST(References, WithoutJointsOfThreeTurnsThereAreNone) {
   EXPECT_EQ(q, steady(4).q);
 }
 
-// Two phases of the cart. Rows of momenta name coordinate, time and controls at their limits; others what asked for them.
+// Two phases of the cart. For a momentum balance worst_row() names coordinate, time and controls at their limits; for
+// other rows the section that requires them.
 struct Cart {
   MotionProblem problem = problem_of(cart);
   int asked = 0;
@@ -115,7 +116,7 @@ TEST(WorstRow, OfMomentaNamesCoordinateTimeAndControlsAtTheirLimits) {
       for (const int coordinate : {0, 1}) {
         Cart c;
         const auto& at = c.problem.index(phase);
-        // a kick of this node alone: its own row misses twice as much as those beside
+        // moves this node alone: its own momentum balance is missed by twice as much as those of its neighbours
         c.x(at.theta(k) + coordinate) = 0.01;
         const std::string words = worst_row(c.problem, {}, c.x);
         const double time = phase == 0 ? 0.2 * k : 0.8 + 0.5 * k;

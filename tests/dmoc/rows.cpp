@@ -80,7 +80,8 @@ TEST(Rows, DynamicsAreTheForcedDiscreteEulerLagrangeEquations) {
   EXPECT_EQ(problem.problem().upper(at.control(2) + 1), 7.0);
 }
 
-// A damper at the pivot pushes at the midpoint's rate, beside the motor, half of it to either end of the interval.
+// A damper at the pivot, next to the motor. Its force belongs to the rate at the midpoint; half of it acts at either
+// end of the interval.
 TEST(Rows, DampersPushAtMidpoints) {
   constexpr double damping = 0.4;
   for (const bool timed : {false, true}) {
@@ -155,7 +156,7 @@ TEST(Rows, DynamicsOfAFreeDurationAreThoseTimesTheStep) {
   EXPECT_EQ(problem.problem().upper(at.duration), 2.0);
 }
 
-// What the pivot takes, N: 0.8 f_y + 0.5 f_x and f_y alone, at every node.
+// Conditions on the force on the pivot, N: on 0.8 f_y + 0.5 f_x and on f_y alone, at every node.
 TEST(Rows, ForceConditionsWeighTheForceOnWhatIsHeld) {
   MotionProblem problem = problem_of(pendulum);
   problem.add_phase(swing({{{1, 0.8}, {0, 0.5}}, {{1, 1.0}}}));
@@ -219,7 +220,8 @@ TEST(Rows, AnEventCarriesMomentaOverAndPushesOnlyWhatIsHeldAfterwards) {
   EXPECT_EQ(problem.problem().constraint_upper(impulse), nlp::infinity);
 }
 
-// u (theta' - theta), or at either end (h/2) u times the rate there, is w+ - w-; the cost weighs both.
+// Rows: the work u (theta' - theta), or with work_at_ends (h/2) u times the rate at each node, equals w+ - w-. The cost
+// weighs w+ and w-.
 TEST(Rows, WorkIsSplitIntoWhatIsDoneAndWhatIsTaken) {
   for (const bool at_ends : {true, false})
     for (const bool timed : {true, false}) {
@@ -365,7 +367,8 @@ TEST(Rows, PathFunctionsOfTimeAndOfRatesOfControls) {
     }
 }
 
-// Jumps of two intervals: the one stands for the whole phase. Parameters are told apart by their places.
+// A phase of two intervals has one jump of controls, which stands for the whole phase. Parameters are distinguished by
+// their places.
 TEST(Rows, PathFunctionsOfShortPhasesAndOfSeveralParameters) {
   for (const int intervals : {1, 2, 3, 5})
     for (const bool timed : {false, true}) {

@@ -57,7 +57,7 @@ TEST(System, ActionIsThatOfTheHandWrittenLagrangian) {
     }
 }
 
-// Hessians of weighted slots, and gradients with respect to the design, by differences of what comes before.
+// Hessians of weighted slots, and gradients with respect to the design, against differences of the lower derivatives.
 TEST(System, HigherDerivativesAreThoseOfDifferences) {
   for (const char* name : {"planar-biped", "spatial-biped"})
     for (const bool timed : {false, true}) {
@@ -113,8 +113,8 @@ TEST(System, MomentumAndEnergyAreThoseOfTheHandWrittenLagrangian) {
   }
 }
 
-// A rotor in space, of walkers (in angles) and of motions (in directors): m/2 (its way over the interval)^2/h of the action, and
-// m/2 (its pace)^2 of the energy.
+// A rotor in space, of walkers (in angles) and of motions (in directors): m/2 (its way over the interval)^2/h of the
+// action, and m/2 (its pace)^2 of the energy.
 TEST(System, ARotorInSpaceAddsItsEnergy) {
   const std::string flying =
       "[model]\nname = flying\ndimension = 3\ngravity = 9.81\n[link body]\nparent = ground\njoint = spatial XYZ\nmass "

@@ -146,7 +146,7 @@ TEST_P(WalkerGaits, StepOnToTheNextFootprint) {
   }
 }
 
-// Walking is unstable without feedback: what the solver leaves of the equations (1e-9) grows over a step.
+// Walking is unstable without feedback: the solver's residual of the equations (1e-9) grows over a step.
 TEST_P(WalkerGaits, ReintegrateForward) {
   const auto& [gait, solution] = GetParam()();
   EXPECT_LE(reintegration_error(gait, solution.x), 1e-3);
@@ -351,7 +351,7 @@ double least_by_points(const Eigen::VectorXd& p, double thigh, double shank, dou
   return least;
 }
 
-// What the report says of a solved gait, from the points of its links on a fine interpolation of its angles.
+// The report of a solved gait against distances of its links on a fine interpolation of its angles.
 TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
   const auto& [gait, solution] = spatial();
   ASSERT_EQ(solution.status, SolveStatus::solved);

@@ -1,4 +1,4 @@
-// What work costs measure, on a mass on a rail, where the least work is known.
+// Costs of work for a mass on a rail, whose minimum work is known.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,8 +66,9 @@ struct Cart {
 // Comes at `speed` and is to leave from the same place as fast the other way.
 constexpr Ends turned_round = {0.0, speed, 0.0, -speed};
 
-// To brake takes m v^2 / 2, to accelerate as much again, whatever the force. An optimum that turns round within a time step
-// or two saves a quarter of it, no more, however much force there is; with a limit of the force it converges to the truth.
+// Braking takes m v^2 / 2, and accelerating the same again, whatever the force. An optimum that turns round within one
+// or two time steps saves at most a quarter of this, however large the force. With a limit of the force it converges to
+// the exact work.
 TEST(WorkCost, TurningAMassRoundCostsWhatBrakingAndAcceleratingTakeButAQuarter) {
   const double least = mass * speed * speed;
   double before = 0.0;
@@ -81,9 +82,9 @@ TEST(WorkCost, TurningAMassRoundCostsWhatBrakingAndAcceleratingTakeButAQuarter) 
   EXPECT_GT(before, 0.95 * least);
 }
 
-// A cart that stands is to stand a metre further on a second later, at |u v| + c u^2. By the maximum principle u falls linearly
-// from s t1 to 0 at t1, is 0 till 1 - t1 and falls on to -s t1, with V = s t1^2/(2 m) in between, where t1^2 = 2 m c (1 - 2 t1): continuous,
-// so that the cost converges with the second order.
+// A cart that stands is to stand a metre further on a second later, at |u v| + c u^2. By the maximum principle u falls
+// linearly from s t1 to 0 at t1, is 0 till 1 - t1 and falls on to -s t1, with V = s t1^2/(2 m) in between, where t1^2 =
+// 2 m c (1 - 2 t1): continuous, so that the cost converges with the second order.
 TEST(WorkCost, ConvergesToTheLeastOfAContinuousForceWithOrderTwo) {
   constexpr double c = 0.05, b = 2.0 * mass * c;
   const double t1 = std::sqrt(b * b + b) - b, coast = 1.0 - 2.0 * t1,
@@ -113,7 +114,7 @@ TEST(WorkCost, OfHigherOrdersAKickSavesNothing) {
             << order << ", " << intervals << ", " << limit;
 }
 
-// A given motion: a force that grows turns a cart round. Its work is known, whatever place the turn has in its interval.
+// A given motion: a growing force turns a cart round. Its work is known, wherever the turn lies in its interval.
 TEST(WorkCost, OfHigherOrdersConvergesForAGivenMotionThatTurnsRound) {
   const auto error = [](int order, int intervals, bool at_ends) {
     Cart cart(intervals, 100.0, turned_round, 1.0, at_ends, false, order);

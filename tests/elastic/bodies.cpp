@@ -182,8 +182,8 @@ TEST(Bodies, ImpulsesKeepMomentaAndEnergyAndLeaveNoOverlap) { expect_kept(rigid:
 // Overlaps: a few steps at closing speeds of 0.7 m/s and less.
 TEST(Bodies, DecomposedMomentaAreKeptAndSoIsTheEnergy) { expect_kept(rigid::Response::decomposition, 2e-3, 5e-3); }
 
-// Rigid squares in the plane have no energy but that of their motion, and no step changes that but impulses: elastic ones keep it to
-// round-off, however many there are at once. Against a wall (1 - e^2) of it goes.
+// Rigid squares in the plane have no energy but that of their motion, and no step changes that but impulses: elastic
+// ones keep it to round-off, however many there are at once. Against a wall (1 - e^2) of it goes.
 TEST(Bodies, TurningMomentaRoundKeepsEnergyToRoundOff) {
   World<2> world;
   Start<2> start;
@@ -230,7 +230,7 @@ TEST(Bodies, TurningMomentaRoundKeepsEnergyToRoundOff) {
   EXPECT_NEAR(alone.twist(0)[0], 0.5, 1e-12);
 }
 
-// Cubes that meet face to face, where impulses at every gap are too many to be told apart: as long together as by a penalty.
+// Cubes that meet face to face, with more gaps than independent impulses. They touch as long as with a penalty.
 TEST(Bodies, FacesThatMeetPartAgain) {
   const auto together = [](rigid::Response response) {
     World<3> world;

@@ -1,4 +1,4 @@
-// Elements: what linear displacements do to a mesh, closed forms of the energy, forces as its slope.
+// Elements: meshes under linear displacements, closed forms of the energy, and forces as its derivative.
 #include "elastic/elements.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Evaluator `air-table`: a steady field is measured and cancelled, one that changes meanwhile is not; closed forms, mistakes.
+// Evaluator `air-table`: a steady field is measured and cancelled, one that changes meanwhile is not; closed forms,
+// mistakes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ Outcome measured(const std::vector<std::string>& words = {}) {
 }
 enum { drift, cancelled, field_error, field_rms };
 
-// The source's finding: what was measured cancels a steady field, and is of no use once the field has changed.
+// The source's finding: the recorded commands cancel a steady field, and do not help if the field has changed.
 TEST(AirTable, ASteadyFieldIsCancelledAndAnotherOneIsNot) {
   const Outcome steady = measured();
   ASSERT_TRUE(steady.evaluation.ok()) << steady.evaluation.reason;
@@ -36,7 +37,7 @@ TEST(AirTable, ASteadyFieldIsCancelledAndAnotherOneIsNot) {
   EXPECT_GT(changing.evaluation.cost, 0.5);
 }
 
-// Of a force that is nearly the same everywhere, the drift is f t^2/(2 m); the commands that hold against it are its negative.
+// In a nearly uniform field the drift is f t^2/(2 m), and the commands that hold the craft are minus the field.
 TEST(AirTable, AnEvenForceIsToldAsItIs) {
   const Outcome even = measured({"--air-table.length=1e5", "--air-table.arm=0"});
   const auto &field = even.trajectory.values[0], &drifts = even.trajectory.values[1];

@@ -1,4 +1,4 @@
-"""Boxes in the plane and in space, for those who examine motions: corners, masses, turns, and how far apart they are."""
+"""Boxes in the plane and in space for the examine_*.py tests: corners, masses, rotations, and distances."""
 
 import itertools
 
@@ -12,7 +12,7 @@ def box(size, at=(0, 0, 0)):
 
 
 def inertia(parts, density):
-    """Mass, centre, Euler tensor about it, of boxes (size, at)."""
+    """Returns the mass, the centre and the Euler tensor about it of several boxes (size, at)."""
     mass = sum(density * np.prod(s) for s, _ in parts)
     centre = sum(density * np.prod(s) * np.array(a, float) for s, a in parts) / mass
     E = np.zeros((len(centre), len(centre)))
@@ -31,7 +31,7 @@ def rotation(axis, angle):
 
 
 def steadily(R, next, shares):
-    """Attitudes on the way from one to another at a steady spin, [shares, 3, 3]."""
+    """Returns attitudes between R and next at a constant spin, [shares, 3, 3]."""
     W = R.T @ next
     angle = np.arccos(np.clip((np.trace(W) - 1) / 2, -1, 1))
     if angle < 1e-9:
@@ -43,8 +43,8 @@ def steadily(R, next, shares):
 
 
 def gaps(A, RA, B, RB):
-    """Of two boxes at several moments, corners [moments, corners, d] and attitudes [moments, d, d], by separating axes: the widest gap
-    over all of them; negative: they overlap by that much."""
+    """Returns the gaps of two boxes at several times, by separating axes, [times]; negative: the boxes overlap by that much.
+    A, B: corners [times, corners, d]; RA, RB: attitudes [times, d, d]."""
     d = A.shape[-1]
     axes = [R[:, :, i] for R in (RA, RB) for i in range(d)]
     if d == 3:

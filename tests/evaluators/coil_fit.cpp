@@ -1,4 +1,4 @@
-// Evaluator `coil-fit`: the shipped study against what symmetry and a dipole from afar say, mistakes.
+// Evaluator `coil-fit`: the shipped study against symmetries and the far field of dipoles; mistakes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,8 +34,8 @@ std::string coil_complaint(const std::string& word) {
   return "";
 }
 
-// Mirrored, f_x stays and f_y and the torque change their signs: terms of even powers belong to f_x, of odd ones to the
-// others. What is left in the last column is round-off.
+// By mirror symmetry f_x is even, f_y and the torque are odd: terms of even powers belong to f_x, of odd powers to the
+// others. The other coefficients are round-off.
 TEST(CoilFit, IsAsSymmetricAsTheCoilsAre) {
   const Outcome outcome = fitted();
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
@@ -51,8 +51,8 @@ TEST(CoilFit, IsAsSymmetricAsTheCoilsAre) {
   EXPECT_EQ(table(0, 8), 1.067);  // Table B.1 beside it
 }
 
-// In line at the largest distance the form is the force of two poles; B_x(0, 0) is that of dipoles in decimetres but for
-// what r^-8 takes over.
+// In line, at the largest distance, the form equals the force of two poles. B_x(0, 0) is that of dipoles in decimetres,
+// except for the part in r^-8.
 TEST(CoilFit, ForcesInLineAreThoseOfPoles) {
   const Outcome outcome = fitted();
   const auto& table = outcome.trajectory.values[0];
@@ -70,7 +70,8 @@ TEST(CoilFit, ForcesInLineAreThoseOfPoles) {
   EXPECT_GT(far.evaluation.metrics[2], 0.1);
 }
 
-// Each metric is the mean over distances of the mean error of a component over its mean size, nearer or farther than halfway.
+// Each metric is the mean over distances of the mean error of a component over its mean size, nearer or farther than
+// halfway.
 TEST(CoilFit, MetricsAreMeanErrorsOfTheForm) {
   const Outcome outcome = fitted({"--coil-fit.distances=6", "--coil-fit.angles=5"});
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
@@ -121,8 +122,8 @@ std::unique_ptr<Evaluator> with_table(std::vector<std::string> words) {
   return make_evaluator(read_settings(std::string(CONFIGS) + "/docking-coils.cfg", words));
 }
 
-// The equations of motion of one craft that two held coils act on, written down once more: (B.1) term by term from the
-// file, in the axes of the flown craft's coils, by Runge and Kutta's method.
+// An independent simulation of one craft with two coils near two held coils: (B.1) term by term from the file, in the
+// axes of the moving coils, by the Runge-Kutta method.
 class ByHand {
  public:
   ByHand() {
@@ -137,8 +138,8 @@ class ByHand {
   }
   using State = std::array<double, 6>;  // x, y, angle and their rates
   State rate(const State& s) const {
-    // centres of the cores: 5 mm and half a core behind the front face, or the tip of a cone of 15 mm; the flown craft
-    // looks back, so its cores, seen from it turned by half a turn, lie as the other one's do
+    // Centres of the cores: 5 mm plus half a core behind the front face, or behind the tip of a cone of 15 mm. The
+    // moving craft is turned by half a turn; in its own axes its cores lie like those of the held craft.
     const double share = 0.48 / 0.6 * 0.48 / 0.6, mass = 1.2, inertia = 1.2 * (0.01 + 0.01) / 12.0;
     State d{s[3], s[4], s[5], 0.0, 0.0, 0.0};
     for (const double own : {0.025, -0.025})
@@ -147,7 +148,8 @@ class ByHand {
         const double arm_x = c * 0.01 - z * own, arm_y = z * 0.01 + c * own;  // 0.05 + 0.015 - 0.005 - 0.05
         const double dx = -0.005 - s[0] - arm_x, dy = held - s[1] - arm_y;    // 0.05 - 0.005 - 0.05
         const double r = std::hypot(dx, dy), rho4 = std::pow(10.0 * r, 4.0);
-        // along (c, z), towards the held craft; its coil points the other way from there, and is turned to be alike
+        // angles of (B.1) in the axes of the moving coil, x towards the held craft; the held coil is turned by half a
+        // turn
         const double phi1 = std::atan2(c * dy - z * dx, c * dx + z * dy);
         const double phi2 = std::remainder(-s[2], std::acos(-1.0));
         std::array<double, 3> f{};
@@ -199,7 +201,7 @@ TEST(CoilTable, MovesACraftAsTheEquationsDo) {
   EXPECT_GT(std::abs(q(200, 3) - q(0, 3)), 1e-3);  // it has moved
 }
 
-// Out of range a run ends, with where and when; a study that has many such runs says so instead of a rate.
+// A run that leaves the table's range ends and reports place and time. A study with too many such runs has no rate.
 TEST(CoilTable, LeavesRunsUnresolvedOutOfItsRange) {
   const auto wide = with_table({"--initial-states.bearing=40 deg", "--initial-states.distance=150 mm"});
   const Outcome lost = whole(*wide);

@@ -1,4 +1,4 @@
-// One evaluation by a program: what it is told, what is made of its answer, and that nothing of it is left.
+// One evaluation by a program: its input, the use of its answer, and that no process or file of it remains.
 #include "evaluators/command.hpp"
 
 #include <fcntl.h>
@@ -197,7 +197,7 @@ TEST_F(CommandTest, AnswersThatAreNoneAreRefused) {
   EXPECT_HAS(evaluate("truncate -s 5G $DODYN_RESULT_FILE").evaluation.reason, "has 5368709120 bytes; allowed: ");
 }
 
-// An answer that cannot be read leaves no part of itself in the row, and no memory of anybody else.
+// An answer that cannot be read leaves nothing in the row, neither parts of itself nor uninitialised memory.
 TEST_F(CommandTest, AHalfReadAnswerIsNone) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {R"({"cost": 1, "gradient": {"y": 2}})", "gradient names 'y' (did you mean 'x'?); free variables: x"},
@@ -225,7 +225,7 @@ TEST_F(CommandTest, AHalfReadAnswerIsNone) {
   EXPECT_TRUE(unknown.ok() && unknown.gradient.size() == 1 && std::isnan(unknown.gradient(0)));
 }
 
-// A program that cannot be started says nothing of the design.
+// If a program cannot be started, the design is not at fault.
 TEST_F(CommandTest, WhatCannotBeStartedIsTheMachinesTrouble) {
   std::ofstream(directory + "/cost.sh") << "not to be executed\n";
   for (const auto& [line, trouble] : std::vector<std::pair<std::string, std::string>>{
@@ -244,7 +244,7 @@ TEST_F(CommandTest, WhatCannotBeStartedIsTheMachinesTrouble) {
     evaluate("./nowhere.sh", {"--command.keep=" + keep});
     EXPECT_EQ(std::filesystem::exists(directory + "/c.work/000003"), keep == "failed") << keep;
   }
-  // one that answers has been started, whatever its exit code
+  // a program that answers has been started, whatever its exit code
   const Evaluation told = evaluate(R"(echo '{"status": "infeasible"}' > $DODYN_RESULT_FILE; exit 127)").evaluation;
   EXPECT_EQ(told.status, Status::infeasible);
 }
@@ -252,7 +252,7 @@ TEST_F(CommandTest, WhatCannotBeStartedIsTheMachinesTrouble) {
 TEST_F(CommandTest, WantOfHandlesAndRoomIsTheMachinesTrouble) {
   const auto evaluator = evaluator_of(R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)");
   ASSERT_TRUE(evaluate(*evaluator).evaluation.ok());
-  std::vector<int> held;  // so many that the program's shell has enough under the same limit
+  std::vector<int> held;  // raises the limit below, so that the program's shell has enough handles under it
   for (int i = 0; i < 40; ++i) held.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
@@ -274,7 +274,7 @@ TEST_F(CommandTest, WantOfHandlesAndRoomIsTheMachinesTrouble) {
   EXPECT_HAS(evaluate("true", {"--command.directory=" + directory + "/file"}).evaluation.reason, "machine: ");
 }
 
-// Of a program under a launcher the reason has the program's words, not the launcher's.
+// If a program runs under a launcher, the reason contains the program's message, not the launcher's.
 TEST_F(CommandTest, TheReasonIsTheProgramsNotItsLaunchers) {
   const std::string rule(74, '-'), sign(83, '=');
   const auto words = [](const std::string& text) { return last_words(text).program; };
@@ -308,7 +308,7 @@ TEST_F(CommandTest, TheReasonIsTheProgramsNotItsLaunchers) {
             "machine: mpiexec has detected an attempt to run as root. (exit code 1)");
 }
 
-// What a program leaves in its directory, read-only or not, costs neither the answer nor the process.
+// Files that a program leaves in its directory, read-only or not, cost neither the answer nor the process.
 TEST_F(CommandTest, HostsThatAreNoneAreRefusedAtOnce) {
   for (const char* const hosts : {",", "node-1:0", "node-1:many"}) try {
       evaluator_of("true", {"--command.ranks=2", "--command.launcher=none", std::string("--command.hosts=") + hosts});
@@ -332,7 +332,7 @@ TEST_F(CommandTest, AReadOnlyFolderCostsNothing) {
   EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));
 }
 
-// Only what was made for this study is deleted.
+// Only directories that were created for this study are deleted.
 TEST_F(CommandTest, OthersFilesStay) {
   const std::string folder = directory + "/shared", cost = R"(; echo '{"cost": 1}' > $DODYN_RESULT_FILE)";
   const std::vector<std::string> words = {"--command.directory=" + folder};
@@ -432,7 +432,7 @@ TEST_F(CommandTest, FilesOfALineAreFound) {
   EXPECT_EQ(names("./a.sh $DODYN_NOTHING_OF_THE_SORT/a.sh $DODYN_STUDY"), "");
 }
 
-// One program that answers many evaluations; where it dies, babbles or is too slow, another one takes its place.
+// One program that answers many evaluations. If it dies, sends invalid lines or is too slow, another one replaces it.
 class ServeTest : public CommandTest {
  protected:
   // Evaluates x = 0.1, 0.2, ... in turn by one evaluator.
@@ -519,7 +519,7 @@ TEST_F(ServeTest, ASlowOneIsStoppedWithAllThatItStarted) {
   EXPECT_TRUE(gone(process("pid")));
 }
 
-// A reason is a line of UTF-8 that is nothing but text, wherever it was cut.
+// A reason is one line of valid UTF-8 text, wherever it was cut.
 TEST_F(CommandTest, ReasonsAreText) {
   EXPECT_EQ(evaluate(R"(printf 'a\033[2J\tb\377c\n' >&2; exit 1)").evaluation.reason,
             "exit code 1, and no result.json; stderr: a [2J b\uFFFDc");
@@ -532,7 +532,7 @@ TEST_F(CommandTest, ReasonsAreText) {
   EXPECT_HAS(cut, "\u00e4\u00e4");
 }
 
-// Who ends it from outside says nothing of the design; whether a shell in between says so or the program itself.
+// A program that is ended from outside is not the design's fault, whether a shell or the program itself is killed.
 TEST_F(CommandTest, KilledFromOutsideIsNoAnswer) {
   for (const std::string line : {"kill -TERM $$", "kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?",
                                  "echo '{\"cost\": 1' > $DODYN_RESULT_FILE; kill -HUP $$"}) {
@@ -545,7 +545,8 @@ TEST_F(CommandTest, KilledFromOutsideIsNoAnswer) {
   EXPECT_FALSE(told.killed);
 }
 
-// At its time limit everything gets SIGTERM and then the grace, also what the shell, which dies of it, has started.
+// At the time limit all processes get SIGTERM and then the grace period, also those that outlive the shell that started
+// them.
 TEST_F(CommandTest, GraceIsForTheWholeTree) {
   std::ofstream(directory + "/slow.sh") << "trap 'sleep 0.5; echo \"{\\\"cost\\\": 2}\" > $DODYN_RESULT_FILE; exit' "
                                            "TERM\ntouch " +
@@ -567,7 +568,7 @@ TEST_F(CommandTest, NothingIsLeftOfIt) {
       "(setsid sh -c 'echo $$ > " + left + ".new; mv " + left + ".new " + left + "; exec sleep 100' &) ; ";
   const std::string written = "while ! [ -s " + left + " ]; do sleep 0.01; done; ";
   const std::string cost = R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)";
-  EXPECT_TRUE(evaluate(leaves + written + cost).evaluation.ok());  // though it ended well
+  EXPECT_TRUE(evaluate(leaves + written + cost).evaluation.ok());  // the process that it left behind changes nothing
   EXPECT_TRUE(gone(process("left")));
   const Outcome late = limited_after(
       "left", [&](double limit) { return evaluate(leaves + "sleep 100", {"--study.grace-period=0.2"}, limit); });
@@ -575,7 +576,7 @@ TEST_F(CommandTest, NothingIsLeftOfIt) {
   EXPECT_TRUE(gone(process("left")));
 }
 
-// The process that evaluates is killed: so is the program, whatever it has become of.
+// If the process that evaluates is killed, the program is killed too.
 TEST_F(CommandTest, NothingOutlivesTheProcessThatEvaluates) {
   const pid_t child = fork();
   if (child == 0) {

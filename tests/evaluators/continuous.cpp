@@ -1,4 +1,5 @@
-// Plans driven through the continuous equations of motion, beside closed forms; tests/evaluators/continuous.py beside scipy.
+// Plans simulated with the continuous equations of motion, against closed forms. tests/evaluators/continuous.py
+// compares with scipy.
 #include "evaluators/continuous.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +63,8 @@ TEST_F(Continuous, AFreeMassGoesAsItsDifferences) {
   EXPECT_LE(metric(*evaluator, outcome, "max_deviation"), 1e-8);
 }
 
-// On a spring: x = xs + (x0 - xs) cos wt + v0/w sin wt about xs = u/k, interval by interval. The deviation falls with h^2.
+// On a spring: x = xs + (x0 - xs) cos wt + v0/w sin wt about xs = u/k, interval by interval. The deviation falls with
+// h^2.
 TEST_F(Continuous, AMassOnASpringGoesAsItsClosedForm) {
   double before = 0.0;
   for (const int K : {10, 20, 40}) {
@@ -141,7 +143,8 @@ inertia = 0.3, 0.2, 0.1
   EXPECT_NEAR(drive_continuously(system, numbers, {phase}).at_end, 0.01, 1e-6);
 }
 
-// A pendulum that stands up: on 16 intervals its plan is far from what its controls do, feedback or not.
+// A pendulum that stands up. On 16 intervals its plan is far from the motion of its controls, with and without
+// feedback.
 const std::string pendulum = R"([model]
 dimension = 2
 gravity = 9.81

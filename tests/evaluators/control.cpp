@@ -1,5 +1,5 @@
-// [control] of the evaluator `simulation`: what a controller leaves alone, its books with contact and magnets, its
-// design variables, mistakes.
+// [control] of the evaluator `simulation`: runs without control, energy balance with contact and magnets, design
+// variables, mistakes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -82,7 +82,7 @@ TEST_F(Controlled, WithZeroGainsTheMagnetsAloneAct) {
   EXPECT_EQ(one.evaluation.cost, other.evaluation.cost);
 }
 
-// Magnets, contact and the controller's work: what is left unaccounted for is small beside each of them.
+// Magnets, contact and the controller's work: the unaccounted energy is small compared with each of them.
 TEST_F(Controlled, DocksAndItsEnergyIsAccountedFor) {
   const auto flown =
       evaluator(std::string(docking) + control, {"--design.dipole-offset=0.1", "--design.last-leg=30 mm"});

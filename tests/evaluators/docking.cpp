@@ -1,4 +1,4 @@
-// The docking craft as a text (models/docking-craft.model, configs/docking*.cfg): what its ports, magnets and rules must do.
+// The docking craft as a model file (models/docking-craft.model, configs/docking*.cfg): its ports, magnets and rules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -181,8 +181,8 @@ class DockingStudy : public testing::Test {
       std::filesystem::temp_directory_path() / ("dodyn-docking-" + std::to_string(::getpid()));
 };
 
-// The magnets bring aligned craft together in the time for which they were calibrated (tests/evaluators/docking.py has the
-// integral); charges alone, so K and the masses only set the pace, of a free pair by the reduced mass.
+// The magnets bring aligned craft together in the time for which they were calibrated (tests/evaluators/docking.py has
+// the integral); charges alone, so K and the masses only set the pace, of a free pair by the reduced mass.
 TEST_F(DockingStudy, ClosesInTheStatedTime) {
   EXPECT_NEAR(touch({}), 30.0, 0.02);
   EXPECT_NEAR(touch({"--design.pull=4"}), 15.0, 0.02);
@@ -307,7 +307,7 @@ TEST_F(DockingStudy, RobustVariantVariesWhatItSaysAndNoMore) {
   EXPECT_NE(channel(*uneven, e, "outcome"), channel(*otherwise, f, "outcome"));
 }
 
-// What the archive keeps of each run begins where the start says and ends when the outcome says.
+// The archived film of each run begins at its initial state and ends at its outcome.
 TEST_F(DockingStudy, FilmsShowEveryRun) {
   const auto docking = evaluator({"--simulation.frames=9"});
   const Outcome outcome = whole(*docking);

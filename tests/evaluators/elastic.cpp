@@ -1,4 +1,5 @@
-// Evaluator `elastic`: shipped scenes, any parameter a design variable, what refuses to be, mistakes in one line.
+// Evaluator `elastic`: shipped scenes, any parameter as a design variable, refused configurations, mistakes in one
+// line.
 #include "evaluators/elastic/elastic.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is examined of gaits and motions, from either side of each limit that docs/walkers.md states.
+// The examination of gaits and motions, on both sides of each limit that docs/walkers.md states.
 #include "evaluators/examination.hpp"
 
 #include <gtest/gtest.h>
@@ -170,7 +170,7 @@ TEST(Examination, ATurnIsNotSuspiciousWhereTheContinuousMotionIsNear) {
   EXPECT_EQ(examine(walk)[0].grade, Finding::Grade::unresolved);
 }
 
-// A control alone in its time step is compared with the largest of its kind, and with its limit if that is less.
+// The reference of a control in a single time step is the largest control of its kind, or its limit if that is smaller.
 TEST(Examination, AControlAloneIsComparedWithTheLargestOfItsKind) {
   const systems::Model model = systems::read_model(cart, "cart.model");
   const auto tree = model.tree<double>(model.evaluate<double>().numbers);
@@ -183,7 +183,7 @@ TEST(Examination, AControlAloneIsComparedWithTheLargestOfItsKind) {
     examine_controls(tree, u, {3, 6}, motion);
     return motion;
   };
-  EXPECT_EQ(found().spike, 20.0);  // alone in its own actuator, and 20 % of the largest force
+  EXPECT_EQ(found().spike, 20.0);  // the only control of its actuator; 20 % of the largest force
   EXPECT_EQ(found().largest_control, 100.0);
   EXPECT_TRUE(examine(found()).empty());
   u(6, 1) = -30.0;
@@ -243,7 +243,7 @@ TEST_F(Examinations, AMotionIsWarnedOfAnActuatorWithoutLimitOrCost) {
       << evaluator->report(outcome);
 }
 
-// A push in one time step is suspicious where it may be free. Least squared control would spread it if it could.
+// A control in a single time step is suspicious if the cost does not penalise it. A cost of squared control spreads it.
 TEST_F(Examinations, AControlAloneIsNotSuspiciousAtLeastEffort) {
   std::string text = lift;
   text.replace(text.find("REQUIRE"), 7, "require = u.brace >= 240*exp(-((t - 1.05 s)/0.04 s)^2)");
@@ -256,7 +256,7 @@ TEST_F(Examinations, AControlAloneIsNotSuspiciousAtLeastEffort) {
   EXPECT_EQ(costly.evaluation.reason, "");
 }
 
-// What a motion cannot reach is named: with 5 N a mass of 20 N weight does not rise.
+// The reason names a goal that the motion cannot reach: a force of 5 N does not lift a weight of 20 N.
 TEST_F(Examinations, AMotionNamesWhatItMissesAndWhatIsAtItsLimit) {
   const std::string weak = std::string(cart).substr(0, std::string(cart).find("[actuator push]")) +
                            "[actuator limited]\ncoordinate = height\nlimit = 5\n";

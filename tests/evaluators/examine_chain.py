@@ -50,8 +50,8 @@ X, Y, Z = range(3)
 
 
 def chain(origin, first, b2, z, x, y, b4):
-    """From places and attitudes of the first bar and the joints' angles: of the four bars origins and attitudes; of the three joints
-    the axes of their hinges, in columns."""
+    """Returns the origins and attitudes of the four bars, and for each of the three joints the axes of its hinges, in columns.
+    Arguments: origins and attitudes of the first bar, and the angles of the joints."""
     second = first @ turned(Y, b2)
     about_z = second @ turned(Z, z)
     about_x = about_z @ turned(X, x)
@@ -71,14 +71,14 @@ c = [o[b] + R[b] @ MIDDLE for b in range(4)]
 
 
 def momenta(b, k):
-    """Of a bar in an interval: linear, angular about its centre of mass."""
+    """Returns the momentum of bar b in interval k, and its angular momentum about the centre of mass."""
     return (mass * (c[b][k + 1] - c[b][k]) / h,
             sum(E[i, j] * np.cross(R[b][k][:, i], R[b][k + 1][:, j]) for i in range(3) for j in range(3)) / h)
 
 
 worst = 0.0
 for k in range(N):
-    # of each bar, what it gains at the node without what gravity gives; at the ends from or to rest, in half an interval
+    # F, M: changes of the momenta of each bar at node k, without gravity; the motion starts and ends at rest
     F, M = [], []
     for b in range(4):
         rest = (np.zeros(3), np.zeros(3))
@@ -86,7 +86,7 @@ for k in range(N):
         F.append(p - before - WEIGHT * h * (0.5 if k in (0, N - 1) else 1.0))
         M.append(pi - spin)
     given = lambda of: h / 2 * ((of[k] if k < N - 1 else 0) + (of[k - 1] if k > 0 else 0))
-    for j in range(3):  # bars beyond the joint, about it
+    for j in range(3):  # moments of the bars beyond the joint about it
         beyond = range(j + 1, 4)
         moment = sum(M[b] + np.cross(c[b][k] - o[j + 1][k], F[b]) for b in beyond)
         worst = max(worst, np.abs(axes[j][k].T @ moment - given(joints[j])).max())
@@ -109,13 +109,13 @@ on_way = lambda a, k: (1 - shares) * a[k] + shares * a[k + 1]
 
 
 def arc(x):
-    """How far corners are from the chords of their way: planes are asked to lie beside both ends, so that chords keep clear."""
+    """Returns the largest distance of corners from the chords of their paths. The planes separate both ends, and so the chords."""
     s = shares[:, None, None]
     return np.linalg.norm(x - (1 - s) * x[0] - s * x[-1], axis=2).max()
 
 
 for k in range(N - 1):
-    # the first bar turns steadily about its joint, the others on their hinges, the wrist at a steady spin
+    # between nodes: constant spin of the first bar and of the wrist, constant rates of the other hinges
     Rs = [steadily(first[k], first[k + 1], shares)]
     Rs.append(Rs[0] @ turned(Y, on_way(angles[0], k)))
     Rs.append(Rs[1] @ steadily(wrist[k], wrist[k + 1], shares))
@@ -138,5 +138,5 @@ print(f"cost {said['cost']:.9g}, sum of squares {effort:.9g}; equations {worst:.
 assert worst < 1e-9 and abs(effort - said["cost"]) < 1e-9 * said["cost"]
 assert max(steps) < float(sys.argv[sys.argv.index("--avoid.max-rotation") + 1]) + 1e-9
 assert deepest < 1e-6, "bars go through each other or the wall"
-# The program measures overlaps along facets and contacts, these axes are those of edges, too.
+# The program measures overlaps along facets and contacts; separating axes include those of pairs of edges.
 assert -5e-5 < said["metrics.clearance_at_nodes"] - at_nodes < 1e-9, (said["metrics.clearance_at_nodes"], at_nodes)

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Examines the hop of configs/hopper.cfg by its archive alone: numpy, with a Lagrangian of its own in the places of the three masses,
-and the model's numbers written down here.
+"""Examines the hop of configs/hopper.cfg by its archive alone: numpy, with an independent Lagrangian in the positions of the three
+masses, and a copy of the model's numbers.
 
     examine_hopper.py DODYN ROOT STIFFNESS [--KEY VALUE ...]
 
-Worked out anew from t, q and u: the discrete Euler-Lagrange equations of stance and flight, the ground's force and its cone, the
-foot that leaves with the momentum it had, the impulse, the loss and the cone of the landing, the hop that repeats itself, the fall of
-the common centre of mass, limits and ranges, and the cost."""
+Computed again from t, q and u: the discrete Euler-Lagrange equations of stance and flight, the ground's force and its cone, the
+momentum at take-off, impulse, loss and cone of the landing, the periodicity of the hop, the fall of the common centre of mass,
+limits and ranges, and the cost."""
 
 import os
 import sys
@@ -34,7 +34,8 @@ assert len(STANCE) + len(FLIGHT) == len(t)
 
 
 def places(q):
-    """Of the lower leg's middle, the hip, the trunk's centre: [3, 2]. Foot at (x, y), leg and trunk from the vertical, anticlockwise."""
+    """Returns the positions of the three masses [3, 2]: middle of the lower leg, hip, centre of the trunk. The foot is at (x, y);
+    angles of leg and trunk are from the vertical, anticlockwise."""
     x, y, leg, stretch, hip = q
     along, up = np.array([-np.sin(leg), np.cos(leg)]), np.array([-np.sin(leg + hip), np.cos(leg + hip)])
     foot, high = np.array([x, y]), (LEG + stretch) * along
@@ -57,7 +58,7 @@ def potential(q):
 
 
 def ends(q0, q1, h, u):
-    """What an interval takes from the momentum at its first node, and gives to that at its second: [5] each."""
+    """Returns the discrete momenta of an interval at its first and at its second node, [5] each."""
     middle, v = (q0 + q1) / 2, (q1 - q0) / h
     p = mass_matrix(middle) @ v
     pull = np.empty(5)  # dL/dq
@@ -80,7 +81,7 @@ def cone(force, what):
     assert abs(force[0]) <= MU * force[1] + 1e-6, f"{what}: ({force[0]:.6g}, {force[1]:.6g}) N is outside the friction cone"
 
 
-# stance: the foot stays; its equations give the ground's force, the others hold
+# stance: the foot is fixed; its two equations give the ground's force, the others must be satisfied
 h, stance = intervals(STANCE)
 assert np.abs(Q[STANCE][:, :2]).max() == 0.0, "the foot does not stand"
 worst, ground = 0.0, 0.0
@@ -89,7 +90,7 @@ for k in range(1, len(stance)):
     worst = max(worst, np.abs(gap[2:]).max())
     ground = max(ground, np.abs(gap[:2] / h - FORCE[STANCE[k], :2]).max())
     cone(gap[:2] / h, f"node {k} of the stance")
-# it leaves with what it has: at rest at the foot, and the momenta of the whole go on
+# take-off: the foot is still at rest, and no momentum changes
 last = Q[STANCE[-1]]
 M = mass_matrix(last)
 rate = np.r_[0, 0, np.linalg.solve(M[2:, 2:], stance[-1][1][2:])]
@@ -103,10 +104,10 @@ assert np.abs(Q[FLIGHT[0]] - last).max() < 1e-10, "the flight does not begin whe
 fall = 0.0
 for k in range(1, len(flight)):
     worst = max(worst, np.abs(flight[k][0] - flight[k - 1][1]).max())
-    # of the whole, without the Lagrangian: what masses have together changes by their weight alone
+    # without the Lagrangian: only the weight changes the total momentum of the masses
     total = lambda i: MASS @ speeds((Q[FLIGHT[i]] + Q[FLIGHT[i + 1]]) / 2, (Q[FLIGHT[i + 1]] - Q[FLIGHT[i]]) / H)
     fall = max(fall, np.abs(total(k) - total(k - 1) + [0, H * G * MASS.sum()]).max())
-# in flight the common centre of mass goes on a parabola: to second order in the interval
+# in flight the common centre of mass moves on a parabola, to second order in the interval
 centre = np.array([MASS @ places(Q[k]) / MASS.sum() for k in FLIGHT])
 s = t[FLIGHT] - t[FLIGHT[0]]
 drop = centre + np.outer(s ** 2, [0, G / 2])
@@ -114,7 +115,7 @@ straight = np.polynomial.polynomial.polyfit(s, drop, 1)
 bend = np.abs(drop - straight[0] - np.outer(s, straight[1])).max()
 assert Q[FLIGHT][:, 1].min() > -1e-8, "the foot is under the ground"
 
-# the landing: the foot stops, what else moves keeps its momentum, a stride ahead
+# landing: the foot stops, the other momenta are conserved, and the posture is one stride ahead
 end, first = Q[FLIGHT[-1]], Q[STANCE[0]]
 again = np.abs(end - first - [STRIDE, 0, 0, 0, 0]).max()
 M = mass_matrix(end)

@@ -240,7 +240,7 @@ TEST(GaitEvaluator, TellsWhereTheTimeWent) {
       << details;
 }
 
-// A study of a model file knows what the file said.
+// A changed model file makes another study: the archive has the content of the file.
 TEST(GaitEvaluator, AChangedModelFileIsAnotherStudy) {
   EXPECT_EQ(make_evaluator(small_study())->input_files().size(),
             1u);  // texts that come with the program change, too
@@ -294,7 +294,7 @@ TEST(GaitEvaluator, CostWithoutAnyWeightIsRefused) {
   EXPECT_THROW(make_evaluator(small_study({"--gait.squared-torque", "0"})), ConfigError);
 }
 
-// The cheapest gait of free knees folds one the wrong way: it is told, and refused where that is asked for.
+// The best gait with free knees folds one the wrong way. The reason states it, and the validity check refuses the gait.
 TEST(GaitEvaluator, AGaitThatIsNoWalkIsToldAndRefused) {
   const Outcome told = make_evaluator(small_study())->evaluate(task(0.45));
   ASSERT_EQ(told.evaluation.status, Status::ok);
@@ -306,7 +306,7 @@ TEST(GaitEvaluator, AGaitThatIsNoWalkIsToldAndRefused) {
   EXPECT_NE(strict->report(refused).find("wrong way"), std::string::npos);
 }
 
-// A text without ranges, studied as anybody would: what folds its knees the wrong way is not ok.
+// A model file without ranges, with default settings: a gait that folds its knees the wrong way is not ok.
 TEST(GaitEvaluator, ATextWhoseOptimumFoldsAKneeIsNotOk) {
   std::string text = systems::model_text("motor-biped");
   const auto ranges = text.find("[joint-limit stance_knee]");
@@ -322,7 +322,8 @@ TEST(GaitEvaluator, ATextWhoseOptimumFoldsAKneeIsNotOk) {
       << outcome.evaluation.reason;
 }
 
-// No joint is faster than its [joint-limit] allows, in the plane and in space, and where its ends of ranges are freed, too.
+// No joint is faster than its [joint-limit] allows, in the plane and in space, and where its ends of ranges are freed,
+// too.
 TEST(GaitEvaluator, JointsAreNoFasterThanTheirLimit) {
   for (const char* walker : {"planar-biped", "spatial-biped"}) {
     const auto found = [&](const std::string& limit) {
@@ -439,7 +440,7 @@ TEST(GaitEvaluator, StepsAndPeriodsFollowFromParameters) {
   EXPECT_NE(complaint("[parameters]\nmy-speed = 3\n").find("allowed in a name"), std::string::npos);
 }
 
-// What the reason says of the search is what the table of optima shows.
+// The warning about the search agrees with the table of optima.
 TEST(GaitEvaluator, ASearchThatMayHaveMissedSaysSo) {
   int few = 0, alone = 0, silent = 0;
   for (const std::string iterations : {"20", "35", "50", "300"})
@@ -474,7 +475,7 @@ TEST(GaitEvaluator, ASearchThatMayHaveMissedSaysSo) {
   EXPECT_GT(silent, 0);
 }
 
-// Its angles, read off the stored motion alone, are what the examination says of them.
+// The archived motion satisfies the limits of joints, torques, friction and joint speeds, and looks like a walk.
 TEST(GaitEvaluator, TheMotorBipedIsAWalk) {
   const auto walk = make_evaluator(
       read_settings(std::string(CONFIGS) + "/knee-motor.cfg",

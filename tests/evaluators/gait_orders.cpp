@@ -1,4 +1,4 @@
-// Gaits by integrators of order 2, 4 and 6: how fast costs and plans converge, gradients, channels, and what is refused.
+// Gaits by integrators of order 2, 4 and 6: convergence of costs and plans, gradients, channels, and refused settings.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,8 @@
 namespace dodyn::evaluators::test_gait_orders {
 namespace {
 
-// RABBIT's gait of 1 m/s by squared torques, with a swing foot that a cost leads over the ground: smooth in the whole step.
+// RABBIT's gait of 1 m/s by squared torques, with a swing foot that a cost leads over the ground: smooth in the whole
+// step.
 std::string walk(int intervals, const std::string& words = "") {
   return "model = rabbit\nintervals = " + std::to_string(intervals) +
          "\ninitial-guesses = 1\nshifts = 0\naccuracy = 0\ntolerance = 1e-11\nvalidity-check = warn\n" + words +
@@ -54,7 +55,7 @@ TEST(GaitOrders, CostsAndPlansConvergeWithTheOrder) {
   }
 }
 
-// The gradient with respect to a parameter of the model and two of the motion, beside gaits that are solved again.
+// The gradient with respect to a parameter of the model and two of the motion, against gaits that are solved again.
 TEST(GaitOrders, GradientsAreThoseOfTheOptimalCost) {
   const std::vector<std::string> free = {"--design.knee.min=0.3",        "--design.knee.max=0.6",
                                          "--design.step-length.min=0.4", "--design.step-length.max=0.6",
@@ -95,8 +96,8 @@ TEST(GaitOrders, WorkIsCountedAtThePoints) {
     }
 }
 
-// A row per knot, with the torques of the quadrature point that follows. A neighbour's gait, a finer and a coarser mesh lead to
-// the same optimum.
+// A row per knot, with the torques of the quadrature point that follows. A neighbour's gait, a finer and a coarser mesh
+// lead to the same optimum.
 TEST(GaitOrders, TrajectoriesHaveAllKnots) {
   for (const int order : {4, 6}) {
     const int degree = order / 2, K = 12;

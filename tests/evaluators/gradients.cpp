@@ -21,7 +21,8 @@ struct Free {
   double value;
 };
 
-// Words that free these; what is 0 is moved off it, since most numbers may not be negative.
+// Returns words that free all these variables. Values of 0 are moved away from 0, since most numbers must not be
+// negative.
 std::vector<std::string> freed(std::vector<std::string> words, std::vector<Free>& all) {
   for (Free& each : all) {
     if (each.value == 0.0) each.value = 0.01;
@@ -157,7 +158,7 @@ TEST(EveryParameter, OfASpatialBiped) {
     check_gait("knee-spatial.cfg", {"--design.knee=0.5", "--gait.intervals=12"}, formulas);
 }
 
-// Of the model, and these of the motion.
+// Checks the gradients with respect to the parameters of the model, and to these of the motion.
 void check_motion(const std::string& config, std::vector<std::string> words, const std::vector<Free>& of_motion) {
   const std::string path = std::string(CONFIGS) + "/" + config;
   words.push_back("--motion.initial-guesses=1");

@@ -1,4 +1,4 @@
-// Evaluator `hybrid`: shipped configurations, designs that cannot be, mistakes in one line, what it shows.
+// Evaluator `hybrid`: shipped configurations, refused designs, mistakes in one line, and its output.
 #include "evaluators/hybrid/hybrid.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(Nonsmooth, RecoveryOfTheWalkerIsThatOfItsMultiplier) {
   EXPECT_NE(none.evaluation.reason.find("no gait"), std::string::npos);
 }
 
-// At 0.417 s its sleeve lands where it neither presses nor opens as far as steps of 0.5 ms can tell.
+// At 0.417 s the woodpecker's sleeve lands. Steps of 0.5 ms cannot resolve whether the contact presses or opens.
 TEST(Nonsmooth, WoodpeckerGoesOnWhereAContactHovers) {
   const Outcome outcome = solved("woodpecker.cfg", {"--hybrid.step=0.5 ms", "--hybrid.end=0.6", "--hybrid.nodes=601"});
   EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;

@@ -1,4 +1,4 @@
-// What contacts give bodies, as archives and rules tell it, against balances of momentum.
+// Contact impulses in archives and rules, against balances of momentum.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -54,8 +54,8 @@ class ContactImpulses : public testing::Test {
       std::filesystem::temp_directory_path() / ("dodyn-impulses-" + std::to_string(::getpid()));
 };
 
-// Of a box that slides and stops, at every row: m dv is what contact gave and gravity, a floor gets the opposite, and
-// friction is Coulomb's while it slides.
+// A box slides and stops. At every row, m dv is the impulse of contact and gravity, the floor gets the opposite
+// impulse, and friction is Coulomb's while the box slides.
 TEST_F(ContactImpulses, OfASlidingBoxBalanceItsMomentum) {
   const auto slide =
       evaluator(box_on_floor, "end = 0.6\nstep = 1 ms\nnodes = 61\n[initial-state]\ny = 0.1\nrate(x) = 1.3\n");
@@ -83,7 +83,8 @@ TEST_F(ContactImpulses, OfASlidingBoxBalanceItsMomentum) {
   EXPECT_NEAR(v(60, 3), 0.0, 1e-9);
 }
 
-// Cubes that meet with a corner, edge or face: momentum and angular momentum of each, whose inertia is the same about all axes.
+// Cubes that meet with a corner, edge or face: momentum and angular momentum of each, whose inertia is the same about
+// all axes.
 TEST_F(ContactImpulses, OfCubesInSpaceBalanceTheirAngularMomentum) {
   const auto meet =
       evaluator(cubes_model,
@@ -107,7 +108,8 @@ TEST_F(ContactImpulses, OfCubesInSpaceBalanceTheirAngularMomentum) {
   EXPECT_GT(turn, 0.1);
 }
 
-// A box dropped flat from h leaves with e times the speed sqrt(2 g h) that it comes with: m (1 + e) sqrt(2 g h) by one impact.
+// A box dropped flat from h leaves with e times the speed sqrt(2 g h) that it comes with: m (1 + e) sqrt(2 g h) by one
+// impact.
 TEST_F(ContactImpulses, OfADroppedBoxIsThatOfTheFall) {
   for (const double e : {0.0, 0.6}) {
     const auto drop = evaluator(

@@ -28,7 +28,7 @@ mass = mass
 coordinate = s
 )";
 
-// A study of this text, with the slider beside it.
+// Returns the evaluator of a study of the slider's model file.
 std::unique_ptr<Evaluator> study(const std::string& text, const std::vector<std::string>& words = {},
                                  Settings* settings = nullptr) {
   const std::filesystem::path path = written_study(slider, text, "slider.model");
@@ -109,8 +109,8 @@ TEST(Motion, FreeDurationHasItsClosedForm) {
   EXPECT_NEAR(outcome.evaluation.cost, 6.0 * c / (T * T * T) + 0.8 * T, 1e-7);
 }
 
-// As fast as possible where the force changes by at most `jerk` per second and may have any value at the ends: it falls evenly, and
-// T^3 = 12 m d / jerk; on K intervals that over 1 - 1/K^2.
+// As fast as possible where the force changes by at most `jerk` per second and may have any value at the ends: it falls
+// evenly, and T^3 = 12 m d / jerk; on K intervals that over 1 - 1/K^2.
 TEST(Motion, ABoundOfTheControlsRateHasItsClosedForm) {
   std::string text = rest_to_rest;
   text.replace(text.find("duration = time"), 15, "duration = 0.1 .. 5\nrequire = abs(rate(u.push)) <= jerk");
@@ -128,7 +128,8 @@ TEST(Motion, ABoundOfTheControlsRateHasItsClosedForm) {
   EXPECT_NEAR(outcome.evaluation.gradient(2), -T / (3.0 * jerk), 1e-5);
 }
 
-// The integral of (1 + t) u^2 over a second, in two phases: u = (a + b t)/(1 + t), where a and b follow from the way and the rest.
+// The integral of (1 + t) u^2 over a second, in two phases: u = (a + b t)/(1 + t), where a and b follow from the way
+// and the rest.
 TEST(Motion, ACostOfTimeHasItsClosedForm) {
   const auto cost = [](int intervals) {
     std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
@@ -278,8 +279,8 @@ TEST(Motion, APlaceThatEndsBeforeItBeginsIsRefused) {
   }
 }
 
-// From rest to rest over d in T, no faster than v: t = 3/2 (T - d/v) with a force that falls to zero, steadily on, and as long
-// to brake; 4/3 v^2/t in all. A plan on K intervals tends to it.
+// From rest to rest over d in T, no faster than v: t = 3/2 (T - d/v) with a force that falls to zero, steadily on, and
+// as long to brake; 4/3 v^2/t in all. A plan on K intervals tends to it.
 TEST(Motion, ASpeedLimitHasItsClosedForm) {
   const double d = 1.0, T = 1.0, v = 1.2, exact = 4.0 / 3.0 * v * v / (1.5 * (T - d / v));
   for (const std::string dimension : {"2", "3"}) {
@@ -384,7 +385,8 @@ TEST_F(Hopper, GradientIsTheSlopeOfTheCost) {
   }
 }
 
-// A four-bar loop, closed by two rows at every node, and by rows besides that follow from these: linearly, squared, or of joints.
+// A four-bar loop, closed by two rows at every node, and by rows besides that follow from these: linearly, squared, or
+// of joints.
 TEST(Motion, ARedundantConstraintChangesNothing) {
   std::string model = "[model]\nname = bars\ndimension = 2\ngravity = 9.81\n";
   for (const std::string i : {"0", "1", "2"})
@@ -453,7 +455,7 @@ TEST(Motion, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint("s = way\nrate(s) = 0\n", ""), "");  // anywhere
 }
 
-// A study of a model file knows what the file said.
+// A changed model file makes another study: the archive has the content of the file.
 TEST(Motion, AChangedModelFileIsAnotherStudy) {
   const std::string path = testing::TempDir() + "motion-changed.model";
   const auto input_files = [&](const std::string& mass) {

@@ -123,8 +123,8 @@ TEST(MotionBodies, TurningCostsTheSameFromAnyAttitude) {
   }
 }
 
-// A turn where the angles of the joint fail, on a mesh that is refined once, costs what it costs on that mesh; its archive
-// has as many rows as the channels say, the corners of the body among them.
+// A turn at which the angles of the joint are singular, with one refinement of the mesh, costs the same as on the finer
+// mesh. Its archive has the numbers of rows of the channels, also for the corners of the body.
 TEST(MotionBodies, ARefinedTurnIsThatOfTheFinerMesh) {
   const auto found = [&](int intervals, const std::vector<std::string>& words) {
     const auto evaluator =
@@ -167,8 +167,8 @@ Matrix3d attitude(const Eigen::MatrixXd& q, Eigen::Index k, int body) {
 }
 const Vector3d centre(0.1 / 3, 0.1 / 3, 0.0);
 
-// The momenta of every interval, of the director midpoint rule (Johnson 2013, 4.8 to 4.12), with forces at its ends:
-// what arrives at a node leaves it, nothing at the ends, for each craft.
+// The momenta of every interval by the director midpoint rule (Johnson 2013, 4.8 to 4.12), with forces at its ends. For
+// each craft arriving and leaving momenta balance at the nodes; both ends are at rest.
 TEST(MotionBodies, MomentaBalanceAtEveryNode) {
   const auto& [outcome, q, u, h] = craft();
   Matrix3d E = Matrix3d::Zero();  // int x x^T dm about the centre of mass
@@ -332,7 +332,8 @@ TEST(MotionBodies, MistakesAreOneLine) {
             std::string::npos);
 }
 
-// Straight through each other: halfway the two craft overlap most, which two parts and by how much is told.
+// The two craft move straight through each other, with the largest overlap halfway. The reason names the two parts and
+// the overlap.
 TEST(MotionBodies, WhatOverlapsIsNamed) {
   const auto evaluator =
       make_evaluator(shipped("satellites.cfg", {"--motion.initial-guesses", "1", "--motion.max-iterations", "1"}));
@@ -349,8 +350,9 @@ TEST(MotionBodies, WhatOverlapsIsNamed) {
   EXPECT_GE(told, 0.5 * -least);
 }
 
-// Where a goal gives a link in the middle of a chain and the joints, all of the chain stands somewhere: here in the wall,
-// whose face stands 10 mm behind the origin, into which the second bar, 20 mm thick to either side, reaches across the hole.
+// Where a goal gives a link in the middle of a chain and the joints, all of the chain stands somewhere: here in the
+// wall, whose face stands 10 mm behind the origin, into which the second bar, 20 mm thick to either side, reaches
+// across the hole.
 TEST(MotionBodies, AChainThatEndsInTheWallIsRefused) {
   const auto complaint = [](const std::string& pose) {
     try {

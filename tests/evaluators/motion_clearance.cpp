@@ -1,5 +1,5 @@
-// Clearances of whole motions, beside boxes that this file moves and measures by itself: kinematics of its own, distances by
-// corners, edges and separating axes, on a dense grid of times.
+// Clearances of whole motions against an independent computation in this file: its own kinematics of boxes, and
+// distances by corners, edges and separating axes on a dense grid of times.
 #include <gtest/gtest.h>
 
 #include <Eigen/Geometry>
@@ -21,7 +21,7 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-// A box in space; in the plane it is as thick as anything, so that only x and y count.
+// A box in space. A box in the plane is very thick, so that only x and y matter.
 struct Box {
   Vector3d middle, half;
   Matrix3d R = Matrix3d::Identity();
@@ -44,7 +44,7 @@ double of_segments(const Vector3d& a, const Vector3d& b, const Vector3d& c, cons
   return (w + s * u - t * v).norm();
 }
 
-// Signed: minus the least translation that parts boxes that overlap.
+// Signed distance. For boxes that overlap: minus the length of the shortest translation that separates them.
 double distance(const Box& one, const Box& other, bool plane) {
   std::vector<Vector3d> axes;
   for (int i = 0; i < (plane ? 2 : 3); ++i) axes.insert(axes.end(), {one.R.col(i), other.R.col(i)});
@@ -78,7 +78,7 @@ using Between = std::function<VectorXd(const VectorXd&, const VectorXd&, double)
 
 Matrix3d turn(int axis, double angle) { return Eigen::AngleAxisd(angle, Vector3d::Unit(axis)).toRotationMatrix(); }
 
-// Compares the clearance that is claimed of a motion through these rows of coordinates with that of `samples` a piece.
+// Compares the clearance computed for a motion through these rows of coordinates with that of `samples` per interval.
 void expect_proven(const MotionDesigns& designs, const std::vector<Eigen::MatrixXd>& nodes, const Boxes& boxes,
                    const Between& between, bool plane, int samples) {
   const VectorXd none(0);
@@ -102,7 +102,7 @@ void expect_proven(const MotionDesigns& designs, const std::vector<Eigen::Matrix
       }
     EXPECT_GE(least, claimed.least - 1e-12);
     if (least > 0.0) {
-      EXPECT_LE(least, claimed.least + 1e-3);  // and not much less is claimed
+      EXPECT_LE(least, claimed.least + 1e-3);  // the computed value is not much smaller than the sampled one
     }
     // the pair that is named, at the time that is named
     ASSERT_GE(claimed.pair, 0);
@@ -123,7 +123,7 @@ Settings shipped(const std::string& name, const std::vector<std::string>& words)
   return read_settings(std::string(CONFIGS) + "/" + name, words);
 }
 
-// Rows that go about at random: `step` the largest change of a coordinate from one node to the next.
+// Random rows. `step`: largest change of a coordinate from one node to the next.
 Eigen::MatrixXd wandering(unsigned seed, const VectorXd& from, const VectorXd& step, Eigen::Index rows) {
   std::srand(seed);
   Eigen::MatrixXd q(rows, from.size());
@@ -264,7 +264,7 @@ std::string in_folder(const std::string& model, const std::string& study) {
   return written_study(model, own_model + study).string();
 }
 
-// A link that follows an expression is seen between the nodes, where it comes down and goes up again.
+// A link that follows an expression is examined between the nodes, where it moves down and up again.
 TEST(MotionClearance, OfALinkThatFollows) {
   const MotionDesigns designs(read_settings(
       in_folder(cam,
@@ -281,8 +281,8 @@ TEST(MotionClearance, OfALinkThatFollows) {
   expect_proven(designs, nodes, boxes, between, true, 4000);
 }
 
-// A square that turns by a quarter turn within two intervals of a wall that it stands beside: its corner sweeps into the wall between
-// nodes. Who, how much and when is said, and the motion is refined, or refused.
+// A square next to a wall turns by 90 degrees in two intervals, so that a corner enters the wall between nodes. The
+// reason names the parts, the overlap and the time. The motion is refined or refused.
 TEST(MotionClearance, AnOverlapBetweenNodesIsNamedAndRefined) {
   const std::string model =
       "[model]\nname = turned\ndimension = 2\ngravity = 0\n[link wall]\nparent = ground\njoint = fixed\n[shape wall]\n"

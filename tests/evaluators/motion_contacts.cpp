@@ -17,7 +17,7 @@
 namespace dodyn::evaluators::test_motion_contacts {
 namespace {
 
-// A cube of 1 kg that comes with the corner under its centre of mass. `K` intervals, contact at `node`.
+// A cube of 1 kg that approaches the wall with a corner below its centre of mass. `K` intervals, contact at `node`.
 Settings bounce(int node, int K, const std::string& law, const std::string& more = "",
                 const std::vector<std::string>& options = {}) {
   const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -36,7 +36,7 @@ Settings bounce(int node, int K, const std::string& law, const std::string& more
   return read_settings((folder / "study.cfg").string(), options);
 }
 
-// A square of 1 kg that comes flat: that cannot turn, or that does not.
+// A square of 1 kg that approaches the wall with a flat side. With `turns` it has an angle, which is 0 at both ends.
 Settings in_line(int node, int K, const std::vector<std::string>& options = {}, bool turns = false) {
   const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("contacts-" + name);
@@ -59,12 +59,13 @@ Settings in_line(int node, int K, const std::vector<std::string>& options = {}, 
   return read_settings((folder / "study.cfg").string(), options);
 }
 
-// Least effort from y0, v0 to y1, v1 in T of a mass 1: 4/T^3 (3 d^2 - 3 d T (v0 + v1) + T^2 (v0^2 + v0 v1 + v1^2)).
+// Minimum effort that moves a mass of 1 kg by d in the time T, from speed v0 to v1:
+// 4/T^3 (3 d^2 - 3 d T (v0 + v1) + T^2 (v0^2 + v0 v1 + v1^2)).
 double effort(double d, double v0, double v1, double T) {
   return 4.0 / (T * T * T) * (3 * d * d - 3 * d * T * (v0 + v1) + T * T * (v0 * v0 + v0 * v1 + v1 * v1));
 }
 
-// The best of all contact times and speeds, by search over both.
+// The expected cost is the minimum over contact time and contact speed, found by a grid search.
 TEST(MotionContacts, AnElasticBounceInLineHasItsClosedForm) {
   double best = 1e9, when = 0.0;
   for (double t = 0.2; t < 0.23; t += 2e-5)
@@ -87,11 +88,12 @@ TEST(MotionContacts, AnElasticBounceInLineHasItsClosedForm) {
   const double at_9 = solved(9, 30), finer = solved(18, 60);
   EXPECT_NEAR(at_9, 0.00872083, 2e-8);
   EXPECT_NEAR((at_9 - 0.00871111) / (finer - 0.00871111), 4.0, 0.1);
-  // which node it is does not matter: table 4.1
+  // the cost hardly depends on the node of the contact: table 4.1
   for (const int node : {4, 14}) EXPECT_NEAR(solved(node, 30), at_9, 2e-3 * at_9);
 }
 
-// The least effort of an oscillator of angular frequency w from rest length at v0 back to it at v1 in T, by its Gramian.
+// Minimum effort of an oscillator of angular frequency w from its rest length at speed v0 back to it at speed v1 in the
+// time T, by the controllability Gramian.
 double spring_effort(double v0, double v1, double T, double w) {
   Eigen::Matrix2d W;
   W(0, 0) = (T / 2 - std::sin(2 * w * T) / (4 * w)) / (w * w);
@@ -101,7 +103,8 @@ double spring_effort(double v0, double v1, double T, double w) {
   return way.dot(W.inverse() * way);
 }
 
-// Free, on two corners' springs, free again: the least over when and how fast it comes and goes, by a pattern search.
+// Minimum effort of three pieces: free, on the springs of two corners, free again. A pattern search over the times and
+// speeds at which the contact begins and ends.
 double effort_with_springs(double C) {
   const double w = std::sqrt(2 * C);
   const auto J = [&](const Eigen::Vector4d& x) {
@@ -121,7 +124,7 @@ double effort_with_springs(double C) {
   return J(best);
 }
 
-// A penalty in place of the impulse: the square stands on two corners. Started from where it goes by itself.
+// Contact by a penalty instead of an impulse: the square touches with two corners. The initial guess is simulated.
 TEST(MotionContacts, APenaltyCostsWhatSpringsCost) {
   for (const double C : {500.0, 2000.0}) {
     const auto settings = in_line(180, 600,
@@ -138,7 +141,8 @@ TEST(MotionContacts, APenaltyCostsWhatSpringsCost) {
   }
 }
 
-// The contact simulation has a penalty of its own, of the deepest overlap: of the tilted cube's one corner the same.
+// The penalty of the contact simulation acts on the deepest overlap. For one corner of a tilted cube it equals that of
+// the plan.
 TEST(MotionContacts, APenaltysForcesLeadTheSimulationAlongTheSamePath) {
   double before = 0.0;
   for (const int K : {120, 240}) {
@@ -156,7 +160,7 @@ TEST(MotionContacts, APenaltysForcesLeadTheSimulationAlongTheSamePath) {
   }
 }
 
-// Nothing drives it: steadily to the wall, in 0.2 s, and back.
+// The simulated guess has no controls: at constant speed to the wall, in 0.2 s, and back.
 TEST(MotionContacts, AStartThatIsSimulatedBouncesByItself) {
   const MotionDesigns designs(in_line(9, 30, {"--motion.first-guess", "simulated"}, true));
   const MotionPath path = initial_path(designs.motion(), Eigen::VectorXd(0), 1, 0);
@@ -166,7 +170,7 @@ TEST(MotionContacts, AStartThatIsSimulatedBouncesByItself) {
   EXPECT_NEAR(path.q[1](21, 1), 0.05 + 0.25 * 0.55, 0.25 * 0.75 / 60);
 }
 
-// The contact simulation finds the impact by itself, and the path that was planned, to rounding.
+// The contact simulation detects the impact without the plan's contact times, and follows the planned path to rounding.
 TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
   const auto cube_wall = [](const std::string& corners) {
     return read_settings(std::string(CONFIGS) + "/cube-wall.cfg",
@@ -196,7 +200,8 @@ TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
   }
 }
 
-// Driven by its forces alone, without contacts, a shipped motion stays within so many m and rad of its plan.
+// Expects that a shipped motion, simulated with its planned forces and without contacts, departs from its plan by at
+// most `most_departed` (m) and `most_turned` (rad).
 void expect_followed(const std::string& config, const std::vector<std::string>& words, double most_departed,
                      double most_turned) {
   const auto settings = read_settings(std::string(CONFIGS) + "/" + config, words);
@@ -209,12 +214,14 @@ void expect_followed(const std::string& config, const std::vector<std::string>& 
   EXPECT_LE(turned, most_turned);
 }
 
-// The pieces of the puzzle slide along each other, and the simulation lets them push; their forces alone lead along the plan.
+// The pieces of the puzzle slide along each other, and in the simulation they push each other. Without contacts the
+// planned forces follow the plan.
 TEST(MotionContacts, WhatGrazesFollowsThePlanWithoutContacts) {
   expect_followed("burr.cfg", {"--motion.initial-guesses", "1"}, 1e-9, 1e-9);
 }
 
-// A chain through its joints, driven: the simulation has them in null spaces, and forces on bodies where the plan has coordinates.
+// A driven chain. The simulation satisfies joints by null spaces and applies forces to bodies; the plan uses joint
+// coordinates.
 TEST(MotionContacts, AChainFollowsThePlanThroughItsJoints) {
   expect_followed("manipulator.cfg",
                   {"--motion.initial-guesses", "1", "--motion.tolerance", "1e-11", "--phase.only.intervals", "15",
@@ -223,13 +230,13 @@ TEST(MotionContacts, AChainFollowsThePlanThroughItsJoints) {
                   1e-7, 1e-6);
 }
 
-// Half the normal velocity comes back, and three quarters of the energy are lost.
+// Restitution 0.5: half of the normal velocity returns, and 75 % of the energy is lost.
 TEST(MotionContacts, RestitutionIsThatOfTheLaw) {
   const auto evaluator = make_evaluator(bounce(6, 14, "restitution 0.5"));
   const Outcome outcome = evaluator->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
   const auto& p = outcome.trajectory.values[2];  // mass 1: momenta are velocities
-  // what arrives at the last node of the first phase carries the force of half an interval already
+  // discrete momenta at the contact: they include the control's impulse of half an interval
   const double before = p(6, 1), after = p(7, 1);
   EXPECT_NEAR(after, -0.5 * before, 1e-8);
   EXPECT_LT(before, 0.0);
@@ -251,7 +258,8 @@ TEST(MotionContacts, DerivativesAreThoseOfDifferences) {
   }
 }
 
-// In the plane, where a square that cannot turn slides on: along the wall it loses mu (1 + e) of its speed towards it.
+// A square that cannot turn slides on after the impact. Along the wall it loses mu (1 + e) times its speed towards the
+// wall.
 TEST(MotionContacts, WhatSlidesIsBrakedByFriction) {
   const auto evaluator = make_evaluator(in_line(9, 30,
                                                 {"--contact.wall.law", "restitution 0.5, slide, friction 0.3",
@@ -266,7 +274,8 @@ TEST(MotionContacts, WhatSlidesIsBrakedByFriction) {
   EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
 }
 
-// Comes with any speed, stands for as short as a piece may last, and leaves from rest: the least over when it comes.
+// Law `stay`: arrives at any speed, stands for the shortest allowed duration of a piece, and leaves from rest. The
+// expected cost is the minimum over the time and speed of the contact.
 TEST(MotionContacts, WhatStaysIsLetGo) {
   const double T = 0.75, stands = T * 0.2 / 8;
   double best = 1e9;
@@ -288,7 +297,7 @@ TEST(MotionContacts, WhatStaysIsLetGo) {
   EXPECT_NEAR(coarse / fine, 4.0, 0.4);
 }
 
-// What is not reached is told by where it is asked for, the worst of it by when and by how much.
+// If a motion is not found, the reason names the section that is missed most, and by how much.
 TEST(MotionContacts, WhatIsMissedIsNamed) {
   const auto reason = [](const Settings& settings) {
     return make_evaluator(settings)->evaluate(task()).evaluation.reason;
@@ -298,20 +307,20 @@ TEST(MotionContacts, WhatIsMissedIsNamed) {
     more.insert(more.end(), few.begin(), few.end());
     return more;
   };
-  // from the wall back in no time with next to no force
+  // too little time and force to reach the wall and return
   const std::string late =
       reason(bounce(4, 8, "restitution 1", "force = 1e-4\n", with({"--phase.only.duration", "0.1"})));
-  // which of what cannot all hold is missed most, rounding may decide after thirty iterations
+  // several conditions conflict; after 30 iterations rounding may decide which of them is missed most
   EXPECT_TRUE(late.find("[contact wall] is missed by") != std::string::npos ||
               late.find("momentum of ") != std::string::npos ||
               late.find("what joins [phase only_1] to the next is missed by") != std::string::npos)
       << late;
-  // what a goal asks for that the forces do not reach
+  // a goal that the forces cannot reach
   const std::string far = reason(in_line(4, 8, with({"--goal.y", "1000", "--phase.only.duration", "1e-3"})));
   EXPECT_NE(far.find(" is missed by "), std::string::npos) << far;
 }
 
-// A bounce off the corner of a tilted cube turns it; what it has in momenta along and about the contact stays.
+// A cube bounces off a corner and turns. The cost hardly depends on the node of the contact, and no energy is lost.
 TEST(MotionContacts, ThreeNodesGiveTheSameBounce) {
   std::vector<double> cost;
   for (const int node : {4, 9, 14}) {
@@ -329,8 +338,7 @@ TEST(MotionContacts, ThreeNodesGiveTheSameBounce) {
   EXPECT_NEAR(cost[2], cost[1], 0.05 * cost[1]);
 }
 
-// From a straight way through each other one of four densities a few millionths apart was solved. The simulation, which knows
-// where green ends, meets both impacts.
+// Four similar densities are all solved from one initial guess. The contact simulation finds both impacts of each plan.
 TEST(MotionContacts, TwoCubesDoNotDependOnRounding) {
   for (const char* const density : {"26.2757850", "26.7005778", "26.9999", "27.05"}) {
     const auto settings =
@@ -351,8 +359,9 @@ TEST(MotionContacts, TwoCubesDoNotDependOnRounding) {
   }
 }
 
-// Blue is pushed over a gap d, hits green, which nothing drives, and sends it over d in what is left of T. It moves on behind green,
-// undriven: with equal masses green leaves with (1 + e)/2 of blue's speed v, blue with (1 - e)/2. The least over when it hits.
+// Blue is pushed over a gap d and hits green, which has no actuator. Green then moves by d in the rest of the time T,
+// and blue follows without force. With equal masses green leaves at (1 + e)/2 times blue's speed v, blue at (1 - e)/2.
+// The expected cost is the minimum over the time of the impact.
 TEST(MotionContacts, BodiesThatMoveOnTogetherTendToTheirClosedForm) {
   const double d = 0.2, T = 1.0, e = 0.5;
   double best = 1e9;
@@ -378,7 +387,7 @@ TEST(MotionContacts, BodiesThatMoveOnTogetherTendToTheirClosedForm) {
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
     EXPECT_GE(metric(*evaluator, outcome, "clearance"), -1e-6) << K;
     const auto& q = channel(*evaluator, outcome, "q");
-    EXPECT_GT(q(q.rows() - 1, 0), 0.2 + 1e-3) << K;  // blue goes on
+    EXPECT_GT(q(q.rows() - 1, 0), 0.2 + 1e-3) << K;  // blue moves on
     errors.push_back(outcome.evaluation.cost - best);
   }
   EXPECT_NEAR(errors[2], 0.0, 1e-4 * best);
@@ -386,7 +395,7 @@ TEST(MotionContacts, BodiesThatMoveOnTogetherTendToTheirClosedForm) {
   EXPECT_NEAR(errors[1] / errors[2], 4.0, 0.5);
 }
 
-// Which corner touches: the search finds as good a motion as the best of all corners, each of which is asked for by name.
+// The search over corners finds a motion as good as the best of eight solves, each with a named corner.
 TEST(MotionContacts, TheBestCornerIsFound) {
   const std::vector<std::string> coarse = {"--phase.only.intervals", "30", "--contact.wall.node", "9"};
   const auto found = [&](std::vector<std::string> words) {
@@ -415,7 +424,7 @@ TEST(MotionContacts, TheBestCornerIsFound) {
   EXPECT_LE(chosen.evaluation.cost, best * (1.0 + 1e-5));
   EXPECT_GE(metric(*evaluator, chosen, "corner_wall"), 0.0);
   EXPECT_LT(metric(*evaluator, chosen, "corner_wall"), 8.0);
-  // and what is not searched is what the initial guess has
+  // without the search: the corner that is lowest in the initial guess
   const Outcome lowest = found({"--motion.contact-corners", "lowest"});
   ASSERT_EQ(lowest.evaluation.status, Status::ok) << lowest.evaluation.reason;
   EXPECT_GT(lowest.evaluation.cost, 1.1 * chosen.evaluation.cost);

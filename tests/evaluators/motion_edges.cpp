@@ -1,4 +1,5 @@
-// An edge that touches an edge on schedule, looked at from the trajectory with the geometry and the inertia of two boxes.
+// An edge that touches an edge on schedule, looked at from the trajectory with the geometry and the inertia of two
+// boxes.
 #include <gtest/gtest.h>
 
 #include <Eigen/Geometry>
@@ -18,12 +19,14 @@ namespace {
 
 using Eigen::Matrix3d, Eigen::Vector3d;
 
-// Motors too weak to make the bar spin, which is cheaper with strong ones: of those motions it depends on rounding which is found.
+// Motors too weak to make the bar spin, which is cheaper with strong ones: of those motions it depends on rounding
+// which is found.
 Settings bars(std::vector<std::string> words = {}, const std::string& torque = "0.2") {
   words.insert(words.end(), {"--design.torque", torque, "--motion.initial-guesses", "1"});
   return read_settings(std::string(CONFIGS) + "/crossed-bars.cfg", words);
 }
-// On their way across the beam, so that what slides does not come to a stop there.
+// Returns the words for a contact law. With `slide` the bar also moves across the beam, so that sliding does not stop at
+// the contact.
 std::vector<std::string> with_law(const std::string& law) {
   std::vector<std::string> words = {"--contact.beam.law", "restitution 0.5" + law};
   if (law.starts_with(", slide"))
@@ -99,7 +102,8 @@ TEST(MotionEdges, InLineTheBounceHasItsClosedForm) {
   EXPECT_NEAR(outcome.evaluation.cost, 0.00872083, 2e-8);
 }
 
-// It finds the impact by itself, between all corners, edges and sides, on whichever side of the planned node rounding puts it.
+// It finds the impact by itself, between all corners, edges and sides, on whichever side of the planned node rounding
+// puts it.
 TEST(MotionEdges, TheContactSimulationFollowsThePlan) {
   for (const char* const law : {", slide, friction 0.2", ", stick"})
     for (const char* const tolerance : {"1e-10", "1e-12"}) {
@@ -128,7 +132,8 @@ TEST(MotionEdges, DerivativesAreThoseOfDifferences) {
   EXPECT_LE(errors.largest(), 1e-6) << errors.worst;
 }
 
-// A cube on its edge over another one, turned by some angle about the vertical: the one's lowest edge and the other's highest.
+// A cube on its edge over another one, turned by some angle about the vertical: the one's lowest edge and the other's
+// highest.
 TEST(MotionEdges, TheNearestOnesAreTaken) {
   using systems::Vector3;
   const auto cube = [](double turn, double height) {

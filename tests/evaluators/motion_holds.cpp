@@ -32,8 +32,8 @@ std::string complaint(const std::string& model, const std::string& text) {
   return "";
 }
 
-// Two cranks and a coupler that joins their ends, with pivots as far apart as it is long: it moves as one coordinate q1 with the
-// inertia J = 2 I + m L^2, since the coupler does not turn.
+// Two cranks and a coupler that joins their ends, with pivots as far apart as it is long: it moves as one coordinate q1
+// with the inertia J = 2 I + m L^2, since the coupler does not turn.
 const std::string parallelogram = R"([model]
 dimension = 2
 gravity = 0
@@ -95,8 +95,8 @@ length.max = 0.4
 )";
 }
 
-// From rest to rest: J^2 d^2/T^3 times 6/(1 - 1/N^2), exactly, as of one slider, and so are the derivatives. The controls
-// drive the continuous equations to the same nodes.
+// Expects the cost from rest to rest of one slider, J^2 d^2/T^3 times 6/(1 - 1/N^2), and its derivatives. The controls
+// lead the continuous equations to the same nodes.
 void expect_closed_form(const Evaluator& evaluator) {
   const double m = 0.8, L = 0.32, J = 2.0 * m * L * L / 3.0 + 2.0 * L * L, d = std::numbers::pi / 3.0, T = 0.9;
   const Outcome outcome = evaluator.evaluate(task({L, m}));
@@ -120,14 +120,14 @@ TEST(MotionHolds, ConstraintsOfTheModelCloseALoop) {
                             turn("")));
 }
 
-// Of a pair and what follows from it one changes nothing.
+// Holds that follow from another hold change nothing.
 TEST(MotionHolds, WhatFollowsFromAHoldChangesNothing) {
   expect_closed_form(
       *study(parallelogram,
              turn("hold = coupler_end - two_end, coupler_end.x - two_end.x + coupler_end.y - two_end.y, q1 - q3")));
 }
 
-// The second crank is turned by the force of the joint alone, which acts on the coupler with the sign that it is reported with.
+// The second crank is turned by the force of the joint alone. The reported force acts on the coupler.
 TEST(MotionHolds, ForcesAreThoseThatTheJointExerts) {
   const auto evaluator = study(parallelogram, turn("hold = coupler_end - two_end"));
   const Outcome outcome = evaluator->evaluate(task({0.3, 1.0}));
@@ -141,7 +141,7 @@ TEST(MotionHolds, ForcesAreThoseThatTheJointExerts) {
   }
 }
 
-// A rod in the plane, 1 m and 1 kg, which nothing drives.
+// A rod in the plane, 1 m long, 1 kg, without actuators.
 const std::string rod = R"([model]
 dimension = 2
 gravity = 0
@@ -165,8 +165,8 @@ rate(y) = -1
 rate(a) = 0
 )";
 
-// It falls on its side at 1 m/s and its tip is caught: the angular momentum about the tip stays, m v/2 = (1/3) w. Then it
-// is released, and its centre flies on with the velocity that it has there.
+// The rod moves sideways at 1 m/s until its tip is caught. The angular momentum about the tip is conserved: m v/2 =
+// w/3. After the release the centre keeps its velocity.
 TEST(MotionHolds, ACaughtPointTakesThePlasticImpactsMomentum) {
   const auto evaluator = study(rod, R"(initial-guesses = 1
 accuracy = 0
@@ -199,7 +199,8 @@ intervals = 4
   }
 }
 
-// A table on two feet, 2 kg at 9 m/s2, its centre 0.2 m right of the middle between them, pushed sideways at its centre.
+// A table on two feet, 2 kg at 9 m/s2. Its centre is 0.2 m to the right of the middle between the feet, and is pushed
+// sideways.
 const std::string table = R"([model]
 dimension = 2
 gravity = 9
@@ -224,7 +225,8 @@ std::string stand(const std::string& require) {
          "\n[initial-state]\nx = 0\ny = 0\na = 0\nmomentum = 0\n[goal]\nmomentum = 0\n[cost]\nsquared-control = 1\n";
 }
 
-// Four components hold three coordinates. The weight is shared by levers; the push is taken by both feet together.
+// Four held components for three coordinates. Each foot's share of the weight follows from the levers. Of the
+// horizontal forces only the sum is determined.
 TEST(MotionHolds, TwoFeetShareTheWeight) {
   const auto evaluator = study(table, stand("u.push == 3"));
   const Outcome outcome = evaluator->evaluate(task());
@@ -237,7 +239,7 @@ TEST(MotionHolds, TwoFeetShareTheWeight) {
   }
 }
 
-// The forces that a guess needs: those of a table that stands still leave no rest in any row.
+// An initial guess can include the forces of holds. For a table at rest they balance all momenta.
 TEST(MotionHolds, AGuessMayBeginWithItsForces) {
   const std::filesystem::path file = written_study(table, own_model + stand("u.push >= -1"));
   const MotionDesigns designs(read_settings(file.string(), {}));
@@ -259,7 +261,7 @@ TEST(MotionHolds, AGuessMayBeginWithItsForces) {
   EXPECT_EQ(designs.start(planned, path, true)(hold.multipliers[2] + 1), 0.0);
 }
 
-// The same table that is fixed at its rear foot and held at the front one: what the front carries, the rear does not.
+// The same table, with its rear foot fixed by coordinates and its front foot held: both together carry the weight.
 TEST(MotionHolds, AFixedFootCarriesWhatAHeldOneLeaves) {
   const std::string on_root =
       "[model]\ndimension = 2\ngravity = 9\n[link top]\nparent = ground\njoint = point + revolute\ncoordinates = x, y, "
@@ -287,7 +289,7 @@ TEST(MotionHolds, AFixedFootCarriesWhatAHeldOneLeaves) {
     EXPECT_NEAR(front(k, 1), 18.0 * 0.7, 1e-5) << k;
     EXPECT_NEAR(rear(k, 0) + front(k, 0), -3.0, 1e-5) << k;
   }
-  solved("6", outcome);  // 0.5*5.4 N + 0.2*12.6 N hold it together
+  solved("6", outcome);  // friction bears at most 0.5*5.4 N + 0.2*12.6 N
   EXPECT_NE(outcome.evaluation.status, Status::ok);
 }
 
@@ -299,14 +301,14 @@ TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
   EXPECT_EQ(
       solved("u.push == 3, abs(tangential(front)) <= 0.2*normal(front), abs(tangential(rear)) <= 0.2*normal(rear)")
           .evaluation.status,
-      Status::ok);  // 3 N of 0.2*18 N
+      Status::ok);  // 3 N; friction bears at most 0.2*18 N
   EXPECT_NE(
       solved("u.push == 4, abs(tangential(front)) <= 0.2*normal(front), abs(tangential(rear)) <= 0.2*normal(rear)")
           .evaluation.status,
       Status::ok);
 }
 
-// A brick in space that hangs at one of its corners swings about it; halving the step takes three quarters of the error.
+// A brick in space swings about a held corner. Half the step reduces the error by a factor of 4.
 TEST(MotionHolds, ABrickInSpaceSwingsAboutItsHeldCorner) {
   const std::string brick =
       "[model]\ndimension = 3\n[link brick]\nparent = ground\njoint = spatial ZXY\n[shape brick]\nlink = brick\n"
@@ -328,7 +330,7 @@ TEST(MotionHolds, ABrickInSpaceSwingsAboutItsHeldCorner) {
   EXPECT_NEAR(errors[0] / errors[1], 4.0, 0.4);
 }
 
-// A crank that is locked and released keeps its momentum: the integration goes on from its own state.
+// Releasing a locked crank changes no velocity: the integration continues from its own state.
 TEST(MotionHolds, WhatIsNoLongerHeldDoesNotRestartTheCheck) {
   const auto evaluator = study(parallelogram +
                                    "[constraint across]\nzero = coupler_end.x - two_end.x\n[constraint up]\n"
@@ -339,7 +341,7 @@ TEST(MotionHolds, WhatIsNoLongerHeldDoesNotRestartTheCheck) {
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
   EXPECT_LE(metric(*evaluator, outcome, "end_error"), 1e-6);
   EXPECT_EQ(evaluator->report(outcome).find("restarted"), std::string::npos) << evaluator->report(outcome);
-  // The other way round the lock stops what moves.
+  // A hold that stops a moving body restarts the integration.
   const auto caught = study(rod,
                             "initial-guesses = 1\naccuracy = 0\n[phase fall]\nduration = 0.2\nintervals = 4\n"
                             "[phase swing]\nhold = tip\nduration = 0.1\nintervals = 4\n" +
@@ -376,7 +378,7 @@ TEST(MotionHolds, EachMistakeGetsItsLine) {
   const std::string line =
       complaint(parallelogram, turn("hold = coupler_end - two_end\nrequire = normal(two_end) >= 0"));
   EXPECT_NE(line.find("holds no such point"), std::string::npos) << line;
-  // a constraint is to blame for itself, not the hold beside it
+  // the message names the constraint that is wrong, not the hold
   const std::string free_in_space =
       "[model]\ndimension = 3\n[link brick]\nparent = ground\njoint = spatial ZXY\n[shape brick]\nlink = brick\nbox = "
       "1, 1, "

@@ -1,4 +1,4 @@
-// What configurations of motions may say, on either side of each limit: what is refused gets a line, what is not is read.
+// Configurations of motions on both sides of each limit: wrong ones get one line, right ones are read.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -171,8 +171,8 @@ TEST(MotionMistakes, Ends) {
   says(held + "[initial-state]\nx = 0\n[goal]\n[parameters]\nreach = 2\n", "is a parameter of the model");
 }
 
-// Parts of two bodies that touch on schedule and both move have a plane per node, if the study asks for it. They may come nearer
-// at the nodes beside the contact.
+// Parts of two moving bodies in planned contact have a plane per node, if the study asks for it. They may come nearer
+// at the nodes next to the contact.
 TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
   const auto pair = [](const std::string& carrier, const std::string& planes) {
     const std::filesystem::path path =

@@ -1,4 +1,5 @@
-// Motions by integrators of order 2, 4 and 6: how fast costs and plans converge, gradients, holds, impacts, and what is refused.
+// Motions by integrators of order 2, 4 and 6: convergence of costs and plans, gradients, holds, impacts, and refused
+// settings.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -127,8 +128,8 @@ TEST(MotionOrders, AFreeBodyKeepsItsMomenta) {
   }
 }
 
-// Two cranks and a coupler that joins their ends move as one coordinate, of the inertia J = 0.24 kg m2 with 0.9 kg m on the axis of
-// the cranks, since the coupler does not turn: as one rod does.
+// Two cranks and a coupler that joins their ends move as one coordinate, of the inertia J = 0.24 kg m2 with 0.9 kg m on
+// the axis of the cranks, since the coupler does not turn: as one rod does.
 std::string parallelogram(const std::string& gravity) {
   return "[model]\ndimension = 2\ngravity = " + gravity +
          "\n[link one]\nparent = ground\njoint = revolute\ncoordinates = q1\nend = 0.3, 0\nmass = 1\n"
@@ -184,7 +185,7 @@ TEST(MotionOrders, AnImpactBetweenPhases) {
   }
 }
 
-// The gradient with respect to parameters of the model and of the motion, beside motions that are solved again.
+// The gradient with respect to parameters of the model and of the motion, against motions that are solved again.
 TEST(MotionOrders, GradientsAreThoseOfTheOptimalCost) {
   const std::string text =
       "[parameters]\nspeed = 3\n[phase only]\nduration = 0.8 .. 1.5\nintervals = 8\nrequire = abs(rate(q1)) <= speed\n"
@@ -228,7 +229,8 @@ TEST(MotionOrders, TrajectoriesHaveAllKnots) {
   }
 }
 
-// A motion that starts from a neighbour's trajectory, one that is refined, and one from a coarse mesh end at the same optimum.
+// A motion that starts from a neighbour's trajectory, one that is refined, and one from a coarse mesh end at the same
+// optimum.
 TEST(MotionOrders, NeighboursAndFinerMeshes) {
   const auto evaluator = study(pendulum, 4, swing_up(12));
   const Outcome first = evaluator->evaluate(task());

@@ -1,4 +1,5 @@
-// Who has which processors: whatever evaluations ask for and in whatever order they end, nobody shares one.
+// Reservation of processors: no two evaluations share a processor, whatever they request and in whatever order they
+// end.
 #include "evaluators/processors.hpp"
 
 #include <gtest/gtest.h>

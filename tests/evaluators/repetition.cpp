@@ -1,4 +1,4 @@
-// Links that are there several times ([link box_i], count = boxes).
+// Links that are repeated ([link box_i], count = boxes).
 #include "systems/repetition.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(Repetition, AStackOfAsManyAsAreAskedFor) {
     }
 }
 
-// More of the shipped polyhedra than a ring holds start above it, apart.
+// Polyhedra that do not fit in the ring of the shipped scene start above it, without overlap.
 TEST(Repetition, PolyhedraBeyondARingStartAboveIt) {
   const auto evaluator = make_evaluator(
       read_settings(std::string(CONFIGS) + "/scene-polyhedra.cfg",
@@ -44,7 +44,7 @@ TEST(Repetition, PolyhedraBeyondARingStartAboveIt) {
   EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
 }
 
-// How many there are can be set, not searched for; what the text says else is known to be for so many.
+// A count can be set, but it cannot be a design variable: the number of links depends on it.
 TEST(Repetition, ACountIsNoDesignVariable) {
   try {
     make_evaluator(read_settings(std::string(CONFIGS) + "/scene-stack.cfg",
@@ -63,7 +63,7 @@ TEST(Repetition, NumbersNamesAndExpressions) {
   EXPECT_EQ(numbered("i", 1), "1");
 }
 
-// Links that are counted are those that are written one by one.
+// A link with a count equals links that are written one by one.
 TEST(Repetition, IsWhatIsWrittenOut) {
   const std::string head = "[model]\ndimension = 2\n[parameters]\nn = 3\na = 0.1\n";
   const std::string counted =
@@ -92,7 +92,7 @@ TEST(Repetition, IsWhatIsWrittenOut) {
   ASSERT_EQ(a.n(), 9);
   EXPECT_NEAR(a.lagrangian(q.data(), v.data()), b.lagrangian(q.data(), v.data()), 1e-13);
   EXPECT_EQ(systems::read_model(springs, "five", {{"n", 5.0}}).structure.links.size(), 5u);
-  // one of them is called as the first of many is
+  // a single link has the name of the first of several
   const auto single = systems::read_model(springs, "single", {{"n", 1.0}}).structure.coordinate_names;
   EXPECT_TRUE(std::equal(single.begin(), single.end(), one.structure.coordinate_names.begin()));
   EXPECT_EQ(single.size(), 3u);

@@ -19,7 +19,7 @@ Settings shipped(const std::string& config, std::vector<std::string> words) {
   return read_settings(std::string(CONFIGS) + "/" + config, words);
 }
 
-// A gait of a shipped study, and what it takes to replay it.
+// A gait of a shipped study, with everything that a rollout needs.
 struct Found {
   explicit Found(const Settings& settings) : designs(settings) {
     const auto evaluator = make_evaluator(settings);
@@ -69,8 +69,8 @@ TEST(Rollout, SoDoesASpatialOne) {
   expect_touch_down_as_planned(found, 0.02, 0.08);  // its hips come to the ends of their ranges, where stops push, too
 }
 
-// The contact that carries the stance foot gives what the constraint gave, where the friction cone was part of the
-// problem.
+// If the friction cone was a constraint of the gait, the contact at the stance foot exerts the forces of the
+// constraint.
 TEST(Rollout, AFootStandsByContactWhereTheConeWasKept) {
   const Found found(shipped("knee-torso.cfg", {"--design.knee=0.4", "--gait.initial-guesses=2", "--gait.tasks=1"}));
   ASSERT_EQ(found.outcome.evaluation.status, Status::ok) << found.outcome.evaluation.reason;

@@ -85,7 +85,7 @@ TEST(Scenarios, TheWorstIsOneOfThem) {
   EXPECT_GT(which[2], 0);
 }
 
-// Each scenario starts from what the parent did in that very scenario.
+// Each scenario starts from the parent's motion in the same scenario.
 TEST(Scenarios, EachHasItsMotion) {
   const auto evaluator = make_evaluator(read(head + three));
   const Outcome parent = whole(*evaluator, task(0.25));
@@ -125,7 +125,7 @@ TEST(Scenarios, OneThatFailsFailsTheDesign) {
   EXPECT_NE(report.find("scenario few: cost nan"), std::string::npos) << report;
 }
 
-// What is infeasible in one scenario is infeasible, however the others end.
+// A design that is infeasible in one scenario is infeasible, whatever the other scenarios give.
 TEST(Scenarios, AnInfeasibleOneSettlesIt) {
   const auto evaluator = make_evaluator(read(head + "[scenario a]\n[scenario b]\n[scenario c]\n"));
   std::vector<Outcome> parts(3);
@@ -140,7 +140,7 @@ TEST(Scenarios, AnInfeasibleOneSettlesIt) {
   EXPECT_TRUE(all.trajectory.empty());
 }
 
-// One scenario alone is what the evaluator itself says, relative to its reference.
+// A single scenario gives the result of the evaluator itself, relative to its reference.
 TEST(Scenarios, OneAlone) {
   const auto evaluator = make_evaluator(read(head + three, {"--study.scenarios", "far"}));
   EXPECT_EQ(evaluator->parts(), 1);
@@ -180,7 +180,7 @@ TEST(Scenarios, GradientOfGaitsIsTheSlopeOfTheCost) {
   }
 }
 
-// On a slope a step takes the work that lifts the body, and weight is what it is on the level.
+// On a slope a step takes the work that lifts the body. The weight is the same as on level ground.
 TEST(Scenarios, WalkingUphillTakesTheWeightsWork) {
   const std::string text =
       "[study]\nevaluator = gait\n[design]\nstep-length = 0.5\nperiod = 0.8\n[gait]\nmodel = motor-biped\n"

@@ -30,7 +30,7 @@ coordinates = s
 mass = mass
 )";
 
-// A study of one evaluator, its model beside it, and a link, a coordinate and a parameter of that model.
+// A base configuration of an evaluator with its model, and names of a link, a coordinate and a parameter of that model.
 struct Base {
   std::string study, model, link, coordinate, parameter;
 };
@@ -50,7 +50,7 @@ const std::map<std::string, Base>& bases() {
   return all;
 }
 
-// Text of a section that changes nothing of what the base model is.
+// Returns the text of a section that does not change the base model.
 std::string text_of(const std::string& title, const Base& base) {
   const std::string on = "coordinate = " + base.coordinate + "\n", at = "link = " + base.link + "\n";
   const std::map<std::string, std::string> all = {

@@ -1,4 +1,4 @@
-// Evaluator `simulation`: outcomes and costs against closed forms, starts, parts, designs that cannot be, mistakes.
+// Evaluator `simulation`: outcomes and costs against closed forms, initial states, tasks, rejected designs, mistakes.
 #include "evaluators/simulation.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ class Simulations : public testing::Test {
       std::filesystem::temp_directory_path() / ("dodyn-simulation-" + std::to_string(::getpid()));
 };
 
-// v^2/(2 mu g); the design sets friction, and what follows from the first step is at most v h.
+// The box slides v^2/(2 mu g). The design sets the friction; the first step adds an error of at most v h.
 TEST_F(Simulations, SlidingBoxStopsWhereFrictionSays) {
   const auto slide = evaluator(std::string(sliding) + "[design]\nfriction.min = 0.2\nfriction.max = 0.8\n");
   for (const double friction : {0.3, 0.4, 0.8}) {
@@ -90,7 +90,8 @@ TEST_F(Simulations, SlidingBoxStopsWhereFrictionSays) {
   }
 }
 
-// Pushed by F for ever, a body of m ends at its limit and F/c more, with the damper c = 2 m/t of stops, t = 5 ms.
+// A body of mass m under a constant force F ends F/c beyond its joint limit: c = 2 m/t is the damping of stops, t = 5
+// ms.
 TEST_F(Simulations, ACoordinateIsNoFasterThanItsLimit) {
   for (const bool plane : {true, false}) {
     const std::string model =
@@ -119,8 +120,9 @@ TEST_F(Simulations, BoxIsAtRestWhenFrictionHasStoppedIt) {
   EXPECT_NEAR(metric(*slide, outcome, "time"), 1.3 / (0.4 * 9.81) + 0.1, 0.003);
 }
 
-// A box that slides in at speed v goes v^2/(2 mu g) far: those that end short of 0.3 m are faster than 0 and slower than
-// sqrt(0.6 mu g). Of a number of the design's parameters and of designs that cannot be nothing has to be simulated.
+// A box that slides in at speed v goes v^2/(2 mu g) far: those that end short of 0.3 m are faster than 0 and slower
+// than sqrt(0.6 mu g). Of a number of the design's parameters and of designs that cannot be nothing has to be
+// simulated.
 TEST_F(Simulations, CaptureIsTheLargestMisalignmentBeforeOneThatFails) {
   std::string text = sliding;
   text.replace(text.find("speed = 1.3"), 11, "count = 40\nsampling = grid\nspeed = 0.02 .. 2.02");
@@ -145,7 +147,7 @@ TEST_F(Simulations, CaptureIsTheLargestMisalignmentBeforeOneThatFails) {
   }
 }
 
-// A later set of initial states is judged by its own ones, which the trajectory has.
+// The metric `capture` of a later set of initial states follows from that set, which is in the trajectory.
 TEST_F(Simulations, CaptureIsThatOfTheSetOfInitialStates) {
   std::string text = sliding;
   text.replace(text.find("speed = 1.3"), 11, "count = 12\nspeed = 0.02 .. 2.02");
@@ -187,7 +189,7 @@ TEST_F(Simulations, DroppedBodyLandsInTime) {
   }
 }
 
-// What follows from poses at once is what coordinates give: the energy of a hinged body in flight, written out.
+// Poses and coordinates give the same energy: a free hinged body, with its energy written out.
 TEST_F(Simulations, FormulasAgreeWithTheMotion) {
   write("double.model", R"([model]
 dimension = 2
@@ -270,7 +272,7 @@ inertia = 0.03
   EXPECT_NEAR(cost("x1"), 7.0, 1e-12);
 }
 
-// Rules that cannot hold without contact are the same whichever way they are written.
+// Rules that need contact give the same outcome in whichever form they are written.
 TEST_F(Simulations, RulesHoldWheneverTheirConditionDoes) {
   const auto time = [&](const std::string& when) {
     const auto drop = evaluator(dropped, {"--outcome.landed.when=" + when, "--initial-states.height=0.3"});
@@ -288,7 +290,7 @@ TEST_F(Simulations, RulesHoldWheneverTheirConditionDoes) {
   EXPECT_EQ(time("not has_touched and y < 1"), 0.0);
 }
 
-// Free flight in large steps ends where small ones end.
+// Free flight with large steps ends in the same place as with small ones.
 TEST_F(Simulations, LargeStepsFarFromEachOtherLandAtTheSameTime) {
   const auto fine = evaluator(dropped), coarse = evaluator(dropped, {"--simulation.max-step=64e-3"});
   const Outcome one = whole(*fine, task()), other = whole(*coarse, task());
@@ -511,8 +513,7 @@ TEST_F(Simulations, TimeIsUpAtTheEnd) {
   EXPECT_NEAR(metric(*drop, outcome, "time"), 0.05, 1e-12);
 }
 
-// Two hexagons and the overlap between them are a damped oscillator for half a swing.
-// The shipped bounce: what energy is left after five impacts lifts the cube to e^10 of the height that it fell from.
+// In the shipped bounce, the remaining energy after five impacts lifts the cube to e^10 of its initial height.
 TEST(Bounce, RisesAsHighAsTheLawOfRestitutionSays) {
   for (const char* step : {"10 ms", "2 ms"})
     for (const char* law : {"newton", "poisson"}) {
@@ -527,6 +528,7 @@ TEST(Bounce, RisesAsHighAsTheLawOfRestitutionSays) {
     }
 }
 
+// The overlap of two hexagons is a damped oscillator for half a period.
 TEST(Hexagons, DragTakesFromACollisionWhatADamperDoes) {
   const double stiffness = 1000.0, drag = 5.0, reduced = 0.5 * 10.0 * 1.5 * std::sqrt(3.0) * 0.04;
   const auto pair = make_evaluator(read_settings(
@@ -566,8 +568,8 @@ TEST(Hexagons, ClumpWithChargesAndDisperseWithout) {
   EXPECT_LT(seven("5e-4"), seven("0") - 0.02);
 }
 
-// The shipped scene accounts for its energy at its own step. The sum that is independent of the program's books: kinetic energy
-// and the Coulomb energy of all pairs of charges, from the poses and velocities of the trajectory.
+// The shipped scene accounts for its energy at its own step. The sum that is independent of the program's books:
+// kinetic energy and the Coulomb energy of all pairs of charges, from the poses and velocities of the trajectory.
 TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
   constexpr int hexagons = 16;
   constexpr double side = 0.2, density = 10.0, charge = 5e-4, reach = 0.5 * std::numbers::sqrt3 * side - 0.02;
@@ -608,7 +610,7 @@ TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
   EXPECT_LT(std::abs(unaccounted), 0.01 * lost);
 }
 
-// A body rests or does not, whatever the step, and stands no higher than one step can tell.
+// Whether a body rests does not depend on the step. Its height is exact to the fall in one step.
 TEST_F(Simulations, RestDoesNotDependOnTheStep) {
   const std::string text =
       "[study]\nevaluator = simulation\n[simulation]\nmodel = sliding-box\nend = 3 s\n[initial-states]\ncount = 8\n"

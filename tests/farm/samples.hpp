@@ -1,4 +1,4 @@
-// What the farm's tests share: random records and an independent way to compare them, and work that knows its answer.
+// Shared by the farm's tests: random records, an independent comparison of them, and work with a known answer.
 #pragma once
 
 #include <bit>

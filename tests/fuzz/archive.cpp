@@ -1,5 +1,5 @@
-// Archives with changed bytes: read, verified and repaired, or refused by an Error. An input is a list of changes, five bytes each:
-// where (4 bytes), and what is added there without a carry.
+// Archives with changed bytes: read, verified and repaired, or refused by an Error. An input is a list of changes of
+// five bytes each: the place (4 bytes), and the number to add there without a carry.
 #include "archive/archive.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Expressions: a text is parsed, or refused by an ExpressionError; what is parsed can be evaluated.
+// Expressions: a text is parsed, or refused by an ExpressionError. A parsed expression can be evaluated.
 #include "settings/expression.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A query of the hyperplane program allocates nothing, whatever it meets: counted.
+// Counts allocations: a query of the hyperplane solver allocates no memory, whatever the polytopes and their contact.
 #include <gtest/gtest.h>
 
 #include "scenes.hpp"
@@ -29,7 +29,7 @@ TEST(Allocation, QueriesAllocateNothing) {
     ASSERT_EQ(allocations, before) << i;
   }
   EXPECT_TRUE(std::isfinite(sum));
-  EXPECT_GT(before, 0);  // the count counts
+  EXPECT_GT(before, 0);  // the counter works
 }
 
 }  // namespace

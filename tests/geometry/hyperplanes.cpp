@@ -101,7 +101,7 @@ TEST(Hyperplanes, ValueIsThatOfBruteForceInSpace) {
   expect_brute_force_value<3>(3, 60, 40);
 }
 
-// Tilings meet in every degenerate way: face on face, edge on edge, corner on corner, at and off touching.
+// Neighbours of a tiling have every degenerate contact: face on face, edge on edge, corner on corner, touching or not.
 TEST(Hyperplanes, DegenerateContactsHaveTheBruteForceValue) {
   const auto cube = box(1.0, 1.0, 1.0);
   const auto prism = regular_prism(6, 0.5, 1.0);
@@ -126,7 +126,8 @@ TEST(Hyperplanes, DegenerateContactsHaveTheBruteForceValue) {
   EXPECT_EQ(checked, 4 * 4 * 5 * 24);
 }
 
-// Derivatives against central differences, every coordinate on its own, so also frames that are not rotations.
+// Compares derivatives with central differences of every single coordinate. Varied directors are therefore no
+// rotations.
 template <int n, class Evaluate>
 int expect_gradients(Pair<n> p, const Evaluate& evaluate) {
   const Contact<n> c = evaluate(p);
@@ -215,7 +216,8 @@ TEST(Hyperplanes, RigidDerivativesAreTheProjectedOnes) {
   expect_rigid_derivatives<3>();
 }
 
-// The separation moves with the witness points, and along alpha like the gap where beta stays (floor).
+// The derivative of the separation is that of the witness points. If beta is fixed (a floor), its component along alpha
+// is that of the gap.
 TEST(Hyperplanes, SeparationGradientMovesTheWitnessPoints) {
   Random random(4);
   for (int i = 0; i < 50; ++i) {
@@ -348,7 +350,8 @@ TEST(Hyperplanes, CornerOnFaceHasOneAndThreeMultipliers) {
   EXPECT_FALSE(c.many_duals || c.many_alphas);
 }
 
-// Minimum norm over { pi >= 0 } by trying every support: pseudo-inverse on each, the least that is feasible.
+// Finds the minimum norm over { pi >= 0 } by brute force: the pseudo-inverse on every support, the smallest feasible
+// one.
 template <int n>
 double least_norm(const Pair<n>& p, const Contact<n>& c) {
   const int m1 = c.feature_size[0], m = m1 + c.feature_size[1];
@@ -404,7 +407,7 @@ TEST(Hyperplanes, FaceOnFaceHasTheMultipliersOfLeastNorm) {
   expect_optimal(edges, c);
 }
 
-// Aligned cubes: a quarter on each corner, no moment.
+// Aligned cubes: each corner carries a quarter of the impulse, and there is no moment.
 TEST(Hyperplanes, SymmetricImpactsStaySymmetric) {
   Random random(9);
   for (int i = 0; i < 50; ++i) {
@@ -427,7 +430,7 @@ TEST(Hyperplanes, SymmetricImpactsStaySymmetric) {
   }
 }
 
-// Corner on corner: alpha is the direction nearest to beta, wherever the origin and however the corners are numbered.
+// Corner on corner: alpha is the direction nearest to beta, for any origin and any order of the corners.
 TEST(Hyperplanes, CornerOnCornerTakesTheAlphaOfLeastNorm) {
   // beta inside the cone of normals: alpha = beta
   for (const Vector<2>& origin : {Vector<2>(0, 0), Vector<2>(10, 3)}) {
@@ -564,8 +567,8 @@ TEST(Hyperplanes, AlignedPairsFromKeptBases) {
   }
 }
 
-// Of bodies with many corners the program walks along edges. How far apart they are changes neither the walk nor the pivots, but
-// for rounding, and the optimum is proved by duality: no plane of slope alpha does better than the witness points on the line.
+// For bodies with many corners the solver walks along edges. Except for rounding, the distance of the bodies changes
+// neither the walk nor the pivots. Duality proves the optimum: the slab of normal alpha is as wide as the gap.
 TEST(Hyperplanes, ManyCornersFarApartCostNoMorePasses) {
   Random random(21);
   const Vector<3> up = Vector<3>::UnitZ();
@@ -594,7 +597,8 @@ TEST(Hyperplanes, ManyCornersFarApartCostNoMorePasses) {
   }
 }
 
-// A start whose columns lie one above the other along beta is that of the lower one alone, on the line and beside it.
+// A start basis with columns above each other along beta gives the result of the lower column alone, on the line and
+// next to it.
 TEST(Hyperplanes, ColumnsOneAboveTheOtherAreOne) {
   const auto cube = box(1, 1, 1);
   const Vector<3> up = Vector<3>::UnitZ();
@@ -625,7 +629,8 @@ TEST(Hyperplanes, ColumnsOneAboveTheOtherAreOne) {
       }
 }
 
-// Unit cubes exactly flush, offset along one axis, from every kind of basis: some said 0.234 m apart.
+// Unit cubes that touch exactly, offset along one axis, from every kind of basis. Some bases once gave a gap of 0.234
+// m.
 TEST(Hyperplanes, FlushCubesFromAnyBasisTouch) {
   const auto cube = box(1, 1, 1);
   const Frame<3> offset = at(0.51308486001349862, 0, 1), origin = at(0, 0, 0);
@@ -643,7 +648,7 @@ TEST(Hyperplanes, FlushCubesFromAnyBasisTouch) {
   }
 }
 
-// Pairs at every distance, aligned ones among them: yes and no are those of brute force, from whatever plane and basis.
+// Pairs at all distances, also aligned ones: overlap() agrees with brute force for any start plane and basis.
 TEST(Hyperplanes, OverlapIsThatOfBruteForce) {
   Random random(15);
   Basis<3> basis;
@@ -668,7 +673,7 @@ TEST(Hyperplanes, OverlapIsThatOfBruteForce) {
   EXPECT_LT(yes, 2500);
 }
 
-// Bodies with many corners, near each other: no is proved by the plane, yes by the multipliers of the optimum.
+// Bodies with many corners, near each other: the plane proves "apart", the multipliers of the optimum prove "overlap".
 TEST(Hyperplanes, OverlapOfManyCornersIsProved) {
   Random random(22);
   int yes = 0;
@@ -733,7 +738,7 @@ TEST(Hyperplanes, DistanceIsThatOfASlabBetweenNearestPoints) {
   EXPECT_LT((d.nearest[0] - Vector<2>(3, 4)).norm() + (d.nearest[1] - Vector<2>(1, 1)).norm(), 1e-14);
 }
 
-// Where bodies overlap the distance is zero, and one point that lies in both is the nearest of either.
+// If bodies overlap, the distance is zero, and both nearest points are one point in both bodies.
 TEST(Hyperplanes, BodiesThatOverlapInThePlaneShareTheirNearestPoint) {
   for (const double x : {-1.7, -0.9, 0.05, 0.6, 1.3})
     for (const double y : {-1.6, -0.4, 0.15, 0.8, 1.9}) {
@@ -747,8 +752,8 @@ TEST(Hyperplanes, BodiesThatOverlapInThePlaneShareTheirNearestPoint) {
     }
 }
 
-// Moved together along the line of their nearest points, the bodies are as much nearer as they were moved, to rounding,
-// from far apart to all but touching; and a basis kept from anywhere gives what none gives.
+// Moving a body along the line of the nearest points changes the distance by the same amount, to rounding, from far
+// apart to almost touching. A basis of another query gives the same result as no basis.
 TEST(Hyperplanes, DistanceFallsByWhatBodiesAreMovedTogether) {
   Random random(17);
   Basis<3> kept;

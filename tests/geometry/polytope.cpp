@@ -70,7 +70,7 @@ TEST(Polytope, CommonSolids) {
   EXPECT_NEAR(plate.inertia(), 24.0 * 25.0 / 12.0, 1e-12);
 }
 
-// Balls squeezed flat: thick enough they are polytopes, below that they are refused with a reason; every one ends.
+// Flattened balls: thick ones become polytopes, thin ones are refused with a reason. The construction always ends.
 TEST(Polytope, SliversEndInAReason) {
   Random random(3);
   int accepted = 0, refused = 0;
@@ -100,7 +100,7 @@ TEST(Polytope, SliversEndInAReason) {
   EXPECT_GT(refused, 60);
 }
 
-// On every polytope whose neighbours are kept a descent along edges ends where the pass over all corners does.
+// For polytopes that store the neighbours of corners, a descent along edges finds the same corner as a pass over all.
 TEST(Polytope, DescentAlongEdgesFindsTheLowestCorner) {
   Random random(4);
   for (const auto& k : {random_polytope<3>(random, 200), regular_prism(120, 0.05, 0.3), regular_prism(60, 0.05, 3.0)}) {
@@ -142,7 +142,7 @@ TEST(Polytope, FacetsAreTheHull) {
   EXPECT_EQ(box(1, 2, 3).facets().size(), 12u);
 }
 
-// Volume and moments of a sum of pieces are those of the whole, wherever it is and however it is turned.
+// Volumes and moments of pieces add up to those of the whole, at any place and attitude.
 TEST(Polytope, MassOfPiecesIsThatOfTheWhole) {
   Random random(2);
   const Frame<3> frame{random_vector<3>(random), random_rotation<3>(random)};

@@ -1,5 +1,5 @@
-// What an iteration of the native solver asks of the heap: nothing. Counted as the difference between solves that end
-// after more and after fewer iterations, line searches included, on a problem of recorded elements.
+// An iteration of the native solver allocates no memory. Counted as the difference between solves with more and with
+// fewer iterations, line searches included, on a problem of recorded elements.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,8 +16,8 @@ namespace {
 
 using Eigen::VectorXd;
 
-// A pendulum swung up by a bounded torque, past a ceiling for its horizontal place: midpoint rule, variables q, v at the
-// nodes, then u.
+// A pendulum swung up by a bounded torque, past a ceiling for its horizontal place: midpoint rule, variables q, v at
+// the nodes, then u.
 AssembledProblem swing_up(int intervals) {
   const double h = 3.0 / intervals;
   AssembledProblem problem;

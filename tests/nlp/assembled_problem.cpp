@@ -1,4 +1,4 @@
-// Problems assembled of elements: the sum of their parts, whatever is worked out together.
+// Problems assembled of elements equal the sum of their elements, whichever elements are evaluated together.
 #include "nlp/assembled_problem.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::shared_ptr<const autodiff::Element> element(const auto& function, const Dif
   return std::make_shared<autodiff::RecordedElement>(function, std::vector<Differential>{parameter});
 }
 
-// 21 pendulums in a row, some of them in the objective only, some in rows only, with a few products amid them.
+// 21 pendulums in a row, some of them in the objective only, some in rows only, with a few products between them.
 struct Row {
   std::shared_ptr<const autodiff::Element> pendulum = element(pendulum_function, {1.3, 0.7});
   std::shared_ptr<const autodiff::Element> product = element(product_function, {0.4, -0.2});

@@ -54,7 +54,7 @@ struct Book {
   }
 };
 
-// Whole: it is a table, one problem after the other.
+// Returns all problems. The function is long because it is a table.
 std::vector<Case> cases() {
   const double inf = infinity, root2 = std::numbers::sqrt2, pi = std::numbers::pi;
   Book b;
@@ -434,8 +434,8 @@ TEST(NativeRounding, RowsThatDoublesCannotMeetAnyBetterAreSolved) {
   }
 }
 
-// The same with a cost in squared newtons: gradient and multipliers are as large as the force, and their sums miss zero by more
-// than 1e-9.
+// The same with a cost in squared newtons: gradient and multipliers are as large as the force, and their sums miss zero
+// by more than 1e-9.
 TEST(NativeRounding, AGradientThatDoublesCannotMeetAnyBetterIsSolved) {
   for (const double mass : {1.0, 300.0, 3e3}) {
     Quadratic problem = heavy_mass(100, mass);
@@ -461,8 +461,8 @@ TEST(NativeRounding, APointBesideTheSolutionIsNotSolvedToRounding) {
   EXPECT_EQ(s.status, SolveStatus::not_converged) << s.reason;
 }
 
-// A tolerance that doubles cannot meet, of a gradient of 1e7: the solve ends beside the solution, with the multipliers
-// that belong to it.
+// A tolerance that doubles cannot reach, with a gradient of 1e7: the solve ends near the solution, with the multipliers
+// of that point.
 TEST(NativeRounding, ASolveThatEndsBesideASolutionKeepsItsMultipliers) {
   Quadratic problem = heavy_mass(100, 30.0);
   const Solution good = solve(problem, VectorXd::Zero(problem.variables()), {.backend = Backend::native});
@@ -544,7 +544,7 @@ TEST(SymmetricFactor, InertiaAndSolutionsOfRandomKktMatrices) {
     VectorXd x(n + m);
     EXPECT_LE(factor.solve(A * expected, x), 1e-14);
 
-    // a pattern that is remembered, with other values
+    // the same pattern again, which is cached, with other values
     SymmetricFactor again;
     again.analyse(n + m, rows, columns);
     for (double& value : values) value *= -3.0;

@@ -1,4 +1,4 @@
-"""The Python package reads what `dodyn show` says is there. Usage: reader.py DODYN"""
+"""The Python package reads the same contents as `dodyn show`. Usage: reader.py DODYN"""
 
 import csv
 import io
@@ -45,7 +45,7 @@ def rows_agree(path):
         assert one.best_id == row["best_id"] and one.note == row["note"]
         assert one.diagnostics == {k: v for k, v in row["diagnostics"].items()}
         assert [{k: None if math.isnan(v) else v for k, v in c.items()} for c in one.candidates] == row["candidates"]
-    # One notion of what is recommended.
+    # The program and the package recommend the same evaluation.
     assert (study.recommended.id if study.recommended else None) == told["recommended"]
     assert told.get("front", []) == ([e.id for e in study.front] if len(study.objectives) > 1 else [])
     best = study.best
@@ -57,7 +57,8 @@ def rows_agree(path):
 
 
 def causes():
-    """A failure is the design's, unless its rank was lost or its time was over. Lost on two hosts alike, it is the design's, too."""
+    """The cause of a failure is the design, unless the rank was lost or the time limit was reached. If attempts were lost on
+    two hosts, the cause is the design too."""
     study = package.open("failing.h5")
     assert all(e.cause == {"ok": "none", "failed": "design"}[e.status] for e in study)
     one = study.evaluations[0]
@@ -150,7 +151,8 @@ def refusals():
 
 
 def appended_while_read():
-    """An append between the opening of a file and the reading of its rows: the file is read again. HDF5 finds addresses beyond its end."""
+    """An append after a file was opened and before its rows are read: HDF5 finds addresses beyond the end that it knows, and the
+    file is read again."""
     with open("grown.cfg", "w", encoding="utf-8") as file:
         file.write("[study]\nevaluator = testfunction\nmax-evaluations = 4\n[surrogate]\nstrategy = sweep\n[design]\nx.min = 0\nx.max = 1\n")
     dodyn("run", "grown.cfg")
@@ -199,13 +201,14 @@ def configuration():
 
 
 def recommended():
-    """Of noisy costs not the least one seen, of two objectives the front."""
+    """Noisy costs: the recommended evaluation is not the one of lowest cost. Two objectives: none is recommended, and the front
+    is the result."""
     noisy = package.open("noisy.h5")
     assert noisy.noisy and noisy.recommended.id != noisy.lowest.id and noisy.recommended.cost > noisy.lowest.cost
     said = dodyn("show", "noisy.h5")
     assert f"recommended: x = {noisy.recommended.design['x']:.8g} (evaluation {noisy.recommended.id})" in said, said
     assert f"lowest cost seen, noise included: {noisy.lowest.cost:.12g}" in said, said
-    # what has noise is predicted where the program recommends it
+    # without a design, `dodyn predict` predicts at the recommended design
     nearest = json.loads(dodyn("predict", "noisy.h5", "--json"))
     assert nearest["design"]["x"] == noisy.recommended.design["x"] and nearest["nearest"] == noisy.recommended.id
     front = package.open("front.h5")
@@ -219,7 +222,7 @@ def recommended():
 
 
 def slides():
-    """A walker whose knees slide: what drives them is a force, and pictures say so."""
+    """A walker with sliding knees: their controls are forces, and pictures label them so."""
     text = open(os.path.join(ROOT, "models", "planar-biped.model"), encoding="utf-8").read()
     for old, new in (("joint = revolute\ncoordinates = stance_knee", "joint = prismatic y\ncoordinates = stance_knee"),
                      ("joint = revolute\ncoordinates = swing_knee", "joint = prismatic y\ncoordinates = swing_knee"),

@@ -44,7 +44,7 @@ def close(a, b):
 
 
 def factors():
-    """Every unit of the program, one by one and in products: the package has no table of its own to differ from."""
+    """Every unit of the program, alone and in products. The package has no table of its own: it asks the program."""
     from dodyn.units import conversions
 
     names = re.findall(r"\w+", dodyn("help", "units").split("\n\n")[1])
@@ -85,7 +85,7 @@ def package_converts():
         assert other.units == [expected(unit)[0] for unit in own.units], own.name
         assert close(other.values, own.values * [expected(unit)[1] for unit in own.units]), own.name
         assert np.allclose(other.archived, own.values, rtol=1e-14, atol=0, equal_nan=True)
-    # What is drawn is the same motion, and says how it is written.
+    # The motion to draw is the same, and names the chosen units.
     a, b = motion.motion(plain.best.trajectory), motion.motion(shown.best.trajectory)
     assert np.allclose(a.points, b.points) and np.allclose(a.t, b.t) and b.length == motion.Scale("mm", 1e3) and b.time.label("t") == "t [ms]"
     assert [s.unit for s in b.series if s.name == "u"] == ["N mm"]
@@ -112,7 +112,8 @@ def package_converts():
 
 
 def refused():
-    """A word that is not a unit is refused in the program's words; a unit that fits nothing is noted; without the program only archives' units are read."""
+    """A word that is not a unit is refused with the program's message. A unit that fits no quantity gives a note. Without the program
+    archives are read in their own units only."""
     for units, why in (("furlong", "'furlong' is not a unit; expected units such as deg, mm"), ("mm,cm", "mm and cm measure the same; choose one")):
         try:
             package.open("failing.h5", units=units)

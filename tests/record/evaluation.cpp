@@ -1,4 +1,4 @@
-// The one list of fields: what walks it sees every field once, under a name of its own, and by reference.
+// The list of fields: a visitor receives every field once, with a name of its own, by reference.
 #include "record/evaluation.hpp"
 
 #include <gtest/gtest.h>

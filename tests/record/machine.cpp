@@ -22,7 +22,7 @@ TEST(Machine, EachStatusHasACause) {
             (std::vector{Cause::none, Cause::design, Cause::design, Cause::design, Cause::study, Cause::machine}));
 }
 
-// A design that ends whatever evaluates it is to blame, but only where it did so on two hosts and nothing else came of it.
+// A design is at fault if its evaluations were lost on two hosts and no attempt has an answer.
 TEST(Machine, WhatIsLostOnTwoHostsAlikeIsTheDesigns) {
   const std::vector<Evaluation> rows = {
       row(0, Status::lost, "a"),

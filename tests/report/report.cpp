@@ -48,7 +48,7 @@ TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
   EXPECT_EQ(best_text(nullptr, variables, ""), "best: none: no evaluation is ok and satisfies the constraints\n");
 }
 
-// The end of a run and `show` say what another range is worth.
+// The summary of a run and `show` estimate the gain beyond a bound.
 TEST(Report, ABoundThatIsWorthWideningIsPointedOut) {
   archive::Contents contents;
   contents.layout.variables = {variables[0]};
@@ -138,8 +138,8 @@ TEST(Report, AnEvaluationNamesItsEarlierAttempts) {
   EXPECT_EQ(attempts(1), std::pair(1, true));
 }
 
-// Of noisy costs the design that the search recommended last, where it is there and counts; without noise the least cost;
-// of several objectives none, but the front.
+// Noisy costs: the design that the search recommended last is reported, if it is feasible. Exact costs: the one with
+// the lowest cost. Several objectives: the front, and no single design.
 TEST(Report, OneDesignIsRecommended) {
   archive::Contents contents;
   contents.layout.variables = {{"x", "m", 0, 4}};
@@ -290,7 +290,7 @@ TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
   EXPECT_FALSE(solved["trajectory"]["t"].contains("units"));
 
   EXPECT_EQ(unused(read_output_units("deg, kg"), layout), std::vector<std::string>{"kg"});
-  // What the Python package asks for: an own unit that stays is left out, whether it fits no unit or is none.
+  // The request of the Python package. Units that no chosen unit replaces, and words that are not units, are left out.
   const auto asked =
       nlohmann::json::parse(conversions_json(read_output_units("mm, N mm, kg"), {"m", "N m", "mm", "1", "cost"}));
   EXPECT_EQ(asked["converted"].size(), 2u);
@@ -301,8 +301,8 @@ TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
     EXPECT_THROW(read_output_units(wrong), ConfigError) << wrong;
 }
 
-// Every label and whole number has the same share of the range, and the least effect is named by its value, on a
-// logarithmic scale too. The cost is a sum of one function of each variable, known at all combinations.
+// All labels and whole numbers have equal weight. The value with the lowest mean cost is named, also on a logarithmic
+// scale. The cost is a sum of functions of one variable each, known at all combinations.
 TEST(Report, SensitivityWeighsValuesEvenlyAndNamesTheLeastOne) {
   archive::Contents contents;
   contents.layout.variables = {
@@ -331,7 +331,7 @@ TEST(Report, SensitivityWeighsValuesEvenlyAndNamesTheLeastOne) {
   EXPECT_NE(text.find("legs = 3\n"), std::string::npos) << text;
 }
 
-// Whatever is said of a study has the same units: summaries, predictions, shares of variance, JSON. Models are made before.
+// Summaries, predictions, sensitivities and JSON are in the chosen units. Models are fitted in the archive's units.
 TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   archive::Contents contents;
   contents.layout.variables = {{"knee", "m", 0.2, 0.5}, {"fold", "rad", 0, 2}};
@@ -431,7 +431,7 @@ TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   EXPECT_NE(front.find(formatted("%.6g", 1000 * front_of(two).back()->metrics(0))), std::string::npos) << front;
 }
 
-// What has neither a row for each node nor for each interval is another table.
+// Only settings that change answers are in the difference: not the seed, which is equal, and not the archive's name.
 TEST(Report, TheDifferenceOfTwoProblemsIsWhatChangesAnswers) {
   const Described one{
       "a.h5", {{"study.seed", "1"}, {"study.archive", "a.h5"}, {"design.knee", "0.4"}, {"gait.steps", "2"}}, {}},
@@ -444,8 +444,8 @@ TEST(Report, TheDifferenceOfTwoProblemsIsWhatChangesAnswers) {
   for (const char* equal : {"seed", "archive"}) EXPECT_EQ(text.find(equal), std::string::npos) << text;
 }
 
-// With all lines around them, those of the difference are the lines of either text in their order, and as many are equal as
-// the longest common subsequence has.
+// With unlimited context the difference contains all lines of both texts in their order. The number of equal lines is
+// the length of the longest common subsequence.
 TEST(LineDifference, HoldsTheLinesOfBothTexts) {
   std::mt19937 random(3);
   const auto some = [&] {

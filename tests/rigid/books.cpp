@@ -1,4 +1,5 @@
-// What contact does to energy, over the total: bounces against the closed form, elastic bodies, the books themselves.
+// The effect of contact on energy, relative to the total: bounces against the closed form, elastic bodies, and the
+// energy accounts themselves.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -70,7 +71,7 @@ TEST(Elastic, PolyhedraKeepTheirEnergy) {
   }
 }
 
-// No run of rough or unequal surfaces gains energy, and what it loses is in the books.
+// No run with friction or unequal surfaces gains energy, and the accounts contain the losses.
 TEST(StepRecord, BalanceForTheTotal) {
   for (const Restitution law : {Restitution::newton, Restitution::poisson}) {
     FallingPolyhedra f;
@@ -134,8 +135,8 @@ TEST_P(StepRecordOf, DragAndDrivingForcesAreEntered) {
   }
 }
 
-// What stands still neither gains nor loses, and the books say so: no impact, no work of dampers. Here a foot on the floor with a
-// leaning body on a sprung and damped hinge, under drag.
+// What stands still neither gains nor loses, and the books say so: no impact, no work of dampers. Here a foot on the
+// floor with a leaning body on a sprung and damped hinge, under drag.
 INSTANTIATE_TEST_SUITE_P(Steppers, StepRecordOf,
                          ::testing::Values(Stepper::variational, Stepper::newmark_explicit, Stepper::newmark_implicit));
 
@@ -216,8 +217,8 @@ TEST(Impulses, CarryTheWeight) {
 }
 
 // One block strikes two that touch, m = 1 each. Compression brings all to 1/3 by impulses 2/3 and 1/3. With e = 1/2
-// both laws give 0, 1/2, 1/2. With e = 1/2 and sqrt(1/2), Newton's keeps the two together, for they were at rest on each
-// other; Poisson's adds its share of 1/3 to the last one.
+// both laws give 0, 1/2, 1/2. With e = 1/2 and sqrt(1/2), Newton's keeps the two together, for they were at rest on
+// each other; Poisson's adds its share of 1/3 to the last one.
 TEST(Restitution, LawsDifferWhereTheyShould) {
   for (const Restitution law : {Restitution::newton, Restitution::poisson}) {
     World<2> world;

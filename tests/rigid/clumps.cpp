@@ -1,4 +1,4 @@
-// Large islands of contacts: the sparse factor, and what a packed clump keeps.
+// Large islands of contacts: the sparse factor, and the conserved quantities of a packed clump.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -55,7 +55,8 @@ std::array<Twist<2>, 2> acting(const CoilForce& force, const std::vector<geometr
   return wrench;
 }
 
-// What a form fitted to poles gives is what the potential of the poles gives, within the fit: whichever way coils point.
+// A form that was fitted to poles gives the forces of the poles' potential, within the error of the fit, for all
+// orientations of the coils.
 TEST(CoilForce, IsThatOfTheChargesItWasFittedTo) {
   const CoilForm form = fitted();
   for (const double polarity : {1.0, -1.0})
@@ -81,7 +82,7 @@ TEST(CoilForce, IsThatOfTheChargesItWasFittedTo) {
         }
 }
 
-// Momentum and angular momentum of the pair stay, whatever the coefficients.
+// The force conserves momentum and angular momentum of the pair, whatever the coefficients.
 TEST(CoilForce, EachCoilGetsWhatTheOtherGives) {
   CoilForm form;
   for (int i = 0; i < CoilForm::terms; ++i)

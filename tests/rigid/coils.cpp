@@ -17,7 +17,7 @@ constexpr double half_turn = std::numbers::pi;
 
 TEST(Coils, PolesHaveTheStrengthOfFieldAndCore) { EXPECT_NEAR(Coil{}.pole_strength(), 62.5, 1e-12); }
 
-// What each coil feels, in a frame of its own: the pair's momentum and angular momentum stay.
+// The forces on both coils, each in a frame of its own: they conserve momentum and angular momentum of the pair.
 TEST(Coils, ForceAndTorqueOfThePairBalance) {
   for (const bool discs : {false, true})
     for (const double phi1 : {-0.5, 0.2})

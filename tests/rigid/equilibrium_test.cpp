@@ -1,4 +1,4 @@
-// Whether bodies at rest would stay, against statics in closed form.
+// Tests of EquilibriumTest against statics in closed form.
 #include "rigid/equilibrium_test.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ double unbalanced_box(double width, double height, double friction, double lean)
   return EquilibriumTest<2>(world).unbalanced({at(0.0, -0.5), at(0.0, 0.5 * height)}, 0.0, {margin});
 }
 
-// A flat box holds up to the angle of friction; what is left beyond is the distance of its weight from the cone.
+// A flat box rests up to the angle of friction. Beyond it, the unbalanced part is the distance of its weight from the
+// cone.
 TEST(EquilibriumTest, AFlatBoxSlidesBeyondTheAngleOfFriction) {
   const double mu = 0.3, phi = std::atan(mu);
   for (const double lean : {-phi - 0.2, -0.99 * phi, 0.0, 0.5 * phi, 0.99 * phi, phi + 0.01, phi + 0.3})
@@ -53,7 +54,7 @@ TEST(EquilibriumTest, NothingHoldsABoxInTheAir) {
   EXPECT_LT(balance.unbalanced({at(0.0, -0.5), at(0.0, 0.05 + 0.9 * margin)}, 0.0, {margin}), 1e-9);
 }
 
-// What stands still below the height that it falls from in two steps touches, up to the largest height given.
+// A body at rest counts as touching below the height that it falls in two steps, up to a given height.
 TEST(EquilibriumTest, AHeightThatTwoStepsFallIsTouch) {
   const auto world = box_on_floor(0.1, 0.1, 0.5, 0.0);
   EquilibriumTest<2> balance(world);
@@ -111,7 +112,8 @@ TEST(EquilibriumTest, APendulumRestsOnlyBelowItsPivot) {
   }
 }
 
-// In space the pyramid lies in the cone: it holds what cos(22.5 degrees) of the friction holds, and no more than all of it.
+// In space the friction pyramid lies inside the cone. It contains the cone of the friction coefficient times
+// cos(22.5 degrees).
 TEST(EquilibriumTest, InSpaceNearlyTheConeInEveryDirection) {
   const double mu = 0.3, inner = std::atan(mu * std::cos(0.3926990816987241)), outer = std::atan(mu);
   World<3> world;

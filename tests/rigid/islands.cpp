@@ -1,5 +1,5 @@
-// The contact problem of large islands (Newton on the bodies) and of small ones (sweeps and dense steps): what they
-// return obeys the conditions of the problem, whichever solved it.
+// The contact problem of large islands (Newton on the bodies) and of small ones (sweeps and dense steps): the results
+// of both satisfy the conditions of the problem.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -239,7 +239,8 @@ TEST(Steppers, AreOfOrderTwoAwayFromContact) {
   }
 }
 
-// The discrete energy of a short interval is the energy of the velocities over it: of what moves alone, in plane and space.
+// The discrete energy of a short interval is the energy of the mean velocities of the moving bodies, in the plane and
+// in space.
 TEST(Invariants, DiscreteEnergyIsThatOfTheMeanVelocities) {
   World<3> world;
   world.bodies = {brick("a", 0.1, 0.2, 0.3), fixed_body<3>("wall", {geometry::box(1.0, 1.0, 1.0)})};
@@ -263,8 +264,8 @@ TEST(Invariants, DiscreteEnergyIsThatOfTheMeanVelocities) {
               0.5 * flat * 8.0 + 0.5 * inertia * 9.0 + flat * 9.0 * 0.5, 1e-13);
 }
 
-// A free top that is symmetric about its third axis turns by exp(t L/a) R exp(t s e3), s = w3 (1 - c/a): moments of inertia a
-// and c across and along the axis, w3 the spin along it, L the angular momentum.
+// A free top that is symmetric about its third axis turns by exp(t L/a) R exp(t s e3), s = w3 (1 - c/a): moments of
+// inertia a and c across and along the axis, w3 the spin along it, L the angular momentum.
 TEST(Steppers, ASymmetricTopPrecessesAsInClosedForm) {
   constexpr double mass = 2.0, t = 0.5;
   World<3> world;
@@ -314,8 +315,8 @@ TEST(Steppers, VariationalKeepsMomentaPerStepAndEnergyBounded) {
   }
 }
 
-// A body without spin falls as Galilei has it, whatever its attitude: turned about one axis, two or three, so that
-// directors have components that are zero, tiny, or neither.
+// A body without spin falls in free fall without turning, for any attitude: turned about one, two or three axes, so
+// that components of directors are zero, tiny, or neither.
 TEST(Steppers, BodiesWithoutSpinFallInEveryAttitude) {
   constexpr double gravity = 9.81, step = 2e-3;
   constexpr int attitudes = 3000, steps = 4;

@@ -1,4 +1,4 @@
-// Scenes start as they should and do what they are known for.
+// Scenes have the expected initial states and the known behaviour.
 #include "scenes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Stacks, islands of many points with friction, against statics: what stands stays, bears its weight within the cones of
-// friction, topples where its centre of mass says so, and slides as a block would.
+// Stacks, islands of many points with friction, against statics: a stable stack rests, its contact forces carry the
+// weight inside the friction cones, an unstable one topples, and on a slope a stack slides like one block.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -98,7 +98,8 @@ TEST(Stack, TopplesWhereItsCentreOfMassLeavesItsBase) {
   }
 }
 
-// On a slope a stack stays where tan(slope) < mu, or slides as one block with g (sin - mu cos); the boxes keep together.
+// On a slope a stack stays where tan(slope) < mu, or slides as one block with g (sin - mu cos); the boxes keep
+// together.
 TEST(Stack, SlidesAsABlock) {
   constexpr int boxes = 8;
   constexpr double mu = 0.05;
@@ -117,8 +118,8 @@ TEST(Stack, SlidesAsABlock) {
   }
 }
 
-// A box that has come to rest stands less than g h^2/2 above the floor, the fall of a step, from whatever height it falls and however
-// it is turned (docs/measured/contact.md).
+// A box at rest is less than g h^2/2, the fall in one step, above the floor, whatever the height and angle from which
+// it fell (docs/measured/contact.md).
 TEST(Resting, IsWithinTheFallOfAStepOfTheFloor) {
   for (const double h : {1e-3, 2e-3, 4e-3})
     for (int trial = 0; trial < 12; ++trial) {

@@ -10,7 +10,7 @@
 namespace dodyn {
 namespace {
 
-// What an expression measures where its quantities have these units ("?" is not known), as an SI unit.
+// Returns the dimension of an expression as an SI unit. `units`: those of its quantities; "?": unknown.
 std::string measured(const std::string& text, const std::map<std::string, std::string>& units,
                      Dimensions&& dimensions = {}) {
   const Expression e = Expression::parse(text);

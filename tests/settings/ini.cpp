@@ -103,7 +103,7 @@ TEST(Ini, ChecksKinds) {
   EXPECT_EQ(checked("[parameters]\na ="), "a:2: a has no value; allowed: key = value");
 }
 
-// Only what ends can be read: regular files of at most 1 MB.
+// Only files with an end can be read: regular files of at most 1 MB.
 TEST(Ini, ReadsRegularFilesOnly) {
   const std::string directory = ::testing::TempDir() + "dodyn-ini";
   std::filesystem::create_directories(directory);
@@ -121,7 +121,7 @@ TEST(Ini, ReadsRegularFilesOnly) {
   std::filesystem::remove_all(directory);
 }
 
-// Whatever the bytes: a text or one line of complaint that a terminal can show; and no spin.
+// Random bytes give a text, or one line of message that a terminal can show. The reader always ends.
 TEST(Ini, HostileTextsGetOneShortLine) {
   std::string keys = "[a]\n", sections;
   for (int i = 0; i < 100000; ++i)

@@ -15,7 +15,7 @@ TEST(Renamed, AnOldNameIsAnsweredByTheNewOne) {
   EXPECT_EQ(did_you_mean("failure-of", {"cost", "success"}), "; it is now called 'success'");
 }
 
-// "start" was a section and a metric: what the place does not know is not offered.
+// "start" was a section and a metric. A message offers only new names that are valid in that place.
 TEST(Renamed, OnlyWhatThePlaceKnowsIsOffered) {
   EXPECT_EQ(renamed("start", {"initial-states"}), "");
   EXPECT_EQ(renamed("start", {"initial-states", "initial-state"}), "initial-state");

@@ -1,4 +1,4 @@
-// Settings: what is accepted and how it is written back, who wins, and the one line that each mistake gets.
+// Settings: accepted values and their output, precedence of sources, and the one line for each mistake.
 #include "settings/settings.hpp"
 
 #include <gtest/gtest.h>
@@ -250,7 +250,7 @@ TEST_F(SettingsTest, AnErrorOfADefaultSaysSo) {
             settings.file + ": study.seed (its default) = " + settings.text("study.seed") + ": why");
 }
 
-// Of a variable that the command line fixes the file's range is kept, if it is one.
+// If the command line fixes a variable, its range in the file is still known, if it is valid.
 TEST_F(SettingsTest, OverruledRanges) {
   const std::vector<std::string> fixed = {"--design.knee", "0.4"};
   const Settings settings = read(walk + "[design]\nknee.min = 0.2\nknee.max = 0.5\n", fixed);
@@ -413,8 +413,8 @@ TEST_F(ScenariosTest, AreTheStudyButForWhatTheySay) {
   EXPECT_TRUE(read("").scenarios.empty());
 }
 
-// What a scenario says is more special than what the command line says of the study; the command line may speak of a
-// scenario, too.
+// A scenario's entry wins over a setting of the whole study on the command line. The command line can also set entries
+// of a scenario.
 TEST_F(ScenariosTest, TheCommandLineSpeaksOfTheStudyOrOfOne) {
   const Settings study =
       read(text, {"--walk.step-length", "0.6", "--scenario.heavy.mass", "31", "--walk.cost", "work"});
@@ -526,7 +526,7 @@ struct Whole {
   Options options;
 };
 
-// A key's default is what the struct has, and reading the defaults gives the struct again.
+// The default of a key is the value in the struct. Reading the defaults gives the struct again.
 TEST(KeyTable, BindsKeysToMembers) {
   const auto table =
       KeyTable<Options>("walk.")
@@ -583,7 +583,7 @@ TEST(KeyTable, BindsKeysToMembers) {
   std::filesystem::remove(path);
 }
 
-// A file that a configuration names lies beside it, or else in the working directory.
+// A file that a configuration names is searched next to the configuration, then in the working directory.
 TEST_F(SettingsTest, PathsAreRelativeToTheConfiguration) {
   auto all = kinds();
   all[0].keys.push_back({.name = "walk.model", .type = Type::path, .default_value = "built-in"});

@@ -1,5 +1,4 @@
-// What an archive holds of the study that it is of: the values that were used, where they are from, and enough to
-// evaluate its designs again anywhere.
+// An archive has the settings of its study with their sources, and everything needed to evaluate its designs elsewhere.
 #include "study/archived.hpp"
 
 #include <gtest/gtest.h>
@@ -114,7 +113,7 @@ TEST_F(Archived, AnEvaluationThatIsNotThereIsRefused) {
   }
 }
 
-// A list of names, a list of numbers, and a line of shell with what a configuration would read as a comment.
+// A list of names, a list of numbers, and a shell command with a character that begins a comment in a configuration.
 TEST_F(Archived, ListsAndLinesOfShellAreWhatTheyWere) {
   const auto contents = run(command("", "material = steel, brass\nwidth = 0.02, 0.03\n"),
                             {"--command.run",

@@ -1,4 +1,4 @@
-// Which evaluation an archive recommends, and what of its configuration that depends on.
+// The recommended evaluation of an archive, and the settings that it depends on.
 #include "study/observed_data.hpp"
 
 #include <gtest/gtest.h>

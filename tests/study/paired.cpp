@@ -113,7 +113,7 @@ TEST_F(PairedStudies, NumberTheEvaluationsOfADesign) {
   EXPECT_NEAR(recommended->design(0), 0.3, 0.1);
 }
 
-// A model of the archive says of the recommended design what the search said.
+// A model of the archive predicts the same values at the recommended design as the search.
 TEST_F(PairedStudies, AreModelledFromTheArchiveAsInTheSearch) {
   run("a.h5");
   auto archived = contents("a.h5");

@@ -169,7 +169,7 @@ TEST_F(PartsTest, ADamagedAnswerIsNone) {
   EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
 }
 
-// The archive was removed, to start another study of the same name: what is left of its parts is of no use.
+// The archive was removed, to start another study of the same name: the remaining file of parts is ignored.
 TEST_F(PartsTest, OfAnotherArchiveAreDropped) {
   run("a.h5", 3);
   std::filesystem::remove(directory + "/a.h5");

@@ -1,4 +1,4 @@
-// What is evaluated again is told again, at the same point of every replay.
+// A repeated evaluation reaches the strategy at the same point of every replay.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Designs that their neighbours say could be cheaper are solved again, in whatever way the study is cut into runs.
+// Designs for which neighbours predict a lower cost are solved again, however the study is divided into runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The loop: whatever way a study is cut into runs and spread over evaluators, it is the same study.
+// The design loop: however a study is divided into runs and distributed over evaluators, its result is the same.
 #include "study/study.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,8 @@ class BackwardsFarm : public farm::Farm {
   std::vector<Task> tasks_;
 };
 
-// Evaluators that take 1 to 2 s for a design, in simulated time: which share of the time they were busy is known exactly.
+// Evaluators that take 1 to 2 s for a design, in simulated time: which share of the time they were busy is known
+// exactly.
 class TimedFarm : public farm::Farm {
  public:
   TimedFarm(Work work, int evaluators) : work_(std::move(work)), evaluators_(evaluators) {}
@@ -565,7 +566,7 @@ class LosingFarm : public BackwardsFarm {
   std::map<std::int64_t, int> lost_;
 };
 
-// Lost attempts are rows; what is told is the answer in the end, or `lost` when the attempts are used up.
+// Lost attempts are rows. The strategy receives the final answer, or `lost` when the attempts are used up.
 TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
   const auto run_losing = [&](const std::string& archive, int losses, bool interrupt) {
     const Settings now = settings(archive, {"--strategy", "sweep"});
@@ -670,7 +671,7 @@ TEST_F(StudyTest, WhatIsKilledWithTheRunLeavesNoRow) {
   EXPECT_EQ(contents("alone.h5").evaluations.size(), 22u);
 }
 
-// An asynchronous study cut anywhere replays: what was asked follows from the order of the rows.
+// An asynchronous study that ends at any row can be replayed: the proposed designs follow from the order of the rows.
 TEST_F(StudyTest, AsynchronousStudiesReplayInTheOrderOfArrival) {
   for (const std::string strategy : {"spline", "sweep"}) {
     const std::vector<std::string> words = {"--strategy",   strategy,        "--study.mode",

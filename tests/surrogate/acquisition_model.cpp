@@ -64,7 +64,7 @@ std::vector<std::pair<std::string, Setting>> settings() {
           {"all", {.fails = true, .pending = true, .constraint = true, .options = careful}}};
 }
 
-// What a search maximises: the slope that it climbs is that of its value, and what the archive keeps of it adds up to it.
+// The score that a search maximises: its slope against differences, and the archived terms against their sum.
 TEST(AcquisitionModel, TheSlopeOfAScoreIsThatOfItsDifferences) {
   for (const auto& [name, setting] : settings()) {
     const Told told(setting);

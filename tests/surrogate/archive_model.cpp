@@ -1,4 +1,4 @@
-// What a model of a finished study says, held to the function behind it; Sobol's indices to closed forms.
+// A model of a finished study against the function behind it, and Sobol indices against closed forms.
 #include "surrogate/archive_model.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ ObservedData told(int count, double noise, bool gradient) {
   return observed;
 }
 
-// A quarter of the samples fill the box, the others lie within a hundredth of it about the least, as after a search.
+// A quarter of the samples fill the box; the others lie within 1 % of it around the minimum, as after a search.
 TEST(ArchiveModel, SamplesThatCrowdSayLittleOfTheBox) {
   const auto wavy = [](const VectorXd& x) { return std::sin(2 * x(0)) * std::cos(0.4 * x(1)) + 0.1 * x(0) * x(0); };
   constexpr int count = 40;
@@ -64,7 +64,7 @@ TEST(ArchiveModel, SamplesThatCrowdSayLittleOfTheBox) {
   EXPECT_NEAR(good.quality_over_box(), good.quality(), 0.1);
   EXPECT_LT(bad.even_samples(), 0.35 * bad.even_samples_of_filling());
   EXPECT_GT(bad.even_samples(), 0.5 * count / 4);
-  // What the model says is far off, and it says so.
+  // The predictions have large errors, and the quality shows it.
   double off = 0, spread = 0;
   const MatrixXd everywhere = sobol(2, 500, 9);
   for (int i = 0; i < everywhere.cols(); ++i) {
@@ -76,7 +76,7 @@ TEST(ArchiveModel, SamplesThatCrowdSayLittleOfTheBox) {
   EXPECT_GT(off / spread, 0.2);
 }
 
-// The evaluation of `observed` that costs least, after one more at this design.
+// Adds an evaluation at this design and returns it.
 const Evaluation& with_best(ObservedData& observed, const VectorXd& design, double cost,
                             const VectorXd& gradient = {}) {
   Evaluation e;
@@ -111,7 +111,7 @@ TEST(BoundsToWiden, TellWhatWideningGains) {
     ASSERT_EQ(limited.size(), 1u);
     EXPECT_FALSE(limited[0].gain);
   }
-  // Without a model and without a gradient nothing is known of what lies beyond.
+  // Without a model and without a gradient the gain beyond the bound is unknown.
   ObservedData alone = told(0, 0, false);
   const auto unknown = bounds_to_widen(alone, with_best(alone, corner, 1));
   ASSERT_EQ(unknown.size(), 1u);
@@ -149,7 +149,7 @@ TEST(BoundsToWiden, AreNotNamedWhereTheCostIsFlatOrRises) {
   EXPECT_NEAR(*found[0].gain, 1.2, 0.4);
 }
 
-// Whole numbers, labels and what a design does not have are at no bound.
+// Whole numbers, labels, and variables that a design does not have, are never at a bound.
 TEST(BoundsToWiden, AreThoseOfRealVariables) {
   const std::vector<Variable> all = {{"a", "", 0, 1}, {"n", "", 0, 4}, {"label", "", 0, 2}, {"part", "", 0, 1}};
   Domain part;
@@ -226,7 +226,7 @@ TEST(ArchiveModel, TheIntervalHoldsAsOftenAsItSays) {
   }
 }
 
-// Of a large archive the model takes a part.
+// The model of a large archive uses some of the evaluations: the best ones, and others that fill the box.
 TEST(ArchiveModel, TakesTheBestAndAFillingOfManyEvaluations) {
   const ObservedData observed = told(ArchiveModel::most_modelled + 500, 0, true);
   const ArchiveModel model(observed, -1);
@@ -238,7 +238,7 @@ TEST(ArchiveModel, TakesTheBestAndAFillingOfManyEvaluations) {
   for (const Evaluation& e : observed.evaluations) ASSERT_NEAR(model.at(e.design).middle, e.cost, 1e-3) << e.id;
 }
 
-// Whatever the quantity, and although many designs that violate a constraint cost less.
+// The best feasible design is in every model, although many designs that violate a constraint cost less.
 TEST(ArchiveModel, TakesTheBestFeasibleOfManyEvaluations) {
   ObservedData observed = told(ArchiveModel::most_modelled + 700, 0, false);
   observed.constraints = {{"square", 0, 0.25, true}};
@@ -252,7 +252,7 @@ TEST(ArchiveModel, TakesTheBestFeasibleOfManyEvaluations) {
   }
 }
 
-// With nothing to predict the quality is about 0, however many evaluations there are and are left out of the model.
+// Random costs: the quality is about 0, whatever the number of evaluations in the archive and in the model.
 TEST(ArchiveModel, QualityIsLowWhereNothingCanBePredicted) {
   for (const int count : {501, 2001, 2010}) {
     ObservedData noise = told(count, 0, false);
@@ -276,8 +276,8 @@ TEST(ArchiveModel, CopiesSayNothingNew) {
   EXPECT_NEAR(two.even_samples_of_filling(), one.even_samples_of_filling(), 1e-3);
 }
 
-// Noisy samples of many studies: what is said of the optimum's place holds the true one about as often as it says, and more samples say
-// more.
+// Noisy samples of several studies: the 90 % ranges of the optimum contain the true optimum about as often as stated.
+// More samples narrow them.
 TEST(ArchiveModel, WhereaboutsHoldTheOptimum) {
   VectorXd true_place;
   double least = INFINITY;
@@ -301,7 +301,7 @@ TEST(ArchiveModel, WhereaboutsHoldTheOptimum) {
   EXPECT_LT(many, few);
 }
 
-// Of one variable: the same quantiles by functions drawn on a grid, from the eigenvectors of the model's covariance there.
+// One variable: the same quantiles from functions drawn on a grid, by the eigenvectors of the model's covariance there.
 TEST(ArchiveModel, WhereaboutsAreQuantilesOfMinimaOfDrawnFunctions) {
   ObservedData observed{DesignSpace({{"a", "m", -1, 3}}, {}, "test"), {}, {-1}, true};
   Random random(5);
@@ -336,7 +336,8 @@ TEST(ArchiveModel, WhereaboutsAreQuantilesOfMinimaOfDrawnFunctions) {
   }
   std::sort(places.begin(), places.end());
   std::sort(costs.begin(), costs.end());
-  // How far `part` is from the shares that lie below a value and not above it: many minima lie at the ends of the range.
+  // How far `part` is from the shares that lie below a value and not above it: many minima lie at the ends of the
+  // range.
   const auto miss = [](const std::vector<double>& sorted, double value, double part) {
     const auto share = [&](auto at) {
       return static_cast<double>(at - sorted.begin()) / static_cast<double>(sorted.size());

@@ -19,7 +19,7 @@ using Eigen::VectorXd;
 
 const std::vector<Variable> square = {{"a", "m", -1, 3}, {"b", "", 10, 30}};
 
-Evaluation bowl(const VectorXd& x) {  // least, 2, at (0.7, 17)
+Evaluation bowl(const VectorXd& x) {  // minimum 2 at (0.7, 17)
   Evaluation e;
   e.status = Status::ok;
   e.cost = 2 + std::pow(x(0) - 0.7, 2) + 0.04 * std::pow(x(1) - 17, 2) + 0.1 * (x(0) - 0.7) * (x(1) - 17);
@@ -86,7 +86,7 @@ TEST(Ego, ReplayGoesOnAsBefore) {
   }
 }
 
-// As ranks come free: one more design while others are out, told in another order.
+// Asynchronous use: each ask() comes while other designs are pending, and results come in another order.
 TEST(Ego, AsksAgainWhileDesignsArePending) {
   EgoOptions o;
   const auto strategy = make_ego(square, o);
@@ -125,7 +125,7 @@ TEST(Ego, WorksAroundWhatFails) {
   EXPECT_LE(late_failures, 15);
 }
 
-// What cannot be is known without an evaluation: none is spent on it, and the best is found at its edge.
+// Designs that `possible` excludes are never proposed. The best design lies on the boundary of the excluded region.
 TEST(Ego, ThinksOnlyOfDesignsThatCanBe) {
   EgoOptions o;
   o.possible = [](const VectorXd& x) { return x(0) <= 0.2 && x(1) >= 20; };  // 15 % of the box
@@ -149,7 +149,7 @@ TEST(Ego, GivesUpWhereNothingEvaluates) {
   EXPECT_NE(s.stopped.find("no licence"), std::string::npos);
 }
 
-// The table of designs that were considered: the chosen one first, with the columns that are announced.
+// The table of considered designs: the chosen one first, with the columns of candidate_columns().
 TEST(Ego, DescribesTheDesignsThatItConsidered) {
   const auto strategy = make_ego(square, {});
   const auto columns = strategy->candidate_columns();
@@ -190,8 +190,8 @@ TEST(Ego, KeepsConstraintsOnMetrics) {
   EXPECT_EQ(strategy->describe(0).best_cost, least);
 }
 
-// G6 of the 2006 CEC collection: a crescent of 1e-4 of the box, the least cost in one tip, known in closed form as a corner of two circles.
-// Near it the cost falls by half a percent over 3e-4 of the range.
+// G6 of the 2006 CEC collection: a crescent of 1e-4 of the box, the least cost in one tip, known in closed form as a
+// corner of two circles. Near it the cost falls by half a percent over 3e-4 of the range.
 TEST(Ego, FollowsLimitsIntoATip) {
   const Function f = [](const VectorXd& x) {
     Evaluation e;
@@ -249,7 +249,7 @@ TEST(Ego, TwoObjectivesSpreadAlongTheFront) {
   EXPECT_GT(volume, 0.95 * (1.21 - 1.0 / 3));
 }
 
-// Three objectives, distances to the corners of a triangle: its inside is the set of best compromises.
+// Three objectives: the distances to the corners of a triangle. The triangle is the Pareto set.
 TEST(Ego, ThreeObjectivesFillTheTriangle) {
   const Eigen::Matrix<double, 2, 3> corners{{0.2, 0.8, 0.5}, {0.3, 0.3, 0.8}};
   const Function f = [&](const VectorXd& x) {
@@ -278,7 +278,8 @@ TEST(Ego, ThreeObjectivesFillTheTriangle) {
                           [](const auto& n) { return n.first == "hypervolume" && n.second > 0; }));
 }
 
-// It ends by itself when the front is found, and not before; the hypervolume it tells is that of what it was told.
+// The search ends by itself when the front is found, and not earlier. The reported hypervolume has its reference point
+// beyond all evaluations.
 TEST(Ego, TwoObjectivesStopWhenTheFrontStandsStill) {
   const Function f = [](const VectorXd& x) {  // the front: the segment between (0.2, 0.5) and (0.8, 0.5)
     Evaluation e;
@@ -333,7 +334,7 @@ TEST(Ego, NoiseIsSmoothedAndTheModelRecommends) {
   EXPECT_LT(bowl(i.recommended).cost, 2.5);
 }
 
-// Lumpy costs that come with a standard error but repeat exactly: nothing is learnt from a design asked for twice.
+// Stepped costs with a standard error that repeat exactly: a second evaluation of a design brings no information.
 TEST(Ego, KeepsApartWhereCostsRepeat) {
   const Function f = [](const VectorXd& x) {
     Evaluation e = bowl(x);
@@ -380,7 +381,7 @@ TEST(Ego, LooksBeyondTheBasinOfItsBest) {
   }
 }
 
-// What is known counts: fewer evaluations, the best of it evaluated again, and first.
+// Known evaluations of another study reduce the number of evaluations. The best of them is evaluated first.
 TEST(Ego, GoesOnFromKnownEvaluations) {
   EgoOptions o;
   const Search before = search(*make_ego(square, o), bowl, 1, 12);
@@ -397,7 +398,7 @@ TEST(Ego, GoesOnFromKnownEvaluations) {
   EXPECT_NEAR(after.best().cost, 2, 2e-4) << after.stopped;
   EXPECT_LT(after.evaluations.size(), search(*make_ego(square, {}), bowl, 1, 60).evaluations.size());
   o.known = {before.evaluations.front()};
-  EXPECT_EQ(make_ego(square, o)->ask(20).size(), 6u);  // with it, as many initial designs as ever
+  EXPECT_EQ(make_ego(square, o)->ask(20).size(), 6u);  // one known design does not replace initial designs
   o.known[0].design.resize(1);
   EXPECT_THROW(make_ego(square, o), std::invalid_argument);
 }
@@ -477,7 +478,7 @@ TEST(Ego, RejectsBadOptions) {
   EXPECT_NO_THROW(make_ego(square, o));
 }
 
-// Other basins are looked for among real variables alone: a box about a whole number is none.
+// The search for other basins needs real variables only: whole numbers have no box around a design.
 TEST(BasinSearch, NoneWithWholeNumbers) {
   const std::vector<Variable> four = {{"a", "", 0, 1}, {"b", "", 0, 1}, {"c", "", 0, 1}, {"n", "", 0, 8}};
   for (const bool whole : {false, true}) {
@@ -515,7 +516,7 @@ TEST(SuccessClassifier, LearnsTheEdgeAndItsGradient) {
   EXPECT_EQ(all.log_probability(VectorXd::Constant(1, 0.4)), 0);
 }
 
-// Beyond the evaluated designs a smooth edge goes on as the plane that it is between them.
+// With `smooth`, the boundary between success and failure continues as a plane beyond the evaluated designs.
 TEST(SuccessClassifier, AnEdgeKnownToBeSmoothGoesOn) {
   MatrixXd x(2, 12);
   std::vector<bool> viable;
@@ -528,7 +529,7 @@ TEST(SuccessClassifier, AnEdgeKnownToBeSmoothGoesOn) {
   const Eigen::Vector2d beyond(2.3, 1.7), before(1.7, 2.3);
   EXPECT_GT(smooth.logit(before), 0.1);
   EXPECT_LT(smooth.logit(beyond), -0.1);
-  EXPECT_NEAR(any.logit(before) - any.logit(beyond), 0, 0.1);  // has forgotten by then
+  EXPECT_NEAR(any.logit(before) - any.logit(beyond), 0, 0.1);  // without `smooth` the distant model is constant
   for (const Eigen::Vector2d& at : {Eigen::Vector2d(0.2, 0.1), Eigen::Vector2d(-0.6, 0.4), before}) {
     VectorXd g;
     smooth.log_probability(at, &g);

@@ -1,4 +1,4 @@
-// Models that grow with their samples, and models of more samples than a fit takes. They predict what the warp makes of values.
+// Models that grow with their samples, and models of more samples than a fit uses. They predict warped values.
 #include "surrogate/incremental_kriging.hpp"
 
 #include <gtest/gtest.h>

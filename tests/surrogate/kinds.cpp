@@ -1,4 +1,5 @@
-// Every strategy on every kind of variable, condition and constraint: honoured in each design it asks for, or refused.
+// Every strategy on every kind of variable, condition and constraint: each proposed design satisfies them, or the
+// strategy refuses them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ Evaluation bowl(const VectorXd& x) {
   return e;
 }
 
-// The strategy searches within the box, so do those that have no such kinds.
+// A strategy that does not support a kind of variable refuses it. The others propose designs of that kind in the box.
 TEST(Kinds, EveryStrategyHonoursOrRefuses) {
   const std::set<std::string> take = {"auto", "ego", "trust-region", "sweep", "morris"};
   for (const StrategyKind& strategy : strategy_kinds()) {
@@ -105,7 +106,8 @@ TEST(Kinds, ConditionsAndConstraints) {
   }
 }
 
-// A cost that a logarithm makes a parabola: searched on that scale the minimum comes to hand, whatever the unit.
+// A cost that is a parabola with a ripple in the logarithm of its variable. On the logarithmic scale the search finds
+// the minimum, whatever the unit.
 TEST(Kinds, LogarithmicScaleFindsWhatTheLinearOneOverlooks) {
   const std::vector<Variable> wide = {{"stiffness", "N/m", 1e-3, 1e6}};
   const auto cost = [](const VectorXd& x) {
@@ -170,7 +172,7 @@ TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
   }
 }
 
-// As ranks come free: a design is told as soon as it is there, others are out, and come in another order.
+// Asynchronous use: each result is told at once, while other designs are pending, in another order than asked.
 TEST(Kinds, EveryStrategyThatEndsEndsAsynchronously) {
   for (const StrategyKind& kind : strategy_kinds()) {
     SCOPED_TRACE(kind.name);
@@ -202,7 +204,7 @@ TEST(Kinds, EveryStrategyThatEndsEndsAsynchronously) {
   }
 }
 
-// The same tells give the same asks, along an edge of failure too: a resumed study relies on it.
+// The same tells give the same asks, also along a boundary of failures. A resumed study depends on it.
 TEST(Kinds, TheSameSequenceAlongAnEdge) {
   const auto edge = [](const VectorXd& x) {
     Evaluation e = bowl(x);

@@ -45,7 +45,7 @@ TEST(Searches, LocalOnesConverge) {
   }
 }
 
-// By asking and telling, or by telling alone.
+// Replay with and without ask() before each tell().
 TEST(Searches, ReplayGoesOnWhereItStopped) {
   for (const char* name : {"bobyqa", "cobyla", "direct-l", "crs"}) {
     const Search whole = search(*by_name(name), bowl, 1, 40);

@@ -14,7 +14,7 @@ namespace {
 
 using Scalar = std::function<double(double)>;
 
-// Value and a central-difference gradient with a step that its own error hides in.
+// Returns the value and its gradient by central differences.
 Function smooth(const Scalar& f, double step = 1e-6) {
   return [=](const Eigen::VectorXd& design) {
     const double x = design[0];
@@ -32,7 +32,7 @@ Function failing_where(const Scalar& f, const std::function<bool(double)>& fails
     Evaluation e;
     e.status = Status::infeasible;
     e.reason = "no gait";
-    e.cost = -1e9;  // whatever an evaluator left there must not be believed
+    e.cost = -1e9;  // the cost of a failed evaluation must be ignored
     return e;
   };
 }
@@ -54,7 +54,7 @@ struct Case {
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
 
-// Smooth costs with one minimum, the last four in the manner of a cost over the knee's position.
+// Smooth costs with one minimum. The last four resemble a cost over the knee's position.
 const Case smooth_cases[] = {
     {"quadratic", 0, 1, 0.37, [](double x) { return 1 + (x - 0.37) * (x - 0.37); }, 9, 4},
     {"quadratic_near_a_bound", 0, 1, 0.05, [](double x) { return 1 + (x - 0.05) * (x - 0.05); }, 10, 4},
@@ -114,7 +114,7 @@ TEST_P(SmoothCost, FollowsTheScalesOfCostAndVariable) {
   }
 }
 
-// A resumed study replays what it has: by asking and telling, or by telling alone.
+// A resumed study replays its rows, with or without ask() before each tell().
 TEST_P(SmoothCost, ReplayGoesOnWhereItStopped) {
   const Case& c = GetParam();
   for (const bool gradient : {false, true}) {
@@ -196,7 +196,7 @@ TEST(Spline, AnOptimumAtABoundIsReportedAsOne) {
   }
 }
 
-// The spline through the ends and the middle has its minimum at the bound, the function just beside it.
+// The spline through both ends and the middle has its minimum at the bound; the function has it inside, near the bound.
 TEST(Spline, AMinimumCloseToABoundIsNotMistakenForTheBound) {
   for (const double at : {0.01, 0.02, 0.05, 0.08}) {
     for (const bool gradient : {false, true}) {
@@ -231,7 +231,7 @@ TEST(Spline, ASampleThatIsNoImprovementIsNotConvergence) {
   }
 }
 
-// The same for the Hermite spline: its target turns out exactly as good as the best sample, but on a slope.
+// The Hermite spline must not stop either if its target has exactly the best cost, but with a slope.
 TEST(Spline, AnEqualCostOnASlopeIsNotConvergence) {
   const auto strategy = spline(0, 1, true);
   const auto tell = [&](double x, double cost, double gradient) {
@@ -254,8 +254,8 @@ TEST(Spline, AnEqualCostOnASlopeIsNotConvergence) {
   EXPECT_LT(next, 0.5);
 }
 
-// 1400 random costs in the manner of one over the knee's position, with one minimum or more, some at a bound, and with
-// noise of 1e-9: hardly ever a false report of convergence, and how many evaluations it takes.
+// 1400 random costs that resemble one over the knee's position, with one or more minima, some at a bound, and with
+// noise of 1e-9. False reports of convergence are rare; the number of evaluations is limited.
 TEST(Spline, SurveyOfRandomCosts) {
   for (const bool gradient : {false, true}) {
     std::vector<std::size_t> evaluations;
@@ -357,7 +357,7 @@ TEST(Spline, AnOptimumInsideAFailingRegionIsApproachedByBisection) {
   }
 }
 
-// Nothing is asked between two failed designs, nor closer to a failed one than halfway from its good neighbour.
+// No design between two failed ones is proposed, and none that is nearer to a failed design than to its good neighbour.
 TEST(Spline, KeepsItsDistanceFromFailedDesigns) {
   int beside_failed = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
@@ -415,7 +415,7 @@ TEST(Spline, HasNoNextDesignBeforeItIsAsked) {
   EXPECT_EQ(strategy->describe(11).next.size(), 1);
 }
 
-// Failures strewn at random, costs that are not numbers among them: the search ends all the same, and no NaN gets out.
+// Random failures and NaN costs: the search ends, and reports no NaN.
 TEST(Spline, RandomFailuresNeverStallOrSpoil) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
@@ -452,7 +452,7 @@ TEST(Spline, RandomFailuresNeverStallOrSpoil) {
   }
 }
 
-// A cost that jumps between local optima of the inner problem: no proof of convergence is asked, only an end.
+// A cost that jumps between local optima of the inner problem: the search must end; it need not converge.
 TEST(Spline, AJumpEnds) {
   for (const bool gradient : {false, true}) {
     for (const double at : {0.21, 0.45, 0.7}) {

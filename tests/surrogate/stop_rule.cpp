@@ -81,7 +81,7 @@ Evaluation worth(double cost) {
   return e;
 }
 
-// With a usable sample or two no model has a say: the search goes on to where more of them evaluate.
+// With one or two usable samples there is no reliable model: the search continues until more designs evaluate.
 TEST(Stopping, NotOnAHandfulOfUsableSamples) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     EgoOptions o;
@@ -214,7 +214,7 @@ TEST(Stopping, ACurvedEdgeInThreeVariablesIsFollowed) {
   EXPECT_EQ(solved, 2);
 }
 
-// Batches too are held against what was predicted of them.
+// Designs of batches are compared with their predictions, too.
 TEST(Stopping, BatchesEnd) {
   EgoOptions o;
   o.batch = 4;
@@ -249,7 +249,8 @@ Search search_with_running(Strategy& strategy, const Function& f, std::size_t co
   return out;
 }
 
-// Branin's function: three minima of equal depth. Designs near them always run, and are no reason to mistrust the model.
+// Branin's function: three minima of equal depth. Designs near them always run, and are no reason to mistrust the
+// model.
 TEST(Stopping, SearchesWithManyRunningDesignsEnd) {
   const std::vector<Variable> box = {{"a", "", -5, 10}, {"b", "", 0, 15}};
   const auto branin = [](const VectorXd& x) {
@@ -362,8 +363,8 @@ TEST(ObservedData, APlateauIsACostThatManyShareAndSomeBeat) {
   EXPECT_FALSE(observed.plateau && observed.plateau->cost == 0.2);
 }
 
-// With standard errors: what agrees within them is a plateau, a slope whose steps are as small is none, nor are the many middling
-// costs of a smooth function.
+// Costs with standard errors. Costs that agree within their errors are a plateau; a slope with equally small steps is
+// none, nor are many similar costs of a smooth function.
 TEST(ObservedData, APlateauIsSharedWithinStandardErrors) {
   int found = 0, of_slope = 0, of_waves = 0;
   constexpr int seeds = 40;

@@ -1,6 +1,6 @@
-// The manipulator as Johnson's appendix A writes it, body by body in null-space matrices, against the program's two views of
-// models/manipulator.model: rates of the coordinates' chain, null spaces and updates of the joined bodies. As printed, signs and
-// blocks of (A.5) to (A.12) fail; each one is shown to.
+// The manipulator as Johnson's appendix A writes it, body by body in null-space matrices, against the program's two
+// views of models/manipulator.model: rates of the coordinates' chain, null spaces and updates of the joined bodies. As
+// printed, signs and blocks of (A.5) to (A.12) fail; each one is shown to.
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
@@ -150,7 +150,8 @@ TEST(AppendixChain, NullSpacesAreThoseOfBothViewsAndMisprintsAreNot) {
   }
 }
 
-// What actuators give does the power of their coordinates, and reaches every degree of freedom.
+// The power of the actuators' forces equals that of their controls on the coordinates. They reach every degree of
+// freedom.
 TEST(AppendixChain, ActuatorsDoThePowerOfTheirCoordinates) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     const Chain chain(seed);

@@ -254,8 +254,8 @@ TEST(Bodies, MotionsOfBothViewsAgreeAtOrderTwo) {
   }
 }
 
-// Three hinges through one point, with links without mass between them, driven, sprung and braked: on the ground's bar two and one,
-// on the next bar one, one and one.
+// Three hinges through one point, with links without mass between them, driven, sprung and braked: on the ground's bar
+// two and one, on the next bar one, one and one.
 const std::string gimbals =
     "[model]\ndimension = 3\ngravity = 9\n[link a]\nparent = ground\njoint = spatial ZXY\nend = 0.4, 0.1, 0\n"
     "centre = 0.2, 0, 0.1\nmass = 2\ninertia = 0.2, 0.25, 0.3\n"
@@ -328,8 +328,8 @@ TEST(Bodies, ActuatorsGiveNoMoreThanTheirLimit) {
   EXPECT_GT(free.back(), 3.0 * at_the_limit.back());
 }
 
-// It comes to rest where the stop gives what the motor has beyond the weight's torque: a spring of m/t^2 with the inertia
-// of the pendulum about its joint, m = 0.5 + 2, t = 5 ms. It gives back e^-2 of the speed: once 8 mrad here.
+// It comes to rest where the stop balances the motor's torque beyond the weight. The stop is a spring of m/t^2 with the
+// pendulum's inertia about its joint, m = 0.5 + 2, t = 5 ms. It returns e^-2 of the speed: once 8 mrad here.
 TEST(Bodies, RangesHoldAndHardlyBounce) {
   const auto up = angles(6.0, {}, 3.0);
   const double stiffness = 2.5 / 25e-6;
@@ -361,7 +361,8 @@ TEST(Bodies, SlidesAreTheSameInBothViews) {
   }
 }
 
-// A trunk with four legs of two links. `joints` are the lines of each joint's spring; `floor`: on a floor, else in free flight.
+// A trunk with four legs of two links. `joints` are the lines of each joint's spring; `floor`: on a floor, else in free
+// flight.
 std::string quadruped(int dimension, const std::string& joints, bool floor) {
   const bool plane = dimension == 2;
   const auto vector = [&](double x, double y, double z) {
@@ -396,7 +397,8 @@ std::string quadruped(int dimension, const std::string& joints, bool floor) {
   return text + contacts;
 }
 
-// In free flight: stiff dampers take energy in every step, leave momenta, and the account of their work is the energy that is gone.
+// In free flight: stiff dampers take energy in every step, leave momenta, and the account of their work is the energy
+// that is gone.
 template <int n>
 void dampers_only_take(double damping) {
   const Model model =
@@ -436,7 +438,8 @@ TEST(Bodies, StiffDampersTakeEnergyAndNoMomentum) {
   }
 }
 
-// On the ground: a step once left the posture for a root of its equations beyond a right angle, with 4366 J from nowhere.
+// On the ground: a step once left the posture for a root of its equations beyond a right angle, with 4366 J from
+// nowhere.
 TEST(Bodies, AQuadrupedWithStiffDampersStands) {
   const Model model = read_model(quadruped(3, "stiffness = 200\ndamping = 2\n", true), "t");
   const auto view = bodies<3>(model, model.evaluate<double>());

@@ -297,7 +297,7 @@ TEST(Model, NumbersCarryTheirDerivatives) {
 
 // ---- forces
 
-// Independent of frames' velocities: places at two times, the power of each force by what it is said to be.
+// Independent of the velocities of frames: places at two times, and the power of each force by its definition.
 TEST(Model, ForcesDoThePowerThatIsSaidOfThem) {
   const Model model = read_model(machine, "machine");
   const auto tree = model.tree(model.evaluate<double>().numbers);
@@ -350,7 +350,7 @@ TEST(Model, ForcesDoThePowerThatIsSaidOfThem) {
     EXPECT_EQ(tree.forces<double>(q.data(), v.data(), nullptr), tree.forces(q.data(), v.data(), idle.data()));
     EXPECT_NEAR(given, power, 1e-7 * (1.0 + std::abs(power)));
 
-    // and the energy: the Lagrangian at rest is less the potential
+    // and the potential energy: the Lagrangian at rest is minus the potential
     const auto at = [&](int link, const E& r) { return position(now, link, r); };
     double V = 0.5 * k * std::pow(q[arm_y] - w, 2) + k * std::pow(stretch(now) - 0.5, 2);
     const E a = at(arm, {0, 0, 3 * w}), b = at(free, {0.1, 0, 0});
@@ -366,7 +366,8 @@ TEST(Model, ForcesDoThePowerThatIsSaidOfThem) {
   }
 }
 
-// Two masses that a pendulum drives along its circle's axes are the mass at its end; a flywheel is a mass behind a gear.
+// Two masses that a pendulum drives along its circle's axes are the mass at its end; a flywheel is a mass behind a
+// gear.
 TEST(Model, DrivenMassesMoveAsTheirPlaces) {
   const std::string head =
       "[model]\ndimension = 2\n[parameters]\nr = 0.7\nbob = 1.3\n[link rod]\nparent = ground\njoint = revolute\n";
@@ -446,7 +447,7 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[spring s]\nstifness = 3\n", "10", "did you mean 'stiffness'");
 }
 
-// Whatever a text has is told of by name.
+// The description names every part of a model file.
 TEST(Model, DescriptionNamesEverything) {
   auto texts = shipped_models();
   texts.emplace("machine", machine);
@@ -476,7 +477,7 @@ TEST(Model, DescriptionNamesEverything) {
             std::string::npos);
 }
 
-// A floor beside a walker: it stands where it is when the legs exchange their roles.
+// A floor next to a walker does not move when the legs exchange their roles.
 TEST(Model, WalkersMayHaveFloors) {
   const Model model = read_model(model_text("torso") +
                                      "[link floor]\nparent = ground\njoint = fixed\n[shape floor]\n"
@@ -485,8 +486,8 @@ TEST(Model, WalkersMayHaveFloors) {
   EXPECT_EQ(model.structure.coordinate_names, find_model("torso").structure.coordinate_names);
 }
 
-// BOX_x is the place of a free body wherever there are several; a body alone has no coordinate of that name, so that a second one
-// changes no meaning.
+// BOX_x is the place of a free body wherever there are several; a body alone has no coordinate of that name, so that a
+// second one changes no meaning.
 TEST(Model, NamesOfCoordinatesHaveOneMeaning) {
   const auto model = [](int dimension, int bodies, const std::string& more = {}) {
     std::string text = "[model]\ndimension = " + std::to_string(dimension) + "\n";

@@ -1,5 +1,6 @@
-// Small scenes with a known answer each, besides those of hybrid.cpp: the books to 1e-12, the order of convergence through impacts, a
-// mechanism with play against the one without, and a woodpecker toy against another method altogether.
+// Small scenes with known answers, in addition to those of hybrid.cpp: balances of energy and momentum to 1e-12, the
+// order of convergence through impacts, a mechanism with play against one without, and a woodpecker toy against another
+// method.
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
@@ -17,7 +18,7 @@ namespace {
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-// A machine under way from its text's start.
+// A machine that has started from the initial state of its model file.
 struct Started : Machine {
   Started(const std::string& text, const Given& given, int order, double step, double rest_speed = 1e-6)
       : Machine(text, given, options_of(order, step, rest_speed)) {
@@ -28,7 +29,7 @@ struct Started : Machine {
 struct Case {
   const char* model;
   Given given;
-  double end, step;  // s; the step of the books
+  double end, step;  // s; the step of the balances
 };
 const std::vector<Case> cases = {{"particle-drop", {}, 1.6, 0.002},
                                  {"particle-drop", {{"restitution", 0.7}}, 1.0, 0.002},
@@ -80,7 +81,7 @@ TEST(Conformance, StepsKeepTheirOrderThroughImpacts) {
 }
 
 TEST(Conformance, SliderCrankTendsToTheOneWithoutPlay) {
-  // the same links, the slider held on its line by wires
+  // the same links; constraints keep the slider on its line
   std::string text = systems::model_text("slider-crank");
   text.erase(text.find("[contact back_low]"), text.find("[initial-state]") - text.find("[contact back_low]"));
   text +=
@@ -102,8 +103,9 @@ TEST(Conformance, SliderCrankTendsToTheOneWithoutPlay) {
   EXPECT_LT(error[1], 0.3 * error[0]);
 }
 
-// The woodpecker by Moreau's time stepping, which knows no events: contacts that are closed at the middle of a step get impulses for the
-// whole of it. First order. Written down from the toy's own kinetic energy, angles from the horizontal.
+// The woodpecker by Moreau's time stepping, which knows no events: contacts that are closed at the middle of a step get
+// impulses for the whole of it. First order. Written down from the toy's own kinetic energy, angles from the
+// horizontal.
 struct Cycle {
   double period = 0.0, descent = 0.0;  // s, m: from peck to peck, at the end
 };

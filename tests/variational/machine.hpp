@@ -1,4 +1,4 @@
-// What the tests of motions in pieces share: a model text, ready to move.
+// Shared by the tests of hybrid motions: a model file, ready to move.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline PieceOptions options_of(int order, double step, double rest_speed = 1e-6)
   return options;
 }
 
-// A text with values of its parameters, and what the integrator needs of it.
+// A model file with values of its parameters, and the inputs of the integrator.
 struct Machine {
   systems::HybridModel system;
   systems::Values<double> values;

@@ -15,11 +15,12 @@ namespace {
 
 // How much lower than all others a corner is brought, of the part's size.
 constexpr double clearly_lower = 0.02;
-// The largest step of a turn, rad, and how many lead anywhere.
+// Largest step of a turn, rad, and limit of the number of steps.
 constexpr double largest_turn_step = 0.1;
 constexpr int most_turn_steps = 100;
 
-// Of every corner a direction in the link in which it is the farthest: between the normals of the sides that meet there.
+// Returns for every corner a direction of the link in which this corner is the farthest: the mean of the normals of the
+// sides that meet there.
 template <int n>
 std::vector<Eigen::Vector3d> outward_of_corners(const std::vector<systems::Vector3<double>>& corners) {
   std::vector<geometry::Vector<n>> points;
@@ -105,8 +106,8 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
   return false;
 }
 
-// Around its contact the motion turns and slides to the posture where the corner touches, steadily from the contact or end before
-// and back to the one after.
+// Around its contact the motion turns and slides to the posture where the corner touches, steadily from the contact or
+// end before and back to the one after.
 std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, const MotionPath& path,
                                                  const Eigen::VectorXd& design) {
   std::vector<MotionPath> all;

@@ -123,8 +123,8 @@ class MotionDescription {
   MotionPath path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& design) const;
   // Sets the references of a path that has none, and its touching corners and edges.
   virtual void refer(MotionPath& path, const Eigen::VectorXd& design) const;
-  // Returns the unknowns along a path, with its controls if it has any. Otherwise forces are zero, or if `balanced` what the path
-  // needs.
+  // Returns the unknowns along a path, with its controls if it has any. Otherwise controls and forces are zero, or, if
+  // `balanced`, those that balance the momenta of the path best.
   Eigen::VectorXd start(const TranscribedMotion& planned, const MotionPath& path, bool balanced = false) const;
   // Returns guesses near a motion, without references, in which another corner touches: one for each contact and
   // corner.

@@ -14,7 +14,7 @@ namespace dodyn::evaluators {
 
 namespace {
 
-constexpr double least_impulse = 1e-9;  // N s: what is less is rounding, of parts that touch
+constexpr double least_impulse = 1e-9;  // N s; smaller impulses between touching parts are rounding
 
 template <int n>
 double angle_between(const rigid::Pose<n>& a, const rigid::Pose<n>& b) {
@@ -53,7 +53,8 @@ class Driver {
         result_.note = "what stays after [contact " + contact->name + "] is not driven forward";
         break;
       }
-      // where rounding has what touches at the end of a phase meet a little earlier, the law is that one's
+      // By rounding, bodies that touch at the end of a phase may meet a little earlier. So the second half of a phase
+      // has the contact law of its end.
       const auto* next = contact_before(static_cast<int>(i) + 1);
       const int K = plan_.phases[i].intervals * plan_.degree(), half = contact && next && K > 1 ? K / 2 : K;
       if (!move(static_cast<int>(i), row, 0, half, contact ? contact : next)) break;
@@ -88,8 +89,8 @@ class Driver {
     return {motion_.values[channel].row(row).begin(), motion_.values[channel].row(row).end()};
   }
 
-  // Where bodies begin, and the velocities that have the momenta which leave the first node: from the posture about its own
-  // attitudes, where no angles fail.
+  // Where bodies begin, and the velocities that have the momenta which leave the first node: from the posture about its
+  // own attitudes, where no angles fail.
   State first() const {
     const auto& system = *plan_.system;
     const dmoc::Attitudes attitudes(system);
@@ -136,7 +137,9 @@ class Driver {
     return state;
   }
 
-  // Of hinges through one point the middle one is taken to lie within a quarter turn: beyond it, others are driven.
+  // Notes hinges whose coordinates the simulation reads differently than planned. Of three hinges through one point, it
+  // assumes that the middle angle is within a quarter turn. Beyond that, controls act on other coordinates than
+  // planned.
   void check_rings(const systems::Bodies<n>& bodies, const State& planned, const std::vector<double>& q) {
     if (!result_.note.empty()) return;
     const auto seen = bodies.coordinates(planned).q;

@@ -1,4 +1,5 @@
-// Reads what a phase of a motion holds besides coordinates: [phase NAME] hold, and the model's [constraint NAME].
+// Reads the points and expressions that a phase of a motion holds: [phase NAME] hold, and the model's [constraint
+// NAME].
 #pragma once
 
 #include <optional>
@@ -12,10 +13,10 @@
 namespace dodyn::evaluators {
 
 struct HeldPlaces {
-  // [size] names of the components, by which conditions refer to their forces: "hand.x" of a point or of the first point of
-  // a pair, an expression, or the name of a constraint
+  // [size] names of the components, by which conditions refer to their forces: "hand.x" for a point or the first point
+  // of a pair, an expression, or the name of a constraint
   std::vector<std::string> names;
-  std::vector<bool> at_zero;  // [size] of constraints; other components keep their values at the phase's first node
+  std::vector<bool> at_zero;  // [size] true: a constraint; false: the value at the phase's first node is kept
   dmoc::NamedPositionFunction function;
 
   // Whether an earlier phase has all components of this one.
@@ -24,8 +25,8 @@ struct HeldPlaces {
   int component(const Expression::Quantity& force, int dimension) const;
 };
 
-// Returns nothing if the phase has no holds. `entry`: its key hold, or null; `fixed`: its coordinates that are fixed at zero;
-// `parameters`: names that expressions may use besides the model's. Throws ConfigError.
+// Reads the holds of a phase; nullopt: it has none. `entry`: its key hold, or null. `fixed`: its coordinates that are
+// fixed at zero. `parameters`: names that expressions may use in addition to the model's. Throws ConfigError.
 std::optional<HeldPlaces> read_holds(const dmoc::System& system, const std::vector<systems::Wire>& constraints,
                                      const CustomEntry* entry, const std::vector<int>& fixed,
                                      const std::vector<std::string>& parameters);

@@ -19,17 +19,19 @@ using dmoc::Coefficient;
 
 namespace {
 
-// Of every second guess: detours up to this many times larger than the others', and harmonics beside the first two.
+// For every second guess: largest factor of its detours over those of other guesses, and its number of harmonics after
+// the first two.
 constexpr double largest_detour = 10.0;
 constexpr int more_harmonics = 3;
-// Detours of coordinates, m or rad, and turns of bodies that may go round others, rad. A body whose points are held goes round
-// nothing.
+// Detours of coordinates, m or rad, and turns of bodies that may move round others, rad. A body with held points does
+// not move round others.
 constexpr double usual_detour = 0.3, turn_of_a_detour = 1.0;
-// How far guesses go into a range that has one end, m or rad.
+// Width that a range with one end counts as, m or rad.
 constexpr double open_range = 1.0;
 
-// Moves where a periodic motion begins and ends until the end, as the exchange sees it, is `ahead` of where it begins:
-// Gauss-Newton steps, of the end alone first and then the least ones of both. `begins`, `ends`: which coordinates may move.
+// Changes the first and last coordinates of a periodic motion until the last ones, after the exchange, are `ahead` of
+// the first ones. Gauss-Newton steps: three for the end alone, then the smallest ones for both. `begins`, `ends`:
+// coordinates that may change.
 void close(const autodiff::Element& exchange, const std::vector<int>& begins, const std::vector<int>& ends,
            const Eigen::VectorXd& ahead, Eigen::VectorXd& first, Eigen::VectorXd& last) {
   const Eigen::Index n = first.size(), b = static_cast<Eigen::Index>(begins.size()),
@@ -47,26 +49,26 @@ void close(const autodiff::Element& exchange, const std::vector<int>& begins, co
   }
 }
 
-// Coordinates at a share of the time, where a guess passes.
+// Coordinates that a guess passes at a fraction of the time.
 struct Knot {
   double share = 0.0;
   Eigen::VectorXd q;
 };
 
-// Returns the coordinates at a share of the way from one knot to another.
+// Returns the coordinates at a fraction of the path from one knot to another.
 Eigen::VectorXd posture_between(const dmoc::System& system, const Knot& before, const Knot& after, double share) {
   return dmoc::Attitudes(system).between(before.q, system.no_reference(), after.q, system.no_reference(), share);
 }
 
-// Returns the first knot, from the second, that is not before a share.
+// Returns the index of the first knot, from the second on, that is not before this fraction; the last one if all are.
 std::size_t knot_after(const std::vector<Knot>& knots, double share) {
   std::size_t i = 1;
   while (i + 1 < knots.size() && share > knots[i].share) ++i;
   return i;
 }
 
-// Returns the largest share, at most 1, of the detours that a path may make with steps of at most 90 % of `reach` between its
-// knots; 0 if the path alone has larger ones.
+// Returns the largest share, at most 1, of the detours that a path may make with steps of at most 90 % of `reach`
+// between its knots; 0 if the path alone has larger ones.
 double share_within(double reach, const Eigen::VectorXd& path, const Eigen::VectorXd& detours) {
   const auto step = [](const Eigen::VectorXd& of) {
     return (of.tail(of.size() - 1) - of.head(of.size() - 1)).cwiseAbs().maxCoeff();
@@ -75,7 +77,8 @@ double share_within(double reach, const Eigen::VectorXd& path, const Eigen::Vect
   return bent > 0.0 ? std::clamp((0.9 * reach - step(path)) / bent, 0.0, 1.0) : 1.0;
 }
 
-// Puts coordinates into the ranges of their joints, and sets the sizes of detours there, which are also the `largest` ones.
+// Moves coordinates into the ranges of their joints, and sets their sizes of detours, which are also the `largest`
+// ones.
 void enter_ranges(const systems::Tree<Coefficient>& tree, Eigen::VectorXd& q, Eigen::VectorXd& size,
                   Eigen::VectorXd& largest) {
   for (const auto& range : tree.ranges) {
@@ -177,7 +180,7 @@ void size_of_bodies(const PhasedMotion& motion, const MotionValues& all, double 
 
 using Uniform = std::function<double()>;  // draws a number in [-1, 1)
 
-// Returns the durations of the phases, s, drawn where they are free. `large`: of widely spread guesses.
+// Returns the durations of the phases, s; free ones are random. `large`: with a wide spread.
 std::vector<double> durations_of(const PhasedMotion& motion, const MotionValues& all, const std::vector<double>& pieces,
                                  bool large, const Uniform& uniform) {
   const double spread = large ? 1.0 : 0.3;  // factors of 2.7 or 1.35
@@ -192,7 +195,7 @@ std::vector<double> durations_of(const PhasedMotion& motion, const MotionValues&
                                          : guessed());
   }
   if (!motion.period) return durations;
-  // The period is shared by how much longer or shorter each phase may still be.
+  // The rest of the period is shared in proportion to the remaining range of each phase.
   double rest = all.evaluated(*motion.period).value, room = 0.0;
   for (const double T : durations) rest -= T;
   const auto limit = [&](std::size_t i) {
@@ -233,8 +236,8 @@ Detours draw_detours(const Eigen::VectorXd& size, bool straight, bool large, con
   return all;
 }
 
-// Adds the coordinates of all phases to a path with durations. A coordinate goes from its first to its last value in the time in
-// which it moves. Detours keep to the speeds of joints.
+// Adds the coordinates of all phases to a path with durations. A coordinate moves from its first to its last value
+// during the phases in which it is not held. Detours stay within the speeds of joints.
 void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMotion& motion,
             const systems::Tree<Coefficient>& tree, MotionPath& path) {
   const dmoc::System& system = *motion.system;
@@ -345,7 +348,8 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
   const bool bodies = !motion.start.placements.empty() || !motion.goal.placements.empty();
   if (bodies) size_of_bodies(motion, all, (knots.back().q - knots.front().q).norm(), largest, size);
 
-  // Every second guess is of another kind: 1 to 10 times larger, with three more harmonics, but not beyond the ranges of joints.
+  // Every second guess is of another kind: 1 to 10 times larger, with three more harmonics, but not beyond the ranges
+  // of joints.
   const bool large = number % 2 == 1 && !bodies;
   MotionPath path;
   path.duration = durations_of(motion, all, pieces, large, uniform);

@@ -1,4 +1,4 @@
-// What is measured, examined and reported of motions in phases.
+// Metrics, examined quantities and report of motions in phases.
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 // Sums and extremes over the phases of a motion.
 struct Totals {
   double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, drift = 0.0;
-  double normal = not_a_number;   // force on what stands, smallest
+  double normal = not_a_number;   // smallest normal force on a standing link, N
   std::vector<double> durations;  // s
 };
 Totals totals_of(const MotionDescription::Seen& seen) {
@@ -65,8 +65,8 @@ struct Nodes {
   Eigen::Index first = 0, intervals = 0;
 };
 
-// Kinetic and potential energy at a row, J, with the momenta of what moves.
-// Momenta that violate the holds are changed by the holds' impulses.
+// Returns the kinetic and potential energy at a row, J. `p`: momenta; those that violate the holds are first changed by
+// the holds' impulses.
 double energy_at(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
                  dmoc::HeldPostures& holds, const Eigen::VectorXd& q, const Eigen::VectorXd& p) {
   const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
@@ -97,7 +97,8 @@ double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const 
   return largest;
 }
 
-// Work of the actuators, all on coordinates, and what of it the energy does not show.
+// Adds the absolute work of the actuators, all on coordinates, to m.work, and their work minus the change of energy to
+// m.balance.
 void add_energies(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
                   dmoc::HeldPostures holds, const Eigen::MatrixXd& q, const Eigen::MatrixXd& p,
                   const Eigen::MatrixXd& u, const Nodes& nodes, Examined& m) {
@@ -114,7 +115,8 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
   m.balance -= energy(nodes.first + nodes.intervals) - energy(nodes.first);
 }
 
-// Of a foot that is the root: how the ground would pull it, or how it moves along and under the ground.
+// For a foot that is the root. Standing: updates the largest pull of the ground. Moving: updates its depth under the
+// ground and its path lengths. `up`: index of the vertical coordinate.
 void add_foot(int up, bool stands, const Eigen::MatrixXd& q, const Eigen::MatrixXd& force, const Nodes& nodes,
               Examined& m) {
   if (stands) {
@@ -250,7 +252,8 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
                    all.back(), m);
     if (has_foot) add_foot(tree.dimension - 1, stands(phase), q, values[C::forces], all.back(), m);
   }
-  // Least squared control spreads a push over all time that it has: one that stands alone is asked for, such as by an obstacle.
+  // Least squared control spreads a push over all time that it has: one that stands alone is asked for, such as by an
+  // obstacle.
   if (motion_.effort.squared_control == 0.0 || motion_.effort.work()) {
     std::vector<int> intervals_of;
     for (const MotionPhase& phase : motion_.phases) intervals_of.push_back(phase.intervals * degree());

@@ -1,4 +1,4 @@
-// What a point that meets not all that is asked of a motion misses most, in words.
+// Names the conditions of a motion that an infeasible point violates most.
 #include "evaluators/motion/design.hpp"
 #include "record/text.hpp"
 

@@ -54,9 +54,9 @@ class MotionEvaluator final : public Evaluator {
     return {metric(e, "end_error"), metric(e, "max_deviation"), metric(e, "tracking_error"),
             metric(e, "tracking_correction")};
   }
-  // Status, and reason where it is not ok, of what a search found.
+  // Sets the status from the result of a search, and the reason if it is not ok.
   void conclude(const FoundMotion& found, Evaluation& e) const;
-  // Warns where the search may have missed the best motion: few starts that converged, or one alone that found it.
+  // Warns if the search may have missed the best motion: few guesses converged, or only one found the best motion.
   void doubt(Outcome& outcome) const;
   // Examines a trajectory. `mesh`: its description on the trajectory's own mesh.
   std::vector<Finding> findings(const MotionDescription& mesh, const Evaluation& e, const Trajectory& trajectory) const;
@@ -288,7 +288,7 @@ std::optional<Simulated> MotionEvaluator::simulate(const Task& task) const {
   return simulated;
 }
 
-// What stands and lands is driven by feet on the ground; bodies that fly, by themselves.
+// Simulates an archived motion forward: walkers with feet on the ground by rollout(), bodies by drive_forward().
 std::optional<Simulated> MotionEvaluator::rollout(const Outcome& archived) const {
   if (auto driven = description_->drive_forward(archived)) return driven;
   const systems::Model& model = description_->system().model();

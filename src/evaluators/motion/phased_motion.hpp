@@ -1,5 +1,6 @@
-// A motion in explicit phases, as the sections of a configuration describe it. read_motion() fills these structs; free functions
-// make postures (postures.hpp), initial guesses (initial_guess.hpp) and the optimisation problem (transcription.hpp) from them.
+// A motion in explicit phases, as the sections of a configuration describe it. read_motion() fills these structs; free
+// functions make postures (postures.hpp), initial guesses (initial_guess.hpp) and the optimisation problem
+// (transcription.hpp) from them.
 #pragma once
 
 #include <array>
@@ -77,7 +78,7 @@ struct MotionEnd {
 
 // A point through which initial guesses pass.
 struct Waypoint {
-  double share = 0.5;  // of the time that has passed
+  double share = 0.5;  // fraction of the motion's duration at which a guess passes
   std::vector<Placement> placements;
   std::vector<GivenCoordinate> given;
 };

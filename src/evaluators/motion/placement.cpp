@@ -207,7 +207,7 @@ void put(const std::vector<Placement>& placements, const Evaluate& evaluate, con
     if (link.parent < 0 && slides == d) {
       systems::Vector3<double> wanted{};
       const auto now = frames[static_cast<std::size_t>(p.link)].origin;
-      for (int i = 0; i < d; ++i) {  // what it is now, seen from the base
+      for (int i = 0; i < d; ++i) {  // begins with the present place, seen from the base
         for (int j = 0; j < 3; ++j)
           wanted[static_cast<std::size_t>(i)] +=
               base.rotation[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] *

@@ -27,7 +27,7 @@ systems::HybridModel model_of(const NamedModel& named) {
 std::vector<DesignVariable> motion_variables(const Settings& so_far) {
   std::vector<DesignVariable> all;
   if (so_far.text("motion.model").empty()) {
-    if (so_far.file.empty()) return all;  // --help: no configuration says which
+    if (so_far.file.empty()) return all;  // --help: no configuration names a model
     throw ConfigError(so_far.file +
                       ": motion.model is missing; allowed: a model that comes with the program, or a file");
   }

@@ -12,7 +12,8 @@ namespace {
 // How many times longer or shorter than planned a piece between contacts may be.
 constexpr double piece_stretch = 8.0;
 
-// What is held: coordinates, or a point that is the root's own place, whose slides are held then.
+// Returns the coordinates that an entry fixes, ascending. A point at the root's own place stands for the root's slides.
+// Throws ConfigError for other points.
 std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
   const auto& tree = motion.system->structure();
   std::vector<int> held;

@@ -7,7 +7,7 @@ Relabelling relabelling(const systems::Model& model, const systems::Reset& excha
   using Vars = std::vector<Var>;
   const int n = model.structure.n(), m = static_cast<int>(moving.size());
   using Changes = std::vector<std::pair<int, systems::Formula<systems::Number>>>;
-  // what some entries of a state become
+  // returns the entries of a state after these changes
   const auto changed = [&model](const Changes& changes, Vars entries, const Vars& q, const Vars& v,
                                 const Vars& numbers) {
     const auto tree = model.tree<Var>(numbers);

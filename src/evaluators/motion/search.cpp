@@ -122,8 +122,8 @@ std::string times_text(const SolveTimes& times) {
 
 namespace {
 
-// Of a mesh on which other corners are tried: intervals of a phase, iterations; and how many of the motions found there are
-// re-solved.
+// The mesh on which other corners are tried: minimum of a phase's intervals, limit of iterations, and number of motions
+// that are solved again on the study's mesh.
 constexpr int fewest_intervals = 3, corner_iterations = 150;
 constexpr std::size_t corners_refined = 2;
 
@@ -191,9 +191,9 @@ class Search {
   bool out_of_time() const { return found_.best && task_.seconds_left() == 0.0; }
   const Eigen::VectorXd& design() const { return task_.evaluation.design; }
 
-  // From a path: where bodies are to be grown, through smaller ones; then, where attitudes have come far from their
-  // references, again about new ones; and where another corner has come to lie lower than the one that touches,
-  // or other edges nearer, with those.
+  // Solves from a path. If bodies are to grow, it solves with smaller bodies first. It solves again if attitudes are
+  // far from their references (with new references), and if another corner is lower than the one that touches, or other
+  // edges are nearer (with these).
   SolvedMotion solve(const MotionDescription& mesh, MotionPath path, nlp::Options options) {
     const double limit = std::min(options.max_seconds, std::max(task_.seconds_left(), 1e-3));
     const auto began = std::chrono::steady_clock::now();
@@ -202,7 +202,8 @@ class Search {
     const int steps = path.controls.empty() ? mesh.grow() : 0;
     SolvedMotion found{mesh.plan(design(), path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
     Eigen::VectorXd x = mesh.start(found.planned, path, settings_.balances);
-    // What nothing drives obeys all but the goal; a large barrier would throw that away (of ten two-cubes, seven then fail).
+    // A simulated guess satisfies everything except the goal. A large barrier parameter would leave it: 7 of 10
+    // two-cubes problems then fail.
     if (path.simulated) options.warm_start = true, options.barrier = 1e-4;
     const auto run = [&] {
       const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
@@ -297,7 +298,8 @@ class Search {
     }
   }
 
-  // The same on a coarse mesh; the best of them come to the mesh of the study, each optimum once.
+  // Solves this task's share of the cold starts on a coarse mesh. The best ones are solved again on the study's mesh,
+  // each optimum once.
   void from_coarse_guesses() {
     const auto coarse = study_->on_mesh(settings_.coarse_intervals);
     struct Guess {
@@ -325,14 +327,14 @@ class Search {
     }
     if (!found_.optima.empty()) {
       found_.solved = std::max(found_.solved, 1);
-    } else if (found_.solved > 0 && found_.best) {  // none of them is a motion of the study's mesh
+    } else if (found_.solved > 0 && found_.best) {  // solved on the coarse mesh only: not a result of the study's mesh
       found_.ends = {};
       found_.ends[static_cast<std::size_t>(found_.best->solution.status)] = found_.tried;
       found_.solved = 0;
     }
   }
 
-  // The best motion time-warped, for as long as that finds a better one.
+  // Solves again from the time-warped best motion, while that finds a better one.
   void bend() {
     for (bool improved = settings_.shifts > 0; improved;) {
       improved = false;
@@ -349,8 +351,8 @@ class Search {
     }
   }
 
-  // Near the best motion each other corner touches, on the coarsest mesh; the best ones of these come to the study's mesh. As long
-  // as that finds a better motion.
+  // Tries each other corner near the best motion, on the coarsest mesh. The best of these motions are solved again on
+  // the study's mesh. Repeats while that finds a better motion.
   void try_corners() {
     for (bool improved = true; improved && !out_of_time();) {
       improved = false;

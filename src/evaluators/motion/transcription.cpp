@@ -1,4 +1,4 @@
-// The transcription of a design's motion: phases, what joins them, what is asked of it, and its cost.
+// The transcription of a design's motion: phases, events, conditions and cost.
 #include "evaluators/motion/transcription.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ using dmoc::Coefficient;
 
 namespace {
 
-// Returns the coefficients of an expression that is linear in the forces on what is held. `index_of`: the coordinate or component
-// that a quantity is the force of; -1: it is not a force.
+// Returns the coefficients of an expression that is linear in forces on held coordinates or components. `index_of`: the
+// coordinate or component on which a force acts; -1: the quantity is not a force.
 dmoc::ForceCondition force_condition(const Expression& e, const MotionValues& values,
                                      const std::function<int(const Expression::Quantity&)>& index_of) {
   std::vector<int> pushed;
@@ -99,7 +99,7 @@ void lay_out(const PhasedMotion& motion, dmoc::MotionProblem& problem, const Mot
   problem.transcribe();
 }
 
-// What rows ask for that come next, or as many before.
+// Records `what` as the source of the rows that are added next; with `before` also of that number of earlier rows.
 void ask(TranscribedMotion& planned, const std::string& what, std::size_t before = 0) {
   planned.asked.emplace_back(planned.problem.problem().add_rows(0, 0.0, 0.0) - static_cast<int>(before), what);
 }

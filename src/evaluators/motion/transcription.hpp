@@ -12,7 +12,7 @@ namespace dodyn::evaluators {
 // growing them.
 TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& design, const MotionPath& path,
                              double size);
-// Returns what a phase holds besides coordinates: one or none.
+// Returns the position function that a phase holds in addition to coordinates, as a list of one element; empty: none.
 std::vector<dmoc::Hold> holds_of(const PhasedMotion& motion, int phase, const MotionValues& values);
 
 }  // namespace dodyn::evaluators

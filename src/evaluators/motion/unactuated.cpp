@@ -1,5 +1,5 @@
-// An initial guess without actuators: the contact simulation throws the bodies from the initial state (Johnson 2013, section
-// 4.4.3.1).
+// An initial guess without actuators: the contact simulation throws the bodies from the initial state (Johnson 2013,
+// section 4.4.3.1).
 #include <algorithm>
 #include <cmath>
 
@@ -109,7 +109,8 @@ void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eig
   if (found.t.size() < 2) return;
   path.simulated = true;
 
-  // pieces end where it touches, as often as it does; what is left is shared out by intervals
+  // Each simulated touch ends one piece. The remaining pieces share the remaining time in proportion to their
+  // durations.
   std::size_t touched = 0;
   double begin = 0.0;
   const dmoc::Attitudes attitudes(*motion.system);

@@ -171,7 +171,8 @@ class Replayer {
     for (const auto& foot : feet()) {
       const auto& [b, origin, ring] = view.links[static_cast<std::size_t>(foot.link)];
       auto& body = bodies[static_cast<std::size_t>(b)];
-      // direction from the point along the link: away from its far end, or towards it
+      // Direction from the foot's point into the link: towards its origin if the point is nearer to the far end,
+      // otherwise towards the far end.
       const auto& link = tree_.links[static_cast<std::size_t>(foot.link)];
       Vector along = Vector::Unit(n - 1), apex;
       for (int i = 0; i < n; ++i) apex[i] = foot.at[static_cast<std::size_t>(i)] + origin[static_cast<std::size_t>(i)];

@@ -244,7 +244,7 @@ void Runner<n>::begin(const Start& start) {
   look();
 }
 
-// What of a run is looked at in each step.
+// Returns which quantities of a run need an update in each step.
 template <int n>
 typename Runner<n>::Watched Runner<n>::what_to_watch(const SimulationRecord<n>* kept) const {
   const bool story = kept && kept->story, motion = kept && kept->motion;
@@ -266,7 +266,7 @@ void Runner<n>::watch(const Watched& watched) {
   progress_.at_end = now().time() >= course_.end - 0.5 * course_.options.step;
 }
 
-// The next row of the trajectory, when its time has come, and the last state.
+// Stores the next row of the trajectory if its time has come, or if `last`, the final state.
 template <int n>
 void Runner<n>::keep_row(SimulationRecord<n>* kept, bool last) {
   if (!kept || !kept->motion || kept->rows >= course_.nodes) return;
@@ -276,7 +276,8 @@ void Runner<n>::keep_row(SimulationRecord<n>* kept, bool last) {
   keep(*kept->motion, kept->rows++);
 }
 
-// The first rule whose condition has been true for long enough; or -1. `since`: when those that hold began to.
+// Returns the first rule whose condition has been true for its duration; -1: none. `since`: time at which each
+// condition became true, s; -1: it is false.
 template <int n>
 int Runner<n>::fulfilled_rule(const Start& start, std::vector<double>& since) {
   for (std::size_t r = 0; r < course_.rules.size(); ++r) {

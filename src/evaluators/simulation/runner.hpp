@@ -51,12 +51,12 @@ struct SimulationOptions {
 };
 
 struct SimulationResult {
-  // index of the rule; their number: end of time; one more: a contact could not be solved; two more: coils left their
-  // range
+  // Index of the rule that ended the run. With N rules, N: simulation.end was reached; N + 1: a contact could not be
+  // solved; N + 2: coils left the range of their table.
   int outcome = 0;
   double time = 0.0, cost = 0.0;
   long steps = 0;
-  double contacts = 0.0;       // steps with contact
+  double contacts = 0.0;       // number of steps with contact
   double energy_change = 0.0;  // J, without impacts, projections and a controller's work
   double effort = 0.0;         // integral of the squared control, N^2 s
   bool timed_out = false;      // ended by `stop`
