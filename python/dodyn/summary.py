@@ -344,7 +344,7 @@ def not_ruled_out(study: Archive) -> list[str]:
     best = study.best
     lines: list[str] = []
     if best is None:
-        return lines
+        return crowding(study)
     if chosen_with(study):  # paired costs: the errors of two designs are not independent, which both sentences assume
         return crowding(study)
     if study.curves is not None and study.iterations:

@@ -75,7 +75,7 @@ std::string progress_text(const study::Progress& tally, const std::vector<Variab
 }
 
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables, const std::string& note) {
-  if (!best) return "best: none: no evaluation is ok and satisfies the constraints\n";
+  if (!best) return "best: none: no evaluation is ok, satisfies the constraints and has finite objectives\n";
   return "best: " + formatted("%.12g", best->cost) + " at " + design_text(variables, best->design) +
          formatted(" (evaluation %lld)\n", static_cast<long long>(best->id)) +
          (note.empty() ? "" : "note: " + note + "\n") +
