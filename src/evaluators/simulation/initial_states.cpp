@@ -44,8 +44,8 @@ bool is_name(const std::string& text) {
 }
 
 // Throws if [design] has a value for a parameter of which [initial-state] or [initial-states] has one, too.
-void expect_no_design_variable(const Settings& settings, const CustomEntry& entry, Target::Kind kind) {
-  if (kind == Target::parameter && settings.design_given(entry.key))
+void expect_no_design_variable(const Settings& settings, const systems::Model& model, const CustomEntry& entry) {
+  if (model.parameter(entry.key) >= 0 && settings.design_given(entry.key))
     throw entry.error("replaces design." + entry.key + ", which is given too; allowed: one of them");
 }
 
@@ -121,7 +121,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
       throw sources_[i].error("'" + shown(names_[i]) +
                               "' is not a name; allowed: a coordinate, rate(COORDINATE), a parameter, or a new name of "
                               "letters, digits and _, a letter first");
-    expect_no_design_variable(settings, sources_[i], targets_[i].kind);
+    expect_no_design_variable(settings, model, sources_[i]);
     varies_model_ |= targets_[i].kind == Target::parameter;
   }
   for (const CustomSection* section : settings.sections_of("initial-state"))
@@ -137,7 +137,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
       }
       if (std::find(names_.begin(), names_.end(), entry.key) != names_.end())
         throw entry.error("is given by [initial-states], too; allowed: one of them");
-      expect_no_design_variable(settings, entry, to.kind);
+      expect_no_design_variable(settings, model, entry);
       varies_model_ |= to.kind == Target::parameter;
       assignments_.push_back({entry, to, {}});
     }
