@@ -3,11 +3,12 @@
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target prediction_bands
 //   run:    prediction_bands [--seeds 10] [--first-seed 0] [--aside] [--only TEXT]
 //
-// The functions are those of surrogate_benchmark_stops with one objective and without failures. Samples are 5, 10, 20 and 40
-// points of a Latin hypercube, or the first half of a search's budget. Each model is asked at 500 random points of the box, and
-// for a search also at 500 points within a tenth of the range of its best design. The score is the interval's width plus 40 times
-// the distance by which the value lies outside (T. Gneiting and A. Raftery, Strictly proper scoring rules, 2007, equation 43), as a
-// share of the function's spread (10 % to 90 % quantile); the lower the better.
+// The functions are those of surrogate_benchmark_stops with one objective and without failures. Samples are 5, 10, 20
+// and 40 points of a Latin hypercube, or the first half of a search's budget. Each model is asked at 500 random points
+// of the box, and for a search also at 500 points within a tenth of the range of its best design. The score is the
+// interval's width plus 40 times the distance by which the value lies outside (T. Gneiting and A. Raftery, Strictly
+// proper scoring rules, 2007, equation 43), as a share of the function's spread (10 % to 90 % quantile); the lower the
+// better.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -29,8 +29,8 @@ constexpr double secant = 2e-3;                  // relative to the range: dista
 constexpr double flat = 1e-3;                    // relative to the variation of costs: a smaller gain is not
                                                  // significant
 
-// Returns the 97.5 % quantile of Student's distribution (M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 1964,
-// 26.7.5). The error is below 1e-2 from 4 degrees of freedom on; of one, it is a quarter.
+// Returns the 97.5 % quantile of Student's distribution (M. Abramowitz and I. Stegun, Handbook of Mathematical
+// Functions, 1964, 26.7.5). The error is below 1e-2 from 4 degrees of freedom on; of one, it is a quarter.
 double student_band(int degrees_of_freedom) {
   constexpr double z = band, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
   const double v = degrees_of_freedom;

@@ -35,7 +35,8 @@ class ArchiveModel {
   // Returns the medians at the columns of `units`, points of the unit cube.
   Eigen::VectorXd middles(const Eigen::MatrixXd& units) const;
 
-  // Returns functions drawn from the model at the columns of `z`, points of Kriging: [points, draws], in the warped scale.
+  // Returns functions drawn from the model at the columns of `z`, points of Kriging: [points, draws], in the warped
+  // scale.
   Eigen::MatrixXd drawn(const Eigen::MatrixXd& z, int draws, Random& random) const;
 
   const IncrementalKriging& model() const { return tracked_; }

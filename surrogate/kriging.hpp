@@ -79,8 +79,8 @@ class Kriging {
   static Kriging with(const Samples& samples, const KrigingOptions& options, const Hyperparameters& hyperparameters);
 
   struct Alternative;
-  // Returns models whose lengths are those of `found` times common factors between 1/7 and 7, each with its share of the
-  // posterior: which lengths are true is uncertain, the more so from few samples. O(n^3) each.
+  // Returns models whose lengths are those of `found` times common factors between 1/7 and 7, each with its share of
+  // the posterior: which lengths are true is uncertain, the more so from few samples. O(n^3) each.
   static std::vector<Alternative> alternatives(const Samples& samples, const KrigingOptions& options,
                                                const Hyperparameters& found);
 

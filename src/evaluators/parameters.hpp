@@ -13,8 +13,8 @@ namespace dodyn::evaluators {
 // Returns one design variable for every parameter, in their order.
 std::vector<DesignVariable> parameter_variables(const systems::Model& model);
 
-// Throws if an entry of [parameters] has a name that expressions have already: pi, t (the time), a coordinate or a parameter
-// of the model.
+// Throws if an entry of [parameters] has a name that expressions have already: pi, t (the time), a coordinate or a
+// parameter of the model.
 void expect_new_name(const systems::Model& model, const CustomEntry& entry);
 
 // The text of the model that the setting `key` names, and the path or name under which it was found. Throws ConfigError

@@ -276,8 +276,8 @@ std::string Scenarios::report(const Outcome& outcome) const {
   return text;
 }
 
-// Throws if a metric has the name of another metric, of a column of every study, or of a free design variable: constraints,
-// objectives and columns are called by their names.
+// Throws if a metric has the name of another metric, of a column of every study, or of a free design variable:
+// constraints, objectives and columns are called by their names.
 void expect_own_names(const std::vector<Quantity>& metrics, const Settings& settings) {
   std::map<std::string, std::string> taken = {{"cause", "a column of every study"},
                                               {"source", "a column of merged studies"}};

@@ -444,7 +444,8 @@ class SimulationEvaluator final : public Evaluator {
     if (filmed()) outcome.trajectory.values.push_back(std::move(films));
   }
 
-  // Returns which set of initial states an evaluation has; see Pairing::extensible. Other seeds stand for the first set.
+  // Returns which set of initial states an evaluation has; see Pairing::extensible. Other seeds stand for the first
+  // set.
   int set_of(const Evaluation& asked) const {
     constexpr std::uint64_t max_sets = 1000;
     return pairing() == Pairing::extensible && asked.seed < max_sets ? static_cast<int>(asked.seed) : 0;

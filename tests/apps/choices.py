@@ -1,6 +1,7 @@
-"""Lists of names and numbers, whole numbers, conditional variables and conditions on designs, by the command line: the best
-beam of configs/command-beam.cfg against all combinations, and strategies that refuse them.
-   choices.py DODYN ROOT
+"""Lists of names and numbers, whole numbers, conditional variables and conditions on designs, by the command line:
+the best beam of configs/command-beam.cfg against all combinations, and strategies that refuse them.
+
+    choices.py DODYN ROOT
 """
 import csv
 import os

@@ -126,8 +126,8 @@ def alone():
 
 
 def ranks_die():
-    """Without isolation a fault ends the rank. The others give the design up after study.max-attempts. If it was rank 0,
-    the same command continues."""
+    """Without isolation a fault ends the rank. The others give the design up after study.max-attempts. If it was rank
+    0, the same command continues."""
     for fault in ("crash", "kill"):
         for attempt in range(4):
             if os.path.exists("code"):
@@ -382,7 +382,7 @@ def stopped():
     mark, running = simulators()
     run = start([*RANKS, "-n", "3", DODYN, "run", "c.cfg", "--exit-code-file", "code"])
     running(2)
-    busy = {parent(pid) for pid, line in marked(mark).items() if line.startswith(DODYN)}  # parents of the guardians of programs
+    busy = {parent(pid) for pid, line in marked(mark).items() if line.startswith(DODYN)}  # parents of guardians
     rank, pid = next((rank, pid) for rank, pid in ranks_of(mark).items() if rank > 0 and pid in busy)
     os.kill(pid, signal.SIGSTOP)
     go(True)
@@ -437,7 +437,7 @@ def copied():
     run = start([DODYN, "run", "f.cfg", "--testfunction.delay", "0.02", "--surrogate.points", "300", "--study.max-evaluations",
                  "1000", "--study.snapshot", "copy.h5"])
     rows_there("f.h5", 3)
-    rows_there("copy.h5", 1)  # the first copy may have no rows; the next one comes after 50 times the duration of a copy
+    rows_there("copy.h5", 1)  # the first copy may have no rows; the next one comes after 50 durations of a copy
     refused = {"f.h5": 0, "copy.h5": 0}
     looks = 0
     while run.poll() is None:
@@ -557,7 +557,7 @@ def no_room():
 def killed_at_start():
     """A rank that dies before or during MPI_Init: the others do not wait forever (100 s if it was on another host)."""
     for rank in (0, 1):
-        for after in ("0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.8"):  # s: before, during and shortly after MPI_Init
+        for after in ("0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.8"):  # s: before, in and after MPI_Init
             words = (f'[ $OMPI_COMM_WORLD_RANK = {rank} ] && if [ {after} = 0 ]; then kill -9 $$; else (sleep {after}; kill -9 $$) & fi; '
                      f'exec {DODYN} run f.cfg --exit-code-file code')
             since = time.time()

@@ -43,8 +43,8 @@ def steadily(R, next, shares):
 
 
 def gaps(A, RA, B, RB):
-    """Returns the gaps of two boxes at several times, by separating axes, [times]; negative: the boxes overlap by that much.
-    A, B: corners [times, corners, d]; RA, RB: attitudes [times, d, d]."""
+    """Returns the gaps of two boxes at several times, by separating axes, [times]; negative: the boxes overlap by
+    that much. A, B: corners [times, corners, d]; RA, RB: attitudes [times, d, d]."""
     d = A.shape[-1]
     axes = [R[:, :, i] for R in (RA, RB) for i in range(d)]
     if d == 3:

@@ -50,8 +50,8 @@ X, Y, Z = range(3)
 
 
 def chain(origin, first, b2, z, x, y, b4):
-    """Returns the origins and attitudes of the four bars, and for each of the three joints the axes of its hinges, in columns.
-    Arguments: origins and attitudes of the first bar, and the angles of the joints."""
+    """Returns the origins and attitudes of the four bars, and for each of the three joints the axes of its hinges, in
+    columns. Arguments: origins and attitudes of the first bar, and the angles of the joints."""
     second = first @ turned(Y, b2)
     about_z = second @ turned(Z, z)
     about_x = about_z @ turned(X, x)
@@ -109,7 +109,8 @@ on_way = lambda a, k: (1 - shares) * a[k] + shares * a[k + 1]
 
 
 def arc(x):
-    """Returns the largest distance of corners from the chords of their paths. The planes separate both ends, and so the chords."""
+    """Returns the largest distance of corners from the chords of their paths. The planes separate both ends, and so
+    the chords."""
     s = shares[:, None, None]
     return np.linalg.norm(x - (1 - s) * x[0] - s * x[-1], axis=2).max()
 

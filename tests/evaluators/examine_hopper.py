@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Examines the hop of configs/hopper.cfg by its archive alone: numpy, with an independent Lagrangian in the positions of the three
-masses, and a copy of the model's numbers.
+"""Examines the hop of configs/hopper.cfg by its archive alone: numpy, with an independent Lagrangian in the positions
+of the three masses, and a copy of the model's numbers.
 
     examine_hopper.py DODYN ROOT STIFFNESS [--KEY VALUE ...]
 
-Computed again from t, q and u: the discrete Euler-Lagrange equations of stance and flight, the ground's force and its cone, the
-momentum at take-off, impulse, loss and cone of the landing, the periodicity of the hop, the fall of the common centre of mass,
-limits and ranges, and the cost."""
+Computed again from t, q and u: the discrete Euler-Lagrange equations of stance and flight, the ground's force and its
+cone, the momentum at take-off, impulse, loss and cone of the landing, the periodicity of the hop, the fall of the
+common centre of mass, limits and ranges, and the cost."""
 
 import os
 import sys
@@ -34,8 +34,8 @@ assert len(STANCE) + len(FLIGHT) == len(t)
 
 
 def places(q):
-    """Returns the positions of the three masses [3, 2]: middle of the lower leg, hip, centre of the trunk. The foot is at (x, y);
-    angles of leg and trunk are from the vertical, anticlockwise."""
+    """Returns the positions of the three masses [3, 2]: middle of the lower leg, hip, centre of the trunk. The foot
+    is at (x, y); angles of leg and trunk are from the vertical, anticlockwise."""
     x, y, leg, stretch, hip = q
     along, up = np.array([-np.sin(leg), np.cos(leg)]), np.array([-np.sin(leg + hip), np.cos(leg + hip)])
     foot, high = np.array([x, y]), (LEG + stretch) * along

@@ -57,8 +57,8 @@ def rows_agree(path):
 
 
 def causes():
-    """The cause of a failure is the design, unless the rank was lost or the time limit was reached. If attempts were lost on
-    two hosts, the cause is the design too."""
+    """The cause of a failure is the design, unless the rank was lost or the time limit was reached. If attempts were
+    lost on two hosts, the cause is the design too."""
     study = package.open("failing.h5")
     assert all(e.cause == {"ok": "none", "failed": "design"}[e.status] for e in study)
     one = study.evaluations[0]
@@ -151,8 +151,8 @@ def refusals():
 
 
 def appended_while_read():
-    """An append after a file was opened and before its rows are read: HDF5 finds addresses beyond the end that it knows, and the
-    file is read again."""
+    """An append after a file was opened and before its rows are read: HDF5 finds addresses beyond the end that it
+    knows, and the file is read again."""
     with open("grown.cfg", "w", encoding="utf-8") as file:
         file.write("[study]\nevaluator = testfunction\nmax-evaluations = 4\n[surrogate]\nstrategy = sweep\n[design]\nx.min = 0\nx.max = 1\n")
     dodyn("run", "grown.cfg")
@@ -201,8 +201,8 @@ def configuration():
 
 
 def recommended():
-    """Noisy costs: the recommended evaluation is not the one of lowest cost. Two objectives: none is recommended, and the front
-    is the result."""
+    """Noisy costs: the recommended evaluation is not the one of lowest cost. Two objectives: none is recommended, and
+    the front is the result."""
     noisy = package.open("noisy.h5")
     assert noisy.noisy and noisy.recommended.id != noisy.lowest.id and noisy.recommended.cost > noisy.lowest.cost
     said = dodyn("show", "noisy.h5")

@@ -112,8 +112,8 @@ def package_converts():
 
 
 def refused():
-    """A word that is not a unit is refused with the program's message. A unit that fits no quantity gives a note. Without the program
-    archives are read in their own units only."""
+    """A word that is not a unit is refused with the program's message. A unit that fits no quantity gives a note.
+    Without the program archives are read in their own units only."""
     for units, why in (("furlong", "'furlong' is not a unit; expected units such as deg, mm"), ("mm,cm", "mm and cm measure the same; choose one")):
         try:
             package.open("failing.h5", units=units)

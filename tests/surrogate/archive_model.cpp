@@ -187,8 +187,8 @@ TEST(ArchiveModel, PredictsWhatItWasNotToldAndKnowsHowWell) {
   }
 }
 
-// Functions drawn from the model's own prior, with lengths drawn from it too: the interval holds about as often as it says, however few
-// the samples. With the likeliest lengths alone it held 76, 84 and 93 %.
+// Functions drawn from the model's own prior, with lengths drawn from it too: the interval holds about as often as it
+// says, however few the samples. With the likeliest lengths alone it held 76, 84 and 93 %.
 TEST(ArchiveModel, TheIntervalHoldsAsOftenAsItSays) {
   for (const int count : {5, 10, 20}) {
     int held = 0, asked = 0;

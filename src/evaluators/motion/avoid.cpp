@@ -13,8 +13,8 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Whether the text alone gives the pose of one link relative to the other: links lead from one to the other, and each is placed
-// relative to the next one, or the coordinates of their joint are given.
+// Whether the text alone gives the pose of one link relative to the other: links lead from one to the other, and each
+// is placed relative to the next one, or the coordinates of their joint are given.
 bool placed(const PhasedMotion& motion, const MotionEnd& at, int one, int other) {
   const auto& links = motion.system->structure().links;
   std::vector<int> group(links.size() + 1);  // of links, by their numbers; last: the ground

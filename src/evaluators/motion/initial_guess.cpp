@@ -291,8 +291,8 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
   }
 }
 
-// Moves the nodes of a path onto the model's constraints, by least changes of the coordinates that the start and the goal leave
-// free there. A path far from them is a guess from which the solver seldom finds a motion.
+// Moves the nodes of a path onto the model's constraints, by least changes of the coordinates that the start and the
+// goal leave free there. A path far from them is a guess from which the solver seldom finds a motion.
 void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
   constexpr int most_steps = 30;
   constexpr double longest_step = 0.5;  // m or rad
