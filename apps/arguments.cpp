@@ -197,6 +197,15 @@ void add_units_option(AddOptions add, const std::string& of) {
   add("units", po::value<std::string>()->value_name("UNIT,..."), ("units, such as deg,mm, " + of).c_str());
 }
 
+std::ofstream csv_output(const std::string& path) {
+  const std::filesystem::path file(path);
+  if (std::filesystem::is_regular_file(file) && file.extension() != ".csv")
+    throw ConfigError(path + ": exists, and its name does not end in .csv; choose another name");
+  std::ofstream stream(file);
+  if (!stream) throw ConfigError(path + ": cannot be written");
+  return stream;
+}
+
 report::OutputUnits units_of(const Arguments& given) { return report::read_output_units(given.text("units")); }
 
 void note_unused(const report::OutputUnits& units, const archive::Layout& layout, const std::string& path) {

@@ -10,6 +10,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
 #include <cstdint>
+#include <fstream>
 #include <set>
 #include <string>
 #include <string_view>
@@ -98,6 +99,8 @@ void refuse_free_variables(const Settings& settings);
 
 // Returns the units of --units. Throws ConfigError.
 report::OutputUnits units_of(const Arguments& given);
+// Opens a CSV file for results. Throws ConfigError if it cannot be written, or exists and has another ending: it may be an input.
+std::ofstream csv_output(const std::string& path);
 // Prints a note about units of --units that apply to no quantity of the archive.
 void note_unused(const report::OutputUnits& units, const archive::Layout& layout, const std::string& path);
 

@@ -224,6 +224,18 @@ void check_folder(const Settings& settings) {
     throw settings.error("study.archive", "the folder " + shown(folder.string(), 400) + " does not exist");
 }
 
+// Throws if the snapshot would replace the archive, or a file that is none.
+void check_snapshot(const Settings& settings) {
+  const std::string path = settings.text("study.snapshot");
+  if (path.empty()) return;
+  std::error_code none;
+  const bool same =
+      path == settings.text("study.archive") || std::filesystem::equivalent(path, settings.text("study.archive"), none);
+  if (same) throw settings.error("study.snapshot", "is study.archive, too; allowed: another file");
+  if (std::filesystem::is_regular_file(path) && std::filesystem::path(path).extension() != ".h5")
+    throw settings.error("study.snapshot", "exists, and its name does not end in .h5; allowed: another name");
+}
+
 // Reports every exception here: none may leave this function while the MPI session is open.
 ExitCode run_session(const Invocation& call, const std::string& exit_code_file) {
   const farm::Session session(call.argc, call.argv);
@@ -238,6 +250,7 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     const study::Problem problem = read_problem(given, study::Use::continued);
     const Settings& settings = problem.settings;
     check_folder(settings);
+    check_snapshot(settings);
     const std::shared_ptr<const evaluators::Evaluator> evaluator = study::make_evaluator(problem);
     const auto strategy = study::make_strategy(settings, *evaluator);
     check_workers(settings, *evaluator, session.size());

@@ -109,10 +109,7 @@ ExitCode simulate(const Invocation& call) {
     return from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
   }();
   std::ofstream file;
-  if (!output.empty()) {
-    file.open(output);
-    if (!file) throw ConfigError(output + ": cannot be written");
-  }
+  if (!output.empty()) file = csv_output(output);
   std::cout << simulated.report;
   if (!output.empty()) {
     archive::Layout layout;

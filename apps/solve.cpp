@@ -40,10 +40,7 @@ ExitCode solve(const Invocation& call) {
   const std::shared_ptr<const evaluators::Evaluator> evaluator =
       study::make_evaluator({settings, {}, problem.archive, problem.provenance});
   std::ofstream file;
-  if (!output.empty()) {
-    file.open(output);
-    if (!file) throw ConfigError(output + ": cannot be written");
-  }
+  if (!output.empty()) file = csv_output(output);
 
   Task task;
   task.evaluation.id = 0;

@@ -105,7 +105,7 @@ namespace {
 // A CSV file and its columns by name, without units in brackets.
 struct Csv {
   std::string path;
-  std::vector<std::string> header;
+  std::vector<std::string> header, units;                      // of the columns; empty: not stated
   std::vector<std::pair<int, std::vector<std::string>>> rows;  // line number and cells of each row
 
   explicit Csv(const std::string& where) : path(where) {
@@ -114,7 +114,11 @@ struct Csv {
     std::string line;
     std::getline(file, line);
     header = cells(line);
-    for (std::string& name : header) name = name.substr(0, name.find(" ["));
+    for (std::string& name : header) {
+      const auto at = name.find(" [");
+      units.push_back(at != std::string::npos && name.ends_with(']') ? name.substr(at + 2, name.size() - at - 3) : "");
+      name = name.substr(0, at);
+    }
     for (int number = 2; std::getline(file, line); ++number)
       if (const auto row = cells(line); !row.empty()) rows.emplace_back(number, row);
   }
@@ -153,6 +157,10 @@ struct Csv {
     for (const Variable& v : variables) {
       found.push_back(std::max(column("design." + v.name), column(v.name)));
       if (found.back() < 0) throw std::invalid_argument(path + ":1: no column '" + v.name + "'");
+      const std::string& unit = units[static_cast<std::size_t>(found.back())];
+      if (!unit.empty() && unit != (v.unit.empty() ? "1" : v.unit))
+        throw std::invalid_argument(path + ":1: column '" + v.name + "' is in " + unit + "; the study has it in " +
+                                    (v.unit.empty() ? "1" : v.unit) + ", so convert the column");
     }
     return found;
   }

@@ -46,6 +46,8 @@ def report(words: Sequence[str]) -> None:
     add_option(parser)
     given = parser.parse_args(words)
     output = given.output or str(Path(given.archives[0]).with_suffix(".html").name)
+    if os.path.isfile(output) and not output.endswith((".html", ".htm")):
+        raise Refused(f"{output}: exists, and its name does not end in .html; choose another name")
     if output in given.archives:
         raise Refused(f"{output}: is the archive itself")
     seen = None

@@ -103,6 +103,7 @@ class SimulationEvaluator final : public Evaluator {
     if (course.uses(StateQuantity::largest_impulse) && !course.by_impulses())
       throw settings.error("simulation.contact-method",
                            "has no impulses, which max_impulse needs; allowed: projection, event-driven");
+    expect_surfaces_of_penalty();
     if (own_.course.coils) try_coils(values);
     if (control_) try_control();
   }
@@ -275,6 +276,23 @@ class SimulationEvaluator final : public Evaluator {
     for (const auto& body : world.bodies) bodies_.push_back(body.name);
     rigid::Simulation<n>(world, own_.course.options);
     corners_ = static_cast<int>(shapes(world).rows());
+  }
+
+  // Throws if [surface] has losses: springs between overlapping bodies know neither friction nor restitution.
+  void expect_surfaces_of_penalty() const {
+    if (own_.course.options.response != rigid::Response::penalty) return;
+    for (const bool upper : {false, true}) {
+      Given given = set(settings_);
+      for (const Variable& free : settings_.variables) given[free.name] = upper ? free.upper : free.lower;
+      const auto numbers = model_.evaluate<double>(given).numbers;
+      for (const systems::Surface& surface : model_.surfaces)
+        if (systems::Model::at(surface.restitution, numbers) != 1.0 ||
+            systems::Model::at(surface.friction, numbers) != 0.0)
+          throw settings_.error("simulation.contact-method",
+                                "knows no friction and no restitution, and [surface" +
+                                    (surface.name.empty() ? "" : " " + surface.name) +
+                                    "] has them; allowed here: restitution = 1, friction = 0, or another method");
+    }
   }
 
   void try_coils(const systems::Values<double>& values) const {

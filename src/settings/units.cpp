@@ -158,8 +158,22 @@ std::optional<Unit> unit(std::string_view word) {
 
 std::optional<Unit> parse_unit(std::string_view text) { return UnitParser(text).parse(); }
 
+namespace {
+
+std::string_view first_words(std::string_view comment) {
+  return trimmed(comment.substr(0, comment.find_first_of(",;:")));
+}
+
+}  // namespace
+
+std::string_view unit_not_si(std::string_view comment) {
+  const std::string_view word = first_words(comment);
+  const auto found = word.empty() ? std::nullopt : parse_unit(word);
+  return found && found->in_si != 1.0 ? word : std::string_view();
+}
+
 std::optional<Unit> unit_of_comment(std::string_view comment) {
-  const std::string_view word = trimmed(comment.substr(0, comment.find_first_of(",;:")));
+  const std::string_view word = first_words(comment);
   const auto found = word.empty() ? std::nullopt : parse_unit(word);
   return found && found->in_si == 1.0 ? found : std::nullopt;
 }

@@ -30,6 +30,8 @@ std::optional<Unit> parse_unit(std::string_view text);
 
 // Returns the SI unit at the beginning of a comment, such as "kg m2, of the motor": the unit of the number before it.
 std::optional<Unit> unit_of_comment(std::string_view comment);
+// Returns the unit that a comment begins with if it is another one than in SI, such as mm; empty: there is none.
+std::string_view unit_not_si(std::string_view comment);
 
 // Returns the unit after a number: "mm" for "50 mm"; empty: none.
 std::string_view unit_behind(std::string_view number);

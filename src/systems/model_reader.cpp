@@ -342,6 +342,10 @@ void ModelReader::read_parameters() {
       model_.parameters.push_back(
           {entry.key, definition(entry.value, entry.line), entry.comment, stated_unit(entry.value, entry.comment)});
       const auto stated = unit_of_comment(entry.comment);
+      if (const std::string_view other = unit_not_si(entry.comment); !other.empty() && unit_behind(entry.value).empty())
+        fail(entry.line, entry.key + " = " + shown(entry.value) + ": the comment begins with the unit " +
+                             std::string(other) + ", but a number without a unit is in SI; write " +
+                             shown(entry.value) + " " + std::string(other));
       Measure found = measure(model_.parameters.back().definition);
       if (!found.any && stated)
         require(found, si_unit(stated->dimension), entry.key, entry.value, entry.line);

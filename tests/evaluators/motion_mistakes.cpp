@@ -118,6 +118,18 @@ TEST(MotionMistakes, Contacts) {
   expect(contact(here, "edges cube, wall"), "edges meet in space");
 }
 
+TEST(MotionMistakes, LawsOfContacts) {
+  const auto law = [](const std::string& text) {
+    return line(phases + ends + "[contact one]\ntouch = tip, wall\nphase = first\nnode = 3\nlaw = " + text + "\n");
+  };
+  for (const char* text : {"restitution 0", "restitution 1", "restitution 0.5, stick, friction 0.3", "stick"})
+    EXPECT_EQ(law(text), "") << text;
+  for (const char* text : {"restitution 1.5", "restitution -0.5", "stick, friction -0.3"})
+    EXPECT_NE(law(text).find("allowed: restitution from 0 to 1, friction of 0 or more"), std::string::npos) << text;
+  EXPECT_NE(law("restitution 0.6, restitution 0.2").find("gives the restitution again"), std::string::npos);
+  EXPECT_NE(law("stick, friction 0.6, friction 0.2").find("gives the friction again"), std::string::npos);
+}
+
 TEST(MotionMistakes, Placements) {
   const auto start = [](const std::string& value, const std::string& key = "cube") {
     return line(phases + "[initial-state]\n" + key + " = " + value + "\ns = 0\n[goal]\nx = 1\n");

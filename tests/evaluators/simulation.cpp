@@ -635,9 +635,12 @@ TEST_F(Simulations, ARoomOfOneLinkHasAFloorAndAWall) {
   write("room.model", R"([model]
 dimension = 3
 gravity = 9.81
-[surface]
+[parameters]
 restitution = 0.5
 friction = 0.4
+[surface]
+restitution = restitution
+friction = friction
 [link room]
 parent = ground
 joint = fixed
@@ -663,10 +666,14 @@ density = 500
       "[study]\nevaluator = simulation\n[simulation]\nmodel = room.model\nend = 0.6 s\nstiffness = 20000\n"
       "[initial-states]\ncount = 10\nx = 0.1 .. 0.3\nz = 0.1 .. 0.3\ncube_turn_x = -1 .. 1\ncube_turn_y = -1 .. 1\n"
       "rate(x) = -1.5 .. -0.5\n[cost]\ncost = kinetic + potential\n";
+  EXPECT_NE(complaint(text, {"--simulation.contact-method=penalty"}).find("knows no friction"), std::string::npos);
   for (const char* response : {"projection", "penalty"}) {
-    const auto thrown = evaluator(
-        text, {std::string("--simulation.contact-method=") + response,
-               std::string("--simulation.step=") + (std::string_view(response) == "penalty" ? "0.05 ms" : "2 ms")});
+    std::vector<std::string> words = {std::string("--simulation.contact-method=") + response};
+    if (std::string_view(response) == "penalty")
+      words.insert(words.end(), {"--simulation.step=0.05 ms", "--design.restitution=1", "--design.friction=0"});
+    else
+      words.emplace_back("--simulation.step=2 ms");
+    const auto thrown = evaluator(text, words);
     const Outcome outcome = whole(*thrown, task());
     ASSERT_TRUE(outcome.evaluation.ok()) << response << ": " << outcome.evaluation.reason;
     EXPECT_EQ(metric(*thrown, outcome, "failed"), 0.0) << response;

@@ -441,8 +441,17 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[link b]\nparent = a\njoint = fixed\n[contact]\na, b = yes\nb, a = no\n", "14", "is given twice");
   expect("[charge c]\nlink = a\nvalue = sqrt(-1)\n", "11", "not a finite number");
   expect("[actuator u]\ncoordinate = a\nefficiency = 0.5\n", "11", "allowed here");
-  expect("[parameters]\nt = 1\n", "10", "which is the time");
-  expect("[parameters]\na = 1\n", "5", "has the name of a parameter");
+  const auto parameter = [](const std::string& text) {
+    return complaint("[model]\ndimension = 2\n[parameters]\n" + text +
+                     "\n[link a]\nparent = ground\njoint = planar\nmass = 1\n");
+  };
+  EXPECT_NE(parameter("t = 1").find("which is the time"), std::string::npos) << parameter("t = 1");
+  EXPECT_NE(parameter("a = 1").find("has the name of a parameter"), std::string::npos) << parameter("a = 1");
+  for (const char* text : {"b = 400 # mm, length", "b = 500 # g", "b = 30 # deg"})
+    EXPECT_NE(parameter(text).find("but a number without a unit is in SI; write "), std::string::npos)
+        << parameter(text);
+  for (const char* text : {"b = 400 mm # mm, length", "b = 0.4 # m, length", "b = 3 # of the frame"})
+    EXPECT_EQ(parameter(text), "") << text;
   expect("[colour]\n", "9", "allowed: [model]");
   expect("[spring s]\nstifness = 3\n", "10", "did you mean 'stiffness'");
 }

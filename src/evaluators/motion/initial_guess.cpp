@@ -304,7 +304,7 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
       for (std::size_t k = 0; k < hold.at_zero.size(); ++k)
         if (hold.at_zero[k]) zero.push_back(static_cast<int>(k));
       if (zero.empty()) continue;
-      const autodiff::Element g = dmoc::element(hold.function.values, all.model.numbers, hold.parameters);
+      const dmoc::Element g = dmoc::element(hold.function.values, all.model.numbers, hold.parameters);
       const std::vector<int> moving = motion.system->pinned(motion.phases[i].held).moving;
       for (Eigen::Index row = 0; row < path.q[i].rows(); ++row) {
         std::vector<int> free;  // of `moving`
@@ -319,9 +319,9 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
             free.push_back(static_cast<int>(k));
         Eigen::VectorXd theta = path.q[i](row, moving).transpose();
         for (int step = 0; step < most_steps; ++step) {
-          const Eigen::VectorXd missed = dmoc::value(g, theta)(zero);
+          const Eigen::VectorXd missed = dmoc::value(*g, theta)(zero);
           if (!missed.allFinite() || missed.lpNorm<Eigen::Infinity>() < 1e-10 || free.empty()) break;
-          const Eigen::MatrixXd slopes = dmoc::jacobian(g, theta)(zero, free);
+          const Eigen::MatrixXd slopes = dmoc::jacobian(*g, theta)(zero, free);
           const Eigen::VectorXd change = slopes.completeOrthogonalDecomposition().solve(-missed);
           theta(free) += change * std::min(1.0, longest_step / std::max(change.lpNorm<Eigen::Infinity>(), 1e-300));
         }

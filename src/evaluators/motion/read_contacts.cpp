@@ -1,6 +1,7 @@
 // Reads [contact]: contacts on schedule, which cut a phase into pieces.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "evaluators/motion/read_motion.hpp"
 #include "record/text.hpp"
@@ -64,9 +65,18 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
 // Reads law = clauses, by commas.
 void read_law(const PhasedMotion& motion, const CustomEntry& law, MotionContact& contact) {
   bool bounces = false;
+  const auto number = [&](const std::string& clause, std::size_t from, double most) {
+    Expression e = parameter_expression(motion, law, clause.substr(from));
+    if (e.is_constant() && !(e.constant() >= 0.0 && e.constant() <= most))
+      throw law.error("'" + clause + "': allowed: restitution from 0 to 1, friction of 0 or more");
+    return e;
+  };
   for (const std::string& clause : split_list(law.value)) {
+    const std::string what = clause.substr(0, clause.find(' '));
+    const bool again = what == "restitution" ? bounces : what == "friction" && contact.friction.has_value();
+    if (again) throw law.error("'" + clause + "' gives the " + what + " again; allowed: each of them once");
     if (clause.starts_with("restitution "))
-      bounces = true, contact.restitution = parameter_expression(motion, law, clause.substr(12));
+      bounces = true, contact.restitution = number(clause, 12, 1.0);
     else if (clause == "stick")
       contact.sticks = true;
     else if (clause == "slide")
@@ -74,7 +84,7 @@ void read_law(const PhasedMotion& motion, const CustomEntry& law, MotionContact&
     else if (clause == "stay")
       contact.sticks = contact.stays = true;
     else if (clause.starts_with("friction "))
-      contact.friction = parameter_expression(motion, law, clause.substr(9));
+      contact.friction = number(clause, 9, std::numeric_limits<double>::infinity());
     else
       throw law.error("'" + clause +
                       "' is not understood; allowed: restitution E, stick, slide, stay, friction MU, by commas");

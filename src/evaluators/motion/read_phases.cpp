@@ -41,6 +41,18 @@ std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
   return held;
 }
 
+// Throws if a condition of forces has a part without forces. Rows of forces are homogeneous, so that they hold for impulses, too.
+void expect_homogeneous(const CustomEntry& entry, const Expression& condition) {
+  constexpr double any = 1.7;  // of quantities that are no forces
+  std::vector<double> values;
+  for (const auto& q : condition.quantities())
+    values.push_back(q.name == "normal" || q.name == "tangential" || q.name == "reaction" ? 0.0 : any);
+  if (const double rest = condition.evaluate<double>(values); std::isfinite(rest) && rest != 0.0)
+    throw entry.error(
+        "has a part without forces; allowed: such as normal(foot) >= 0, abs(tangential(foot)) <= "
+        "0.8*normal(foot)");
+}
+
 void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const CustomEntry& entry,
                       const std::string& text) {
   try {
@@ -58,6 +70,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
         continue;
       }
       const int d = motion.system->structure().dimension;
+      expect_homogeneous(entry, comparison.what);
       if (phase.holds && std::any_of(quantities.begin(), quantities.end(),
                                      [&](const auto& q) { return phase.holds->component(q, d) >= 0; })) {
         if (comparison.equality) throw entry.error("is not understood of forces; allowed: comparisons with <= or >=");
