@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Changes robots as URDF at random: each is imported, or refused with one line by a UrdfError.
+"""Changes robots as URDF at random: each is imported, or refused with one line by a RobotError.
 
     urdf.py SECONDS PYTHON_FOLDER [FILE.urdf...]
 """
@@ -10,7 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, sys.argv[2])
-from dodyn import urdf  # noqa: E402
+from dodyn import robots  # noqa: E402
 
 SEED = b"""<?xml version="1.0"?>
 <robot name="arm">
@@ -52,8 +52,8 @@ def main():
                 file.write(text)
             began = time.time()
             try:
-                urdf.convert(path)
-            except urdf.UrdfError as error:
+                robots.convert(path)
+            except robots.RobotError as error:
                 refused += 1
                 assert "\n" not in str(error), error
             except BaseException:
