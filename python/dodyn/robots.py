@@ -1,6 +1,6 @@
 """Reads and writes what robots in several formats have in common: XML with line numbers, meshes, the text of a model.
 
-Each link of a model has a frame that is aligned with the world's where all coordinates are zero. The formats (urdf.py) turn places,
+Each link of a model has a frame that is aligned with the world's where all coordinates are zero. The formats (urdf.py, mjcf.py) turn places,
 axes and tensors once, by the attitude that each link has there. The numbers of a robot are parameters of its model: of each link its mass
 and the scale of its lengths, of each joint its range, speed, effort and damping. Inertias follow mass and scale.
 """
@@ -257,7 +257,8 @@ def collada(data: bytes) -> Array:
 
 
 def read_mesh(path: Path) -> tuple[Array, Indices]:
-    """Returns (corners, [n, 3]; triangles, indices of corners, [m, 3]) of a mesh: STL (text or binary), OBJ, or DAE. Of a DAE there are no triangles."""
+    """Returns (corners, [n, 3]; triangles, [m, 4]: three indices of corners, and the polygon that the triangle is from) of a mesh: STL (text or
+    binary), OBJ, or DAE. Of a DAE there are no triangles. In a polygon that is not convex, triangles may lie upside down."""
     kind = path.suffix.lower()
     if kind not in (".stl", ".obj", ".dae"):
         raise LeftOut(f"{quoted(path.name)}: only STL, OBJ and DAE meshes are read")
@@ -272,10 +273,10 @@ def read_mesh(path: Path) -> tuple[Array, Indices]:
         elif kind == ".obj":
             rows = [line.split() for line in data.decode(errors="replace").splitlines() if line.startswith(("v ", "f "))]
             corners = np.array([row[1:4] for row in rows if row[0] == "v"], float)
-            for row in (row for row in rows if row[0] == "f"):
+            for count, row in enumerate(row for row in rows if row[0] == "f"):
                 polygon = [int(word.split("/")[0]) for word in row[1:]]
                 polygon = [k - 1 if k > 0 else len(corners) + k for k in polygon]
-                triangles += [[polygon[0], polygon[k], polygon[k + 1]] for k in range(1, len(polygon) - 1)]
+                triangles += [[polygon[0], polygon[k], polygon[k + 1], count] for k in range(1, len(polygon) - 1)]
         else:
             count = struct.unpack_from("<I", data, 80)[0] if len(data) >= 84 else -1
             if len(data) == 84 + 50 * count:
@@ -286,9 +287,9 @@ def read_mesh(path: Path) -> tuple[Array, Indices]:
     except (ValueError, KeyError, RobotError):
         corners = np.array([])
     if kind == ".stl":
-        triangles = np.arange(len(corners) // 3 * 3).reshape(-1, 3).tolist()
-    faces: Indices = np.array(triangles, np.int64).reshape(-1, 3)
-    if corners.ndim != 2 or corners.shape[1] != 3 or not (np.abs(corners) <= LARGEST_NUMBER).all() or (faces < 0).any() or (faces >= len(corners)).any():
+        triangles = [[k, k + 1, k + 2, k] for k in range(0, len(corners) - 2, 3)]
+    faces: Indices = np.array(triangles, np.int64).reshape(-1, 4)
+    if corners.ndim != 2 or corners.shape[1] != 3 or not (np.abs(corners) <= LARGEST_NUMBER).all() or (faces < 0).any() or (faces[:, :3] >= len(corners)).any():
         raise LeftOut(f"{quoted(path.name)}: its corners are not numbers that can be read")
     return corners, faces
 
@@ -301,7 +302,7 @@ def directions(count: int) -> Array:
 
 
 def whole_hull(points: Array) -> tuple[Indices, Indices]:
-    """Returns (corners; triangles, whose order of corners has no meaning) of the convex hull, as indices of points. Throws LeftOut."""
+    """Returns (corners; triangles as of read_mesh(), whose order of corners has no meaning) of the convex hull, as indices of points. Throws LeftOut."""
     try:
         from scipy.spatial import ConvexHull
     except ImportError:
@@ -310,7 +311,7 @@ def whole_hull(points: Array) -> tuple[Indices, Indices]:
         found = ConvexHull(points)
     except (RuntimeError, ValueError):
         raise LeftOut("a mesh that is flat or has fewer than 4 corners") from None
-    return found.vertices, found.simplices
+    return found.vertices, np.c_[found.simplices, np.arange(len(found.simplices))]
 
 
 def hull(points: Array, most: int = CORNERS) -> Array:
@@ -500,25 +501,29 @@ class Writer:
         return "\n".join([*head, *parameters, *self.out]).rstrip() + "\n"
 
 
-def convert(path: str | Path, base: str = "fixed", parts: str = "hulls", packages: Mapping[str, Path] | None = None, mimic: str = "follow") -> tuple[str, list[str]]:
-    """Returns the model text of the URDF file at `path`, and notes: one line for each element that the text leaves out.
+def convert(path: str | Path, base: str = "", parts: str = "hulls", packages: Mapping[str, Path] | None = None, mimic: str = "follow") -> tuple[str, list[str]]:
+    """Returns the model text of the URDF or MJCF file at `path`, and notes: one line for each element that the text leaves out.
     Throws RobotError and OSError."""
-    from . import urdf  # it uses this module
+    from . import mjcf, urdf  # they use this module
 
     path = Path(path)
     root = parsed(contents(path, LARGEST_FILE))
-    if root.tag != "robot":
-        raise RobotError(root, f"is <{quoted(root.tag)}>, not <robot>; give a URDF file")
-    return urdf.convert(path, root, base, parts, packages or {}, mimic)
+    if root.tag == "robot":
+        return urdf.convert(path, root, base or "fixed", parts, packages or {}, mimic)
+    if root.tag != "mujoco":
+        raise RobotError(root, f"is <{quoted(root.tag)}>, not <robot> or <mujoco>; give a URDF or an MJCF file")
+    if base or packages:
+        raise RobotError(root, "is an MJCF file, whose <freejoint> and <compiler> decide; leave --base and --package out")
+    return mjcf.convert(path, root, parts, mimic)
 
 
 def main(words: Sequence[str], Parser: type[argparse.ArgumentParser], Refused: type[Exception]) -> None:
-    parser = Parser(prog="dodyn import", description="Writes a URDF robot as a model file, on standard output.")
-    parser.add_argument("file", metavar="FILE", help="URDF")
-    parser.add_argument("--base", choices=["fixed", "free"], default="fixed", help="how its first link is on the ground (default: fixed)")
+    parser = Parser(prog="dodyn import", description="Writes a robot in URDF or MJCF as a model file, on standard output.")
+    parser.add_argument("file", metavar="FILE", help="URDF, or MJCF (the XML of MuJoCo)")
+    parser.add_argument("--base", choices=["fixed", "free"], default="", help="URDF: how its first link is on the ground (default: fixed)")
     parser.add_argument("--parts", choices=["hulls", "none"], default="hulls", help="convex parts from its collision geometry, or none")
     parser.add_argument("--mimic", choices=["follow", "free"], default="follow", help="joints that mimic others follow them (default), or move by themselves")
-    parser.add_argument("--package", action="append", default=[], metavar="NAME=FOLDER", help="where package://NAME/ lies")
+    parser.add_argument("--package", action="append", default=[], metavar="NAME=FOLDER", help="URDF: where package://NAME/ lies")
     given = parser.parse_args(words)
     packages = {}
     for one in given.package:
@@ -530,7 +535,7 @@ def main(words: Sequence[str], Parser: type[argparse.ArgumentParser], Refused: t
     except RobotError as error:
         raise Refused(f"{error.file or given.file}{f':{error.line}' if error.line else ''}: {error}") from None
     except OSError as error:
-        raise Refused(f"{given.file}: {error.strerror}; give a URDF file") from None
+        raise Refused(f"{given.file}: {error.strerror}; give a URDF or an MJCF file") from None
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

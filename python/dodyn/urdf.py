@@ -248,7 +248,7 @@ def beside(axis: Array) -> tuple[Array, Array]:
     return first, np.cross(axis, first)
 
 
-class RobotWriter(Writer):
+class UrdfWriter(Writer):
     """Writes the links and joints of a robot."""
 
     def __init__(self, robot: Element, folder: Path, parts: str, mimic: str, packages: Mapping[str, Path]) -> None:
@@ -364,7 +364,7 @@ def convert(path: Path, robot: Element, base: str, parts: str, packages: Mapping
     if any(tag.startswith("xacro:") for tag in [child.tag for child in robot.children]):
         raise RobotError(robot, "is a xacro file; import what `xacro FILE` makes of it")
     links, root, below = tree(robot)
-    writer = RobotWriter(robot, path.parent, parts, mimic, packages)
+    writer = UrdfWriter(robot, path.parent, parts, mimic, packages)
     waiting: list[tuple[Element, Element | None, str, str, Array, Array]] = [(links[root], None, "ground", "", np.zeros(3), np.eye(3))]
     while waiting:
         link, joint, parent, size_above, at, turn = waiting.pop()
