@@ -82,9 +82,9 @@ def animate(words: Sequence[str]) -> None:
 
 
 def import_(words: Sequence[str]) -> None:
-    from . import urdf
+    from . import robots
 
-    urdf.main(words, Parser, Refused)
+    robots.main(words, Parser, Refused)
 
 
 def watch(words: Sequence[str]) -> None:

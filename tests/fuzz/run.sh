@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a fuzz target by the preset `fuzz` and runs it; exit code 1 where it finds a crash, a leak or an input that takes more than 20 s.
-#   tests/fuzz/run.sh ini|expression|model|csv|archive|urdf SECONDS [KEEP]      KEEP: a folder for inputs that are worth keeping
+#   tests/fuzz/run.sh ini|expression|model|csv|archive|urdf|mjcf SECONDS [KEEP]      KEEP: a folder for inputs that are worth keeping
 # Exit code 77: skipped, no clang. The input that failed is kept beside KEEP, or in /tmp.
 set -eu
 reader=$1 seconds=$2
@@ -8,10 +8,10 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 directory=$(mktemp -d /tmp/dodyn-fuzz.XXXXXX)
 trap 'rm -rf "$directory"' EXIT
-if [[ $reader == urdf ]]; then
+if [[ $reader == urdf || $reader == mjcf ]]; then
   cd "$directory"
-  /usr/bin/python3 "$here/urdf.py" "$seconds" "$root/python" && exit 0
-  cp crash.urdf "/tmp/dodyn-fuzz-$reader.crash" 2>/dev/null && echo "kept: /tmp/dodyn-fuzz-$reader.crash"
+  /usr/bin/python3 "$here/robots.py" "$reader" "$seconds" "$root/python" && exit 0
+  cp "crash.$reader" "/tmp/dodyn-fuzz-$reader.crash" 2>/dev/null && echo "kept: /tmp/dodyn-fuzz-$reader.crash"
   exit 1
 fi
 command -v clang++ >/dev/null || { echo "skipped: no clang++; apt-get install clang"; exit 77; }
