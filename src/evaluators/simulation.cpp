@@ -536,7 +536,8 @@ class SimulationEvaluator final : public Evaluator {
                        : "",
                    story.control.replanned > 0 ? formatted(", %d new curves", story.control.replanned).c_str() : "")
              : std::string()) +
-        formatted("largest         overlap %.3g m, angular velocity %.4g rad/s", story.overlap, story.spin) +
+        formatted("largest         overlap %.3g m, angular velocity %.4g rad/s", std::max(story.overlap, 0.0),
+                  story.spin) +
         (own_.course.by_impulses() ? formatted(", impulse of two bodies in a step %.4g N s\n", story.impulse) : "\n") +
         formatted("contact         %d updates of contacts, %d shortened steps, %zu pairs of shapes touch at the end\n",
                   ledger.impulses, ledger.cuts, story.touching) +
