@@ -120,6 +120,29 @@ TEST(MotionHolds, ConstraintsOfTheModelCloseALoop) {
                             turn("")));
 }
 
+// A slider-crank whose goal gives the crank alone: guesses lie on the constraint, in the configuration of the start. The cost is that of
+// a collocation of the crank alone, 7.5947 as intervals become shorter.
+TEST(MotionHolds, GuessesLieOnTheConstraints) {
+  const std::string slider =
+      "[model]\ndimension = 2\n[link crank]\nparent = ground\njoint = revolute\nend = 0, -0.5\nmass = 1\ninertia = "
+      "0.02\n"
+      "[link rod]\nparent = crank\njoint = revolute\nend = 0, -0.8\nmass = 0.6\ninertia = 0.03\n[point pin]\nlink = "
+      "rod\n"
+      "at = 0, -0.8\n[mass slider]\nlink = rod\nat = 0, -0.8\nmass = 0.5\n[constraint guide]\nzero = pin.x\n"
+      "[actuator motor]\ncoordinate = crank\n";
+  for (const char* start : {"", "rod = -1.6191394031791821\n"}) {
+    const auto evaluator =
+        study(slider, std::string("initial-guesses = 2\norder = 4\n[phase go]\nduration = 0.8\nintervals = 20\n"
+                                  "[initial-state]\ncrank = 60 deg\nrate(crank) = 0\n") +
+                          start + "[goal]\ncrank = -30 deg\nrate(crank) = 0\n[cost]\nsquared-control = 1\n");
+    Task task;
+    task.evaluation.design.resize(0);
+    const Outcome outcome = evaluator->evaluate(task);
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << start << outcome.evaluation.reason;
+    EXPECT_NEAR(outcome.evaluation.cost, 7.595, 1e-3) << start;
+  }
+}
+
 // Holds that follow from another hold change nothing.
 TEST(MotionHolds, WhatFollowsFromAHoldChangesNothing) {
   expect_closed_form(

@@ -298,6 +298,8 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
   constexpr double longest_step = 0.5;  // m or rad
   if (motion.system->directors() || !motion.system->charts().empty()) return;
   const std::size_t last = motion.phases.size() - 1;
+  // Correction of the node before, with which the next one begins: so a mechanism stays in one of its configurations.
+  Eigen::VectorXd carried = Eigen::VectorXd::Zero(motion.system->n());
   for (std::size_t i = 0; i <= last; ++i)
     for (const dmoc::Hold& hold : holds_of(motion, static_cast<int>(i), all)) {
       std::vector<int> zero;  // components; others keep values that are not known yet
@@ -318,6 +320,7 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
           if (!(begins && is_given(false, moving[k])) && !(ends && is_given(true, moving[k])))
             free.push_back(static_cast<int>(k));
         Eigen::VectorXd theta = path.q[i](row, moving).transpose();
+        for (const int k : free) theta(k) += carried(moving[static_cast<std::size_t>(k)]);
         for (int step = 0; step < most_steps; ++step) {
           const Eigen::VectorXd missed = dmoc::value(*g, theta)(zero);
           if (!missed.allFinite() || missed.lpNorm<Eigen::Infinity>() < 1e-10 || free.empty()) break;
@@ -325,7 +328,12 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
           const Eigen::VectorXd change = slopes.completeOrthogonalDecomposition().solve(-missed);
           theta(free) += change * std::min(1.0, longest_step / std::max(change.lpNorm<Eigen::Infinity>(), 1e-300));
         }
-        if (theta.allFinite()) path.q[i](row, moving) = theta.transpose();
+        if (!theta.allFinite()) continue;
+        for (const int k : free) {
+          const int coordinate = moving[static_cast<std::size_t>(k)];
+          carried(coordinate) = theta(k) - path.q[i](row, coordinate);
+        }
+        path.q[i](row, moving) = theta.transpose();
       }
     }
 }
