@@ -45,7 +45,8 @@ TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
   EXPECT_NE(best_text(&best, variables, "").find("\nwarning: the gait lifts its foot by 0.50 m\n"), std::string::npos);
   best.reason = "refined once";
   EXPECT_NE(best_text(&best, variables, "").find("\nof the best: refined once\n"), std::string::npos);
-  EXPECT_EQ(best_text(nullptr, variables, ""), "best: none: no evaluation is ok, satisfies the constraints and has finite objectives\n");
+  EXPECT_EQ(best_text(nullptr, variables, ""),
+            "best: none: no evaluation is ok, satisfies the constraints and has finite objectives\n");
 }
 
 // The summary of a run and `show` estimate the gain beyond a bound.
