@@ -301,14 +301,14 @@ TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
   const std::string other = directory + "/scenarios.cfg";  // of one of two scenarios
   {
     std::ifstream file(config);
-    std::ofstream(other) << file.rdbuf() << "[scenario as-is]\n[scenario rough]\ndesign.pull = 0.8\n";
+    std::ofstream(other) << file.rdbuf() << "[scenario as-is]\n[scenario rough]\ndesign.restitution = 0.4\n";
   }
   ASSERT_EQ(dodyn("run " + other + few + " --study.archive two.h5 --strategy sweep --surrogate.points 2").code, 0);
   EXPECT_HAS(dodyn("simulate two.h5 --initial-state 2").text, "say which: --study.scenarios NAME, of as-is, rough");
   ASSERT_EQ(
       dodyn("simulate two.h5 --evaluation 0 --initial-state 2 --study.scenarios rough --output archived.csv").code, 0);
   ASSERT_EQ(dodyn("simulate " + config + few +
-                  " --design.spacing \"25.5 mm\" --design.pull 0.8 --initial-state 2 --output given.csv")
+                  " --design.spacing \"25.5 mm\" --design.restitution 0.4 --initial-state 2 --output given.csv")
                 .code,
             0);
   EXPECT_EQ(text("archived.csv"), text("given.csv"));
@@ -394,7 +394,7 @@ TEST_F(Command, RunThenShow) {
   const Result show = dodyn("show f.h5");
   EXPECT_EQ(show.code, 0);
   EXPECT_HAS(show.text, "x = 1 is above testfunction.fail-above = 0.9");
-  EXPECT_HAS(show.text, "stopped: ");
+  EXPECT_HAS(show.text, "finished: swept all 21 points");
   const Result again = dodyn("run f.cfg --strategy sweep");
   EXPECT_EQ(again.code, 0);
   EXPECT_HAS(again.text, "already finished: ");

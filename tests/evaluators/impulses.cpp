@@ -124,7 +124,9 @@ TEST_F(ContactImpulses, OfADroppedBoxIsThatOfTheFall) {
 }
 
 TEST_F(ContactImpulses, AreRefusedWhereForcesAnswerContacts) {
-  const std::string penalty = "contact-method = penalty\nend = 0.1\nstep = 1 ms\n[initial-state]\ny = 0.2\n";
+  const std::string penalty =
+      "contact-method = penalty\nend = 0.1\nstep = 1 ms\n[design]\nfriction = 0\nrestitution = 1\n[initial-state]\ny = "
+      "0.2\n";
   const auto channels = evaluator(box_on_floor, penalty)->channels();
   for (const auto& each : channels) EXPECT_NE(each.name, "impulse");
   try {

@@ -51,10 +51,12 @@ void expect(const std::string& text, const std::string& words) {
 
 TEST(MotionMistakes, Avoid) {
   expect("[avoid]\ncube, wall = 0\n", "");
-  for (const std::string value : {"0.1", "2.99", "3 deg"}) expect("[avoid]\nmax-rotation = " + value + "\n", "");
+  for (const std::string value : {"0.1", "2.99", "3 deg"})
+    expect("[avoid]\ncube, wall = 0\nmax-rotation = " + value + "\n", "");
   for (const std::string value : {"0", "-0.1", "3", "reach*0.5 rad/m"})
     expect("[avoid]\nmax-rotation = " + value + "\n", "allowed: an angle in (0, 3) rad");
-  for (const std::string value : {"0", "7", "100"}) expect("[avoid]\ngrowth-steps = " + value + "\n", "");
+  for (const std::string value : {"0", "7", "100"})
+    expect("[avoid]\ncube, wall = 0\ngrowth-steps = " + value + "\n", "");
   for (const std::string value : {"-1", "101", "2.5"})
     expect("[avoid]\ngrowth-steps = " + value + "\n", "allowed: an integer in [0, 100]");
   expect("[avoid]\ncube, wal = 0\n", "there is no link 'wal' (did you mean 'wall'?)");
@@ -224,9 +226,9 @@ TEST(MotionMistakes, APeriodIsWithinWhatPhasesLastAndACostIsPerAPositiveNumber) 
   for (const std::string period : {"1.5", "2", "2.5"}) EXPECT_EQ(refusal(period), "") << period;
   EXPECT_EQ(refusal("1.4"), "[periodic] period = 1.4 s: the phases last 1.5 to 2.5 s together");
   EXPECT_EQ(refusal("2.6"), "[periodic] period = 2.6 s: the phases last 1.5 to 2.5 s together");
-  EXPECT_EQ(refusal("2", "2 .. 1"), "[phase second] would last 2 to 1 s");
-  EXPECT_EQ(refusal("2", "0 .. 1"), "[phase second] would last 0 to 1 s");
-  EXPECT_EQ(refusal("2", "-1 .. 1"), "[phase second] would last -1 to 1 s");
+  EXPECT_EQ(refusal("2", "2 s*reach/1 m .. 1 s*reach/1 m"), "[phase second] would last 2 to 1 s");
+  EXPECT_EQ(refusal("2", "0 s*reach/1 m .. 1"), "[phase second] would last 0 to 1 s");
+  EXPECT_EQ(refusal("2", "-1 s*reach/1 m .. 1"), "[phase second] would last -1 to 1 s");
   EXPECT_EQ(refusal("2", "1 .. 2", "time = 1\nper = 0\n"), "[cost] per = 0 is not positive");
 }
 

@@ -440,7 +440,7 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[contact]\na, a = no\n", "10", "does not touch itself");
   expect("[link b]\nparent = a\njoint = fixed\n[contact]\na, b = yes\nb, a = no\n", "14", "is given twice");
   expect("[charge c]\nlink = a\nvalue = sqrt(-1)\n", "11", "not a finite number");
-  expect("[actuator u]\ncoordinate = a\nefficiency = 0.5\n", "11", "allowed here");
+  expect("[actuator u]\ncoordinate = a\nefficiency = 0.5\n", "11", "unknown key 'efficiency'");
   const auto parameter = [](const std::string& text) {
     return complaint("[model]\ndimension = 2\n[parameters]\n" + text +
                      "\n[link a]\nparent = ground\njoint = planar\nmass = 1\n");
