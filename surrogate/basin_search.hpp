@@ -23,8 +23,10 @@ class BasinSearch {
   static constexpr int running_divisor = 4;  // one of this many designs that run may be in the searched basin,
   static constexpr int least_running = 4;    // and at least this number
 
-  // Processes one evaluation: enters a basin, continues in it, or leaves it. In fewer than four variables the model is
-  // reliable over the box. Then the search follows only a design that came out better than predicted (`promising`).
+  // Processes the last evaluation: enters a basin, continues in it, or leaves it. `settling`: whether the last
+  // designs only refine the best one; only then the search enters a basin. `batch`: number of designs that run at a
+  // time. In fewer than four variables the model is reliable over the box. There the search ignores `settling`, and
+  // enters a basin only at a design that is better than predicted (`promising`).
   void observe(const ObservedData& observed, bool settling, bool promising, int batch);
 
   bool taken() const { return at_ >= 0; }

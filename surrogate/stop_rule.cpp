@@ -14,7 +14,7 @@ namespace {
 constexpr double band = 3;               // half width of the prediction interval, in standard deviations
 constexpr double least_band = 0.01;      // minimum half width of the interval, relative to the variation of costs
 constexpr double checks_of_doubt = 8;    // additional checks per variable if the whole box is undecided
-constexpr double max_unexplained = 0.5;  // above, the model says too little of a design for its result to confirm it
+constexpr double max_unexplained = 0.5;  // relative variance of a prediction above which a result does not confirm it
 constexpr double half_told = 0.5;        // weight of a check whose design fails or lies on the plateau
 
 }  // namespace

@@ -1,21 +1,22 @@
 #!/usr/bin/python3
-"""Disturbs running studies in every way that a night on a cluster knows, and checks that each comes to the same end.
+"""Disturbs running studies in every way that occurs on a cluster, and checks that each gives the same archive.
 
     tests/disturb_study.py DODYN [--disturbances 2000] [--ranks 3] [--mpirun mpirun] [--seed 1] [--parallel 1] [--minutes M]
 
 Studies of four kinds (plain, in parts, isolated, a command) run under mpirun --enable-recovery. At random times a worker,
-rank 0, the launcher or everything is killed; everything gets SIGTERM, the programs first (scancel, a service manager);
-mpirun gets SIGUSR1 (preemption); a program is killed alone; a rank is stopped for a while; another program opens the archive
-for writing, and closes it or is killed; the disk is full for a while; the wall time ends. The same command is started again
-until the study has finished. Checked:
+rank 0, the launcher or all processes are killed; all processes get SIGTERM, the programs first (scancel, a service
+manager); mpirun gets SIGUSR1 (preemption); a program is killed alone; a rank is stopped for some time; another program
+opens the archive for writing, and closes it or is killed; the disk is full for some time; the wall time ends. The same
+command is started again until the study has finished. Checks:
 
-  * the finished archive holds the same ids, designs, seeds, statuses and costs, bit for bit, as one that was left alone, each
-    once (but for rows `lost`), and `dodyn show --verify` finds nothing;
-  * every row that a reader saw is there at the end, unchanged;
-  * exit codes are 0, 3, or 1 or 2 where the disk was full; no run hangs; no process outlives its run.
+  * the finished archive holds the same ids, designs, seeds, statuses and costs, bit for bit, as that of an undisturbed
+    study, each once (except rows `lost`), and `dodyn show --verify` finds no error;
+  * every row that a reader saw is in the finished archive, unchanged;
+  * exit codes are 0 or 3, after a full disk also 1 or 2; no run hangs; no process outlives its run.
 
-Prints a table of the disturbances; exit code 1 where a study differs. Most of the time is spent waiting: `--parallel 4` has four
-drivers share the disturbances, each with a seed and a directory of its own, and prints the table of all.
+Prints a table of the disturbances; exit code 1 if a study differs. Most of the time is spent waiting: with
+`--parallel 4` four drivers share the disturbances, each with its own seed and directory. Then the table counts those of
+all drivers.
 """
 import argparse
 import collections
@@ -67,7 +68,7 @@ except OSError:
 
 
 def rows(archive):
-    """[(id, status, design, seed, cost)] in the order of the file; None where it cannot be read just now."""
+    """Returns [(id, status, design, seed, cost)] in the order of the file; None if the file cannot be read now."""
     try:
         with h5py.File(archive, "r", libver="latest", swmr=True) as file:
             table = file["evaluations"]
@@ -113,7 +114,7 @@ class Driver:
     def __init__(self, call):
         self.call = call
         self.dodyn = os.path.abspath(call.dodyn)
-        self.name = os.path.basename(self.dodyn)[:15]  # as the system has it
+        self.name = os.path.basename(self.dodyn)[:15]  # name of the process, which Linux limits to 15 characters
         self.chance = random.Random(call.seed)
         self.counts = collections.Counter()
         self.kinds = collections.Counter()  # disturbances
@@ -130,7 +131,7 @@ class Driver:
         return [self.dodyn, "run", f"{kind}.cfg", "--study.archive", archive, *more.split()]
 
     def disturb(self, kind, archive, launcher):
-        """One disturbance of a random kind; its name, or None where it met nothing."""
+        """Makes one disturbance of a random kind. Returns its name; None if there was nothing to disturb."""
         now = processes(self.mark)
         ranks = {rank: pid for pid, (name, rank) in now.items() if name == self.name and rank is not None}
         programs = [pid for pid, (name, _) in now.items() if name in ("sh", "sleep")]
@@ -332,7 +333,7 @@ def main():
     if call.parallel > 1:
         sys.exit(share(call))
     with tempfile.TemporaryDirectory(prefix="dodyn-disturb-") as directory:
-        # A disk of its own that may be filled, where mounts are permitted.
+        # If mounts are permitted, the test gets a separate disk, which it may fill.
         if not call.disk and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
             line = 'mount -t tmpfs -o size=60m none "$1" && cd "$1" && shift && exec "$@"'
             words = [sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--disk", "own"]

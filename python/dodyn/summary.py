@@ -129,7 +129,7 @@ def costs(study: Archive, evaluation: Evaluation, cost: float | None = None, std
 
 
 def ended(study: Archive) -> str:
-    """Returns why the study ended."""
+    """Returns why the study ended, or that it has not finished."""
     if study.stop_reason:
         return study.stop_reason
     return "not finished: the study is running, or it was killed (then the same command continues it)"

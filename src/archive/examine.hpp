@@ -37,7 +37,7 @@ class Rewriter {
   std::int64_t rows() const { return static_cast<std::int64_t>(evaluation_rows_ + pending_.size()); }
   void add(const Outcome& outcome, std::int32_t source = 0);
   void add(const IterationRow& iteration);
-  void add(const std::vector<Event>& events);  // adds all events
+  void add(const std::vector<Event>& events);  // call once: writes them from row 0
   void close(Ending ending, const std::string& stopped);
 
  private:

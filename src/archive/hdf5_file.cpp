@@ -142,7 +142,8 @@ bool is_sound_heap(const unsigned char* heap, std::uint64_t size) {
   return true;
 }
 
-// All heaps are written when a file is created, before its first row.
+// Size of the part of a file that is searched for heaps, bytes. All heaps lie in it: they are written when the file is
+// created, before its first row.
 constexpr std::size_t heaps_end = 64 << 20;
 
 // Checks piece by piece: reading all of it into memory took 10 % of the time of a resume.

@@ -50,7 +50,7 @@ class Graph {
   struct Node {
     Operation operation;
     int a = -1, b = -1;     // operands; for an input its index in a
-    double constant = 0.0;  // of a constant node
+    double constant = 0.0;  // value of a constant node
     bool uniform = false;   // equal at all points: depends on constants and parameters only
   };
 

@@ -112,7 +112,7 @@ class Ways {
   const System& system_;
   const systems::Tree<double>& tree_;
   const VectorXd &q_, &next_;
-  std::vector<double> turns_;  // of the charts, rad
+  std::vector<double> turns_;  // [charts] rotation of each spherical joint over the interval, rad
 };
 
 // Returns the last common ancestor of two links; -1: the ground.

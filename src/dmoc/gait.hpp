@@ -104,7 +104,7 @@ struct GaitReport {
   double largest_torque = 0.0;                                                               // N m
   double smallest_normal_force = 0.0;                                                        // over all knots, N
   double largest_friction_ratio = 0.0;  // |tangential| / normal force; infinite if the ground would have to pull
-  double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // N s
+  double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // at touch-down: N s; |tangential| / normal impulse
   double smallest_clearance = 0.0;                            // of the swing foot at inner knots, m
   double largest_scuff = 0.0;          // depth of the swing foot below the ground, at nodes and between them, m
   double scrape = 0.0;                 // path length of the swing foot below scrape_height, m

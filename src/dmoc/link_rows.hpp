@@ -35,9 +35,9 @@ struct LinkPose {
 };
 void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose);
 
-// Velocity of a link's centre of mass (m/s) and its angular velocity (rad/s; in the plane the third component), in
-// world axes, relative to `from` as a rotating frame. At the start of a phase, or its end, whose velocities must be
-// unknowns (Boundary::moving).
+// Conditions on the velocity of a link's centre of mass (m/s) and on its angular velocity (rad/s; in the plane the
+// third component). Both are in world axes, relative to `from` as a rotating frame (-1: the ground). They apply at the
+// start or at the end of a phase; the velocities there must be unknowns (Boundary::moving). Empty: free.
 struct LinkTwist {
   int link = 0, from = -1;
   std::optional<std::array<Coefficient, 3>> velocity = {}, spin = {};

@@ -1,13 +1,13 @@
 // The integrator of an interval: a Galerkin variational integrator (Marsden and West 2001, section 2.6.6).
 //
-// A motion is a polynomial of degree d through d + 1 knots of each interval: its two nodes, and d - 1 knots between them, where
-// Lobatto's quadrature has them.
-// Gauss quadrature at d points approximates the action,
+// In each interval a motion is a polynomial of degree d through d + 1 knots, the points of Lobatto's quadrature: the
+// two nodes of the interval, and d - 1 knots between them. Gauss quadrature at d points approximates the action,
 //
 //   L_d(q_0, ..., q_d) = h sum_i b_i L(q(c_i), q'(c_i)/h),     q(s) = sum_j phi_j(s) q_j,
 //
-// and the same quadrature the forces and the cost: F_j = h sum_i b_i phi_j(c_i) Q(q(c_i), q'(c_i)/h, u_i). The controls u_i are
-// values at the points. The order is 2d. Degree 1 is the midpoint rule (3.1.1 of Pekarek 2010).
+// with the step h, the weights b_i and points c_i of the quadrature, and the Lagrange polynomials phi_j of the knots.
+// The quadrature also approximates the forces, F_j = h sum_i b_i phi_j(c_i) Q(q(c_i), q'(c_i)/h, u_i), and the cost.
+// The controls u_i are values at the points. The order is 2d. Degree 1 is the midpoint rule (3.1.1 of Pekarek 2010).
 #pragma once
 
 #include <Eigen/Core>

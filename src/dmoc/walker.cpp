@@ -48,7 +48,7 @@ Walker::Walker(systems::Model model, int order) {
     for (const auto& link : tree.links)
       for (std::size_t i = 0; i < link.moves.size(); ++i)
         if (link.first + static_cast<int>(i) >= base && link.moves[i].axis != 1)
-          spread[static_cast<std::size_t>(link.first - base) + i] = 0.2;  // mostly in the sagittal plane
+          spread[static_cast<std::size_t>(link.first - base) + i] = 0.2;  // smaller out of the sagittal plane
   find_legs();
   record_functions();
 }

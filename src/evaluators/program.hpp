@@ -28,7 +28,7 @@ struct Program {
 struct End {
   int status = 0;        // of its first process, from waitpid
   bool stopped = false;  // ended by dodyn: at its time limit, or because the run ends
-  bool good() const;     // exit code 0
+  bool good() const;     // exit code 0, and not ended by dodyn
   double code() const;   // exit code, or 128 + the number of the signal
   // Whether the exit code is 126 or 127, by which a shell reports that it could not start a command.
   bool not_found() const;

@@ -47,7 +47,7 @@ struct Parameters {
   double tau_min = 0.99;  // fraction of the distance to a bound
   // start (section 3.6)
   double cold_push = 1e-2, warm_push = 1e-6;  // kappa_1 = kappa_2
-  double min_warm_slack = 1e-3;               // slack for which multipliers of a neighbour's bounds are set
+  double min_warm_slack = 1e-3;               // a warm start has bound multipliers >= mu / max(this, slack)
   double max_multiplier = 1e3;                // lambda_max of (36), and of bounds after a restoration
   // inertia correction (section 3.1). The first shift after a needed one is specific to this implementation, see
   // find_direction()

@@ -87,7 +87,7 @@ class Detection {
   std::vector<Bodies> bodies_, bodies_before_;
   std::vector<Parts> parts_, parts_before_;
   double reach_ = -1.0, used_ = 0.0;      // used_: part of the reach that the two bodies that moved most have used, m
-  std::vector<double> path_, path_then_;  // path lengths since restart(); those when the list was built
+  std::vector<double> path_, path_then_;  // path length of each body since restart(), m: now; when the list was built
 
   std::vector<geometry::Frame<n>> last_;
   std::vector<Contact> found_, found_before_;

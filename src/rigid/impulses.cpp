@@ -237,7 +237,8 @@ void ContactSolver<n>::solve_small(const SmallMatrix& system, const SmallVector&
   }
 }
 
-// Makes one Newton step with the present modes: pressing or open, sticking or sliding.
+// Makes one Newton step with the present modes: pressing or open, sticking or sliding. Returns false, without a step,
+// if no contact presses or the solution is not finite.
 template <int n>
 bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
                               std::vector<double>& impulse) {

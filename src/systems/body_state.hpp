@@ -106,7 +106,8 @@ std::vector<Vector3<T>> dual_of(const std::vector<Vector3<T>>& axes) {
   return dual;
 }
 
-// Frames: those of the bodies, embedded in space; velocity and spin as Frame has them, of the centres of mass.
+// Returns the frames of the links, and the coordinates and rates of their joints. `bodies`: frames at the centres of
+// mass of the bodies, embedded in space (m, m/s, rad/s; axes as in Frame). `links`: place of each link on its body.
 template <int n, class T>
 TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bodies<n>::LinkPlace>& links,
                         const std::vector<Frame<T>>& bodies) {

@@ -17,8 +17,9 @@ namespace dodyn::systems {
 
 class Projected {
  public:
-  // Records both sides. Throws ConfigError: more than one contact or constraint, friction, exchanges, or a gap that is
-  // not affine in any coordinate.
+  // Records the Lagrangians on both sides of the surface gap = 0. Throws ConfigError unless the model has one contact
+  // without friction and at most one constraint. The gap and the constraint must each be affine in a coordinate, except
+  // the gap of a single angle. Throws also if the model has resets or forces without a potential.
   explicit Projected(const HybridModel& system);
 
   struct Instance {

@@ -1,17 +1,20 @@
 // The hybrid integrator: motions as pieces with fixed sets of active constraints, joined by jumps.
 //
-// A mode says which contacts are held and how: open, sticking, or sliding one way. Within a mode a step solves, for q1
-// given (q0, p0),
+// A mode states for each contact whether it is open, sticks, or slides in one direction. Within a mode, a step from
+// (q0, p0) solves for q1 and p1, and for the reactions r0 and r1 (D2, D4: derivatives with respect to q0 and q1):
 //   p0 + D2 L_d(q0, q1) + F- + B(q0)^T r0 = 0,   g(q1) = 0         (Pekarek 2010, (3.1.8)-(3.1.10), with multipliers)
 //   p1 = D4 L_d(q0, q1) + F+ + B(q1)^T r1,       G(q1) M^-1 p1 = 0
-// g the rows that are held and G their gradient; B = G, but for a sliding contact with friction, whose reaction lies
-// along n - mu w t, w the sign of its slip. The step is symmetric, so compositions of it have order 4 and 6.
-// A guard is a scalar whose sign change ends a mode: a gap, a force of contact (lift-off), the friction cone, a slip
-// speed, an exchange's own. It is located on the step itself, as the root over the length of the step. A jump is
-//   p+ = relabel( ((1 + e) Q_after - e I) Q_before p- ),
-// Q the projections of momenta, M^-1-orthogonal, on what is held before and after; which contacts are held after an
-// impact is found by trying: impulses push, friction's lie in Coulomb's cone or at its edge against the slip, contacts
-// without an impulse do not close (Newton's law of restitution).
+// Here g are the active constraints and G is their gradient. B equals G, except in the row of a sliding contact with
+// friction: its reaction acts along n - mu w t, where w is the sign of the slip. The step is symmetric, so its
+// compositions have order 4 and 6.
+// A guard is a scalar whose sign change ends a mode: a gap, a contact force (lift-off), the distance to the friction
+// cone, a slip speed, or the guard of a reset. The event time is the root of the guard over the length of the step.
+// A jump is
+//   p+ = relabel( ((1 + e) Q_after - e I) Q_before p- ).
+// Q_before and Q_after are the M^-1-orthogonal projections on the momenta that the constraints before and after the
+// jump allow. A search over modes finds the contacts that are closed after an impact: their normal impulses push, their
+// friction impulses are in Coulomb's cone or on its edge against the slip, and contacts without an impulse do not
+// approach (Newton's law of restitution).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-"""Every configuration that is shipped is read, from the root of the repository and from its own folder, and does one
-evaluation with tiny limits.
+"""Reads every shipped configuration, from the root of the repository and from its own folder, and makes one evaluation
+of each with tiny limits.
    configs.py DODYN ROOT [NAME ...]
 """
 import configparser
@@ -12,7 +12,7 @@ import tempfile
 DODYN, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 # command-parallel.cfg calls mpiexec, which otherwise refuses root, as in a container that builds and tests.
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-# What makes an evaluation tiny: its outcome is not asked for.
+# Settings that make an evaluation small. The test does not check its cost.
 TINY = {
     "gait": {"intervals": "10", "initial-guesses": "1", "tasks": "1", "shifts": "0", "coarse-intervals": "0",
              "refine-tolerance": "0", "max-iterations": "30"},
@@ -47,7 +47,7 @@ def one(path, scratch):
     if free(checked):
         archive = os.path.join(scratch, os.path.basename(path) + ".h5")
         code, out, error = dodyn("run", path, *tiny, "--study.max-evaluations", "1", "--study.archive", archive, cwd=scratch)
-        # so tiny a try may end without a usable cost, which is exit code 1
+        # such a small evaluation may end without a usable cost: exit code 1
         assert code == (1 if "has a usable cost" in out else 0), (path, code, out, error)
         code, rows, error = dodyn("show", archive, "--csv", cwd=scratch)
         assert code == 0 and len(rows.splitlines()) == 2, (path, rows, error)

@@ -3,9 +3,9 @@
 
     tests/apps/replay.py DODYN MPIRUN SOURCE
 
-The checksum of an outcome is in its row; what is compared beside it are the numbers themselves. The studies: a noisy function in
-parts, a gait from its neighbour's motion, simulations of a docking design in parts, such under noisy commands on an uneven table, a
-program of one's own.
+The row of an evaluation has the checksum of its outcome. The test compares the checksums and the numbers. The studies:
+a noisy function in parts, a gait that starts from a neighbour's motion, simulations of a docking design in parts, the
+same with noisy commands on an uneven table, and a user's program.
 """
 import os
 import subprocess
@@ -69,8 +69,8 @@ with tempfile.TemporaryDirectory(prefix="dodyn-replay-") as directory:
         said = run(dodyn, "replay", f"{name}-2.h5", last, *trust)
         assert f"evaluation {last} ({found[1][last][0]:08x}): the same\n" in said, said
 
-    # What differs is named: the number, and what of the machine is not as it was. The command's file goes
-    # unnamed: a named one has a checksum, and is refused where it has changed.
+    # A replay names each difference: the number, and the property of the machine that has changed. The command reads
+    # its file by a pattern: a file that it names has a checksum, and the replay refuses it if it has changed.
     with open("other.cfg", "w") as file:
         file.write("[study]\nevaluator = command\nmax-evaluations = 1\n[surrogate]\nstrategy = sweep\npoints = 1\n"
                    f"[command]\nrun = cat {directory}/answe? > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n")

@@ -19,8 +19,8 @@
 #include "archive/hdf5_file.hpp"
 #include "rows.hpp"
 
-// The archive asks for room before it writes. To see what happens where the answer is not to be trusted (a quota, a
-// network file system), this one can promise what the disk does not have.
+// Replaces posix_fallocate(), by which the archive reserves space before it writes. With `promise_anything` it reports
+// success without space, as with a quota or on a network file system.
 static bool promise_anything = false;
 extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
   if (promise_anything) return 0;
@@ -112,7 +112,7 @@ TEST(Crash, EveryToldRowSurvivesKills) {
     if (last) told = *last;
     if (!std::filesystem::exists(path)) {
       EXPECT_EQ(told.evaluations, 0);
-      continue;  // killed before the file had its name
+      continue;  // killed before the temporary file was renamed
     }
     inside += probe(path) == Condition::marked;
     const Contents contents = read(path);
@@ -141,7 +141,7 @@ TEST(Crash, EveryToldRowSurvivesKills) {
   std::cout << kills << " kills, " << inside << " of them inside an append; " << rows << " rows checked\n";
 }
 
-// Appends up to 30 rows at a time until killed, so that half the time goes into appends of which a reader may see part.
+// Appends up to 30 rows at a time until killed. Half of the time is spent in appends that a reader may see in part.
 [[noreturn]] void write_much_until_killed(const std::string& path, int seed) {
   Archive archive = open_or_create(path);
   auto id = static_cast<std::int64_t>(read(path).evaluations.size());
@@ -189,7 +189,7 @@ TEST(Crash, WhatAReaderSawStaysThereAcrossKills) {
         ::_exit(1);
       }
     }
-    // A quarter of the kills falls anywhere, also into the recovery; the others after a look that saw new rows.
+    // A quarter of the kills happen at any time, also during the recovery; the others after a read that found new rows.
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     for (const auto before = changes;
@@ -389,7 +389,7 @@ TEST(Crash, FileSizeLimit) {
     rlimit old;
     ::getrlimit(RLIMIT_FSIZE, &old);
     const std::string path = directory / "a.h5";
-    // The limit counts from the file's beginning: enough for some rows, and less than a new archive asks for.
+    // The limit is on the size of the file: enough for some rows, and less than a new archive reserves.
     rlimit tight = old;
     tight.rlim_cur = 1700000;
     ::setrlimit(RLIMIT_FSIZE, &tight);

@@ -1,4 +1,4 @@
-// Integrators of order 2, 4 and 6: their order against closed forms, their conserved quantities, and their rows.
+// Integrators of order 2, 4 and 6: their order by closed forms, their conserved quantities, and their rows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -160,7 +160,7 @@ constexpr const char* pendulum =
     "[model]\ndimension = 2\ngravity = 9\n[link rod]\nparent = ground\njoint = point + revolute\n"
     "coordinates = x, y, a\n[mass bob]\nlink = rod\nat = 0, -0.7\nmass = 1.3\n";
 
-// A step maps (q, p) to (q', p') without changing areas; the energy stays near its value over many swings.
+// A step maps (q, p) to (q', p') and preserves areas.
 TEST(Orders, StepsAreSymplectic) {
   const double l = 0.7, m = 1.3;
   for (const int order : {2, 4, 6}) {
@@ -177,7 +177,8 @@ TEST(Orders, StepsAreSymplectic) {
   }
 }
 
-// The force on the pivot against that of the exact motion, at knots and at both ends, where the rates are given.
+// Compares the force on the pivot with that of the exact motion, at knots and at both ends. The rates at the ends are
+// given.
 TEST(Orders, ForcesOnWhatIsFixed) {
   const double l = 0.7, mass = 1.3, g = 9.0;
   const VectorXd a = VectorXd::Constant(1, 1.2), w = VectorXd::Constant(1, -0.4);
@@ -239,7 +240,8 @@ TEST(Orders, DerivativesAreExact) {
     }
 }
 
-// Work of the driven rod, whose coordinate is one polynomial of time, against sums over many points of each interval.
+// Compares the work on the driven rod with sums over many points of each interval. Its coordinate is one polynomial of
+// time.
 TEST(Orders, WorkIsSplitWhereTheRateChangesItsSign) {
   for (const int order : {4, 6})
     for (const bool at_ends : {true, false})
@@ -303,7 +305,7 @@ TEST(Orders, WorkIsSplitWhereTheRateChangesItsSign) {
         EXPECT_NEAR(problem.problem().objective(x), cost, 1e-13);
         problem.fill(x);  // satisfies the rows
         EXPECT_LE(rows_at(problem.problem(), x).segment(first, row - first).lpNorm<Eigen::Infinity>(), 1e-14);
-        // the same work without unknowns of its own
+        // the same work, without unknowns for it
         double absolute = 0.0;
         for (int k = 0; k < K; ++k)
           for (int part = 0; part < d; ++part) absolute += x(at.positive(k, 0, part)) + x(at.negative(k, 0, part));

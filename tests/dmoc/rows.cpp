@@ -80,8 +80,8 @@ TEST(Rows, DynamicsAreTheForcedDiscreteEulerLagrangeEquations) {
   EXPECT_EQ(problem.problem().upper(at.control(2) + 1), 7.0);
 }
 
-// A damper at the pivot, next to the motor. Its force belongs to the rate at the midpoint; half of it acts at either
-// end of the interval.
+// A damper at the pivot, in parallel with the motor. Its moment is that of the rate at the midpoint. Half of it acts at
+// each end of the interval.
 TEST(Rows, DampersPushAtMidpoints) {
   constexpr double damping = 0.4;
   for (const bool timed : {false, true}) {
@@ -190,7 +190,7 @@ TEST(Rows, ForceConditionsWeighTheForceOnWhatIsHeld) {
   }
 }
 
-// The pivot falls, lands and stays: no impulse but on it.
+// The pivot falls, lands and stays. The only impulse of the landing acts on the pivot.
 TEST(Rows, AnEventCarriesMomentaOverAndPushesOnlyWhatIsHeldAfterwards) {
   MotionProblem problem = problem_of(pendulum);
   Phase fall = swing();

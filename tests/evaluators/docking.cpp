@@ -81,8 +81,8 @@ double distance(const rigid::World<2>& world, const Pose<2>& pose) {
   return least;
 }
 
-// Seated, the craft touch in three points, both corners of one tip on the groove and the middle of the other on the
-// point, whose normals hold all three motions of the plane; everything else stands clear.
+// Docked craft touch in three points: both corners of one tip on the groove, and the middle of the other tip on the
+// point. The three normals block all three motions in the plane. Nothing else touches.
 TEST(DockingCraft, KinematicMountHoldsTheDockedCraftInThreePoints) {
   for (const double spacing : {0.03, 0.05, 0.07})
     for (const double half_angle : {15.0, 25.0, 30.0})
@@ -256,7 +256,7 @@ TEST_F(DockingStudy, ResultsDoNotDependOnTheParts) {
   }
 }
 
-// A part that a farm takes for a failure would fail the whole.
+// If a farm took one part for a failure, the whole evaluation would fail.
 TEST_F(DockingStudy, PartsPassTheFarm) {
   const Settings given =
       read_settings(std::string(CONFIGS) + "/docking.cfg",
@@ -393,7 +393,7 @@ TEST(WilsonInterval, IsThatOfTheTables) {
       EXPECT_GE(a[1], static_cast<double>(k) / n);
       EXPECT_LE(a[1], 1.0);
       EXPECT_NEAR(a[0], 1.0 - b[1], 1e-14);
-      // its limits are where the score test just rejects: (p^ - p)^2 = z^2 p (1 - p)/n
+      // a limit of the interval is a p at which the score test just rejects: (p^ - p)^2 = z^2 p (1 - p)/n
       const double p = a[1], hat = static_cast<double>(k) / n;
       if (k < n) {
         EXPECT_NEAR((hat - p) * (hat - p), 1.959963984540054 * 1.959963984540054 * p * (1 - p) / n, 1e-13);

@@ -43,7 +43,7 @@ Found found(const std::string& model, int order, const std::string& text) {
   return {outcome.evaluation.cost, metric(*evaluator, outcome, "max_deviation")};
 }
 
-// Costs converge with this order beside `exact`, and so do plans beside their controls' motions.
+// Expects that costs converge to `exact` with this order, and plans to the motions under their controls.
 template <class Text>
 void expect_order(const std::string& model, const Text& text, int order, int intervals, double exact,
                   double slack = 0.6) {
@@ -63,7 +63,8 @@ std::string rest_to_rest(int intervals) {
          "\n[initial-state]\ns = 0\nmomentum = 0\n[goal]\ns = 1\nmomentum = 0\n[cost]\nsquared-control = 1\n";
 }
 
-// s'' + 4 s = u: the least integral of u^2 is d' W^-1 d, with the Gramian W of the two modes and d = (1, 0) at the end.
+// s'' + 4 s = u: the minimum integral of u^2 is d^T W^-1 d, with the controllability Gramian W and the end state
+// d = (1, 0).
 TEST(MotionOrders, AMassOnASpringBesideItsClosedForm) {
   const double w = 2.0, T = 2.0;
   // u(t) acts on (s, s') at T by (sin w(T - t)/w, cos w(T - t)); c = integrals over tau = T - t
@@ -218,7 +219,7 @@ TEST(MotionOrders, TrajectoriesHaveAllKnots) {
       for (int r = 0; r < rows; ++r) EXPECT_NEAR(t(r, 0), 1.2 * r / (rows - 1), 1e-14);
     else
       EXPECT_NEAR(t(1, 0), 0.2 * (0.5 - std::sqrt(0.05)), 1e-14);
-    // momenta at all knots: those of the rates there
+    // inertia 1: the momentum at a knot is the rate there, which a central difference approximates
     for (int r = 1; r + 1 < rows; ++r)
       EXPECT_NEAR(p(r, 0), (q(r + 1, 0) - q(r - 1, 0)) / (t(r + 1, 0) - t(r - 1, 0)), order == 2 ? 0.5 : 0.2);
     double squared = 0.0;
@@ -252,7 +253,7 @@ TEST(MotionOrders, NeighboursAndFinerMeshes) {
   EXPECT_NEAR(coarse->evaluate(task()).evaluation.cost, expected, 1e-8 * expected);
 }
 
-// In space as well, where joints have one or two turns.
+// In space, with joints that have one or two rotations.
 TEST(MotionOrders, HingesInSpace) {
   const std::string model =
       "[model]\ndimension = 3\ngravity = 9.81\n[link upper]\nparent = ground\njoint = revolute z\ncoordinates = q1\n"

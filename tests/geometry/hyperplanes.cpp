@@ -126,8 +126,8 @@ TEST(Hyperplanes, DegenerateContactsHaveTheBruteForceValue) {
   EXPECT_EQ(checked, 4 * 4 * 5 * 24);
 }
 
-// Compares derivatives with central differences of every single coordinate. Varied directors are therefore no
-// rotations.
+// Compares derivatives with central differences with respect to each coordinate. Directors with one varied coordinate
+// are no rotation matrix. Returns the number of compared derivatives.
 template <int n, class Evaluate>
 int expect_gradients(Pair<n> p, const Evaluate& evaluate) {
   const Contact<n> c = evaluate(p);
@@ -238,8 +238,8 @@ TEST(Hyperplanes, SeparationGradientMovesTheWitnessPoints) {
   }
 }
 
-// No net force and no net moment on the pair: momentum is conserved by every response (section 3.3.3). Holds in
-// degenerate contact too, where the gradient is one of many.
+// Expects no net force and no net moment on the pair, so that every response conserves momentum (section 3.3.3). This
+// is true in degenerate contact too, where the gradient is not unique.
 template <int n>
 void expect_balance(const Pair<n>& p, const Contact<n>& c) {
   const auto d1 = twist_gradient(c, 0, p.f1.directors), d2 = twist_gradient(c, 1, p.f2.directors);
@@ -698,8 +698,9 @@ TEST(Hyperplanes, OverlapOfManyCornersIsProved) {
   EXPECT_LT(yes, pairs - pairs / 8);
 }
 
-// Weak and strong duality of the nearest points: each is in its body, and the slab across their line is as wide as they
-// are apart; so no points are nearer. At least as far as the program's planes.
+// Proves by duality that the points are the nearest ones: each point is in its body, and the slab perpendicular to
+// their line separates the bodies and is as wide as the distance. The distance is at least that of the hyperplane
+// program.
 TEST(Hyperplanes, DistanceIsThatOfASlabBetweenNearestPoints) {
   Random random(16);
   const auto inside = [](const Polytope<3>& k, const Frame<3>& f, const Vector<3>& x) {

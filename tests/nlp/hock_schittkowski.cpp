@@ -39,7 +39,7 @@ Case bounded(Case c, VectorXd lower, VectorXd upper) {
   return c;
 }
 
-// Whole: it is a table, one problem after the other.
+// Returns all problems. The function is long because it is a table.
 std::vector<Case> cases() {
   const double inf = infinity, root3 = std::numbers::sqrt3;
   std::vector<Case> all;

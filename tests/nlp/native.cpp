@@ -1,7 +1,6 @@
-// The native solver: more problems of W. Hock and K. Schittkowski (Test Examples for Nonlinear Programming Codes,
-// Springer, 1981; with hock_schittkowski.cpp more than sixty, of those whose
-// start leads to one minimum), random quadratic programs against their closed form,
-// dependent and contradictory constraints.
+// Tests the native solver. More problems of W. Hock and K. Schittkowski, Test Examples for Nonlinear Programming Codes
+// (Springer, 1981): together with hock_schittkowski.cpp more than sixty, all with a starting point that leads to one
+// minimum. Also random quadratic programs with closed forms, and dependent and contradictory constraints.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -394,10 +393,10 @@ TEST(NativeQuadratic, ContradictoryRowsAreInfeasible) {
   EXPECT_NEAR(s.residuals.feasibility, 0.5, 1e-3);
 }
 
-// ---- points that are solved but for rounding
+// ---- points that are solved except for rounding
 
-// A mass, kg, that a bounded force moves from rest to rest within a second: rows in N, which hold second differences of
-// positions times mass/step^2. A unit in the last place of a position moves a row by more than 1e-9 N.
+// A bounded force moves a mass (kg) from rest to rest in one second. The rows, in N, contain second differences of
+// positions times mass/step^2. A unit in the last place of a position changes a row by more than 1e-9 N.
 Quadratic heavy_mass(int K, double mass) {
   const int n = 2 * K + 1;  // positions of nodes 0 to K, then forces of intervals
   const double step = 1.0 / K, limit = 3.0 * mass;
@@ -461,8 +460,8 @@ TEST(NativeRounding, APointBesideTheSolutionIsNotSolvedToRounding) {
   EXPECT_EQ(s.status, SolveStatus::not_converged) << s.reason;
 }
 
-// A tolerance that doubles cannot reach, with a gradient of 1e7: the solve ends near the solution, with the multipliers
-// of that point.
+// The tolerance cannot be reached in double precision, with a gradient of 1e7. The solve ends near the solution, with
+// the multipliers of that point.
 TEST(NativeRounding, ASolveThatEndsBesideASolutionKeepsItsMultipliers) {
   Quadratic problem = heavy_mass(100, 30.0);
   const Solution good = solve(problem, VectorXd::Zero(problem.variables()), {.backend = Backend::native});
@@ -479,8 +478,8 @@ TEST(NativeRounding, ASolveThatEndsBesideASolutionKeepsItsMultipliers) {
 
 // ---- directions that overflow
 
-// x_0 a_0 = a_1 with factors of 1e300: the KKT matrix is finite, its factors are not. The functions are finite whatever
-// they are given, so that nothing else stops an iterate that is not a number.
+// A Jacobian of 1e308: the KKT matrix is finite, its factors overflow. The functions are finite even at NaN, so they do
+// not stop the solver at an iterate that is NaN. They are clamped, and do not match their derivatives.
 class Overflowing : public Problem {
  public:
   Overflowing() {

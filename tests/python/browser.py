@@ -1,7 +1,8 @@
-"""Opens reports in headless Chromium at the widths of phones and desks: nothing overflows, nothing is asked for, dots are reached by keyboard,
-a selection is one in all views and a link, CSV holds the selected rows, motions play, texts of an archive stay texts. The pages stand in
-frames of a page of this test's server, which receives what its script saw. Usage: browser.py DODYN [NAME...]; skipped (77) where Chromium is
-not installed."""
+"""Opens reports in headless Chromium at the widths of phones and desktop screens. Checks that nothing overflows, that
+a page requests no other file, that the keyboard reaches all dots, that all views and the link share one selection, that
+CSV holds the selected rows, that motions play, and that texts of an archive are not run as scripts. The reports are in
+frames of a page of this test's server; the script of that page sends its observations to the server.
+Usage: browser.py DODYN [NAME...]; skipped (77) if Chromium is not installed."""
 
 import csv
 import io
@@ -127,7 +128,7 @@ def screenshot(page, picture):
         subprocess.run([*flags(profile), *words], capture_output=True, timeout=120, check=True)
 
 
-# Chooses at the first load, and tells at the second one what is chosen then.
+# At the first load, chooses a row and selects two. At the second load, reports both.
 TWICE = """<script>(async () => {
   while (!document.documentElement.dataset.ready) await new Promise(done => setTimeout(done, 50));
   const study = window.dodyn.studies[0];
@@ -137,7 +138,7 @@ TWICE = """<script>(async () => {
 
 
 def ask(name, outer=None, webgl=True):
-    """What the page's script saw, or that of `outer`; the page asks for nothing else."""
+    """Returns the observations of the script of the page, or of `outer`. Checks that the page requests nothing else."""
     page = open(f"{name}.html", encoding="utf-8").read().replace("<head>", "<head>" + BEFORE).encode()
     outer = outer or FRAMES.replace("FRAMES", "".join(f'<iframe width="{w}" height="1000" src="/page"></iframe>' for w in WIDTHS), 1).encode()
     asked = []
@@ -152,7 +153,7 @@ def ask(name, outer=None, webgl=True):
 
 
 def colours(path):
-    """How many colours a PNG of 8-bit RGB(A) has."""
+    """Returns the number of colours in a PNG file of 8-bit RGB(A)."""
     data, at, header, packed = open(path, "rb").read(), 8, None, b""
     while at < len(data):
         length, kind = struct.unpack(">I4s", data[at : at + 8])
@@ -192,7 +193,7 @@ def check(name, seen):
     assert seen["errors"] == [], (name, seen["errors"])
     for width, found in seen["widths"].items():
         assert found["overflow"] <= 0 and found["wide"] == [], (name, width, found)
-    # Every row is reached: in the charts of two variables and over one, in the history and in the parallel coordinates.
+    # The keyboard reaches every row in the charts of one and two variables, the history and the parallel coordinates.
     assert charts and all(tab == 0 and visited == len(ids) for _, tab, visited in charts if not _.startswith("Pareto")), (name, charts)
     chosen, filtered = seen["chosen"], seen["filtered"]
     middle = ids[len(ids) // 2]
@@ -232,13 +233,13 @@ with tempfile.TemporaryDirectory() as directory:
         check(name, seen)
         assert (len(seen["players"]) > 0) == (name in moving), (name, seen["players"])
         print(name, "ok", {width: round(found["milliseconds"]) for width, found in seen["widths"].items()}, "ms", flush=True)
-    name = names[0]  # a page that is written again while a study runs keeps what is chosen
+    name = names[0]  # a page that reloads while a study runs preserves the selection
     study = package.open(f"{name}.h5")
     seen = ask(name, report.page([study], refresh=2).replace("</body>", TWICE + "</body>").encode())
     ids = [e.id for e in study]
     assert seen["row"] == ids[1] and seen["rows"] == ids[:2] and f"row={ids[1]}" in seen["hash"], seen
     print("read again, ok", flush=True)
-    for name in [n for n in names if n in ("knee", "docking")]:  # texts that would end the script, or be one
+    for name in [n for n in names if n in ("knee", "docking")]:  # texts that would end the script or run as one
         make_hostile(f"{name}.h5")
         dodyn("report", f"{name}.h5")
         seen = ask(name)

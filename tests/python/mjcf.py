@@ -1,5 +1,6 @@
-"""MJCF robots: one robot in several spellings gives one model, masses and a pendulum agree with closed forms, and the equations of motion of a
-machine agree with numbers of MuJoCo to 1e-9. What a model cannot express is one line. Usage: mjcf.py DODYN EQUATIONS"""
+"""MJCF robots: one robot in several spellings gives one model, masses and a pendulum agree with closed forms, and the
+equations of motion of a machine agree with numbers of MuJoCo to 1e-9. A robot that a model cannot express gives a
+one-line error. Usage: mjcf.py DODYN EQUATIONS"""
 
 import contextlib
 import io
@@ -12,7 +13,7 @@ import tempfile
 import time
 
 try:
-    import h5py  # noqa: F401  what `dodyn import` asks of the interpreter
+    import h5py  # noqa: F401  `dodyn import` needs it
     import numpy as np
 except ImportError:
     sys.exit(77)  # skipped
@@ -81,7 +82,7 @@ ARM = """<mujoco model="arm">
 
 
 def imported(name, text=None, *words):
-    """What `dodyn import NAME` does: exit code, standard output, standard error."""
+    """Runs `dodyn import NAME`. Returns exit code, standard output, standard error."""
     if text is not None:
         with open(name, "w") as file:
             file.write(text)
@@ -107,7 +108,7 @@ def model(text):
 
 
 def checked(name, text):
-    """What `dodyn check` says of a model."""
+    """Runs `dodyn check` on a model, which must succeed. Returns the standard output."""
     with open(name, "w") as file:
         file.write(text)
     done = subprocess.run([DODYN, "check", name], capture_output=True, text=True)
@@ -269,7 +270,7 @@ def actuators_and_loops():
         assert said in out, (said, out)
     assert "jet: its force is from 0 to 5 N (line 9): its limit has the larger size" in err and "link world: a part (line 1) is left out: a model has no plane" in err, err
     assert "3 degrees of freedom" in checked("loop.model", out)
-    # Where all coordinates are zero, links are not turned: the points of the pin are sums of places, and one place.
+    # If all coordinates are zero, links are not rotated: both sums of places lead to the same point, the pin.
     at = {name: np.array(eval(re.sub(r" m\*\w+", "", place))) for name, place in re.findall(r"\[(?:link|point) (\w+)\].*?\nat = (.*?)\n", out, re.S)}
     assert np.abs(at["left"] + at["bar"] + at["pin"] - at["right"] - at["pin_2"]).max() < 1e-12, at
     code, out, err = imported("loop.xml", None, "--mimic", "free")
@@ -277,7 +278,7 @@ def actuators_and_loops():
 
 
 def bad_input():
-    """Each is refused in one line, which names the file, the line and what to do; nothing is written."""
+    """Checks that each input is refused in one line with file, line and remedy, and that nothing is written."""
     body = '<body name="upper"'
     table = [  # name, text, words of the line at fault, words of the message
         ("weld", changed(ARM, ("<actuator>", '<equality><weld body1="upper"/></equality><actuator>')), "<weld", "does not support <weld> in <equality>"),

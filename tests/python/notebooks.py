@@ -1,5 +1,6 @@
-"""The notebooks of examples/ run from top to bottom, without an error or a warning. What archive.ipynb prints is what the file holds, read
-with h5py alone; what study.ipynb finds is the closed form. Usage: notebooks.py DODYN"""
+"""Runs the notebooks of examples/ from top to bottom: there must be no error or warning. Compares the output of
+archive.ipynb with the contents of the file, read with h5py alone, and the optimum of study.ipynb with the closed form.
+Usage: notebooks.py DODYN"""
 
 import json
 import os
@@ -20,7 +21,7 @@ from studies import DODYN, ROOT, make
 
 
 def executed(name, pictures):
-    """Runs a notebook in a copy of its folder; returns what it prints."""
+    """Runs a notebook in a copy of its folder. Returns its output."""
     os.makedirs("examples", exist_ok=True)
     shutil.copy(os.path.join(ROOT, "examples", name), "examples")
     environment = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), HOME=os.getcwd(), DODYN=DODYN)

@@ -65,7 +65,7 @@ TEST(Report, ABoundThatIsWorthWideningIsPointedOut) {
                       "about 0.09\n"),
             std::string::npos)
       << outcome_text(contents, study::observed_data(contents));
-  for (Evaluation& row : contents.evaluations) row.cost = std::pow(row.design(0) - 0.5, 2);  // least at the bound
+  for (Evaluation& row : contents.evaluations) row.cost = std::pow(row.design(0) - 0.5, 2);  // minimum at the bound
   const std::string flat = outcome_text(contents, study::observed_data(contents));
   EXPECT_EQ(flat.find("note"), std::string::npos) << flat;
 }
@@ -169,7 +169,7 @@ TEST(Report, OneDesignIsRecommended) {
   EXPECT_NE(text.find("recommended: x = 1 m (evaluation 1), where the model's cost is "), std::string::npos) << text;
   EXPECT_NE(text.find("\nlowest cost seen, noise included: 1 at x = 2 m (evaluation 2)\n"), std::string::npos) << text;
   EXPECT_NE(json(contents, {}).find("\"recommended\": 1\n"), std::string::npos);
-  contents.evaluations[1].status = Status::failed;  // done again, it failed
+  contents.evaluations[1].status = Status::failed;  // a repeated evaluation failed
   EXPECT_EQ(recommended(), 3);
   contents.iterations.clear();
   EXPECT_EQ(recommended(), 2);
@@ -218,7 +218,7 @@ TEST(Report, TableIsInTheOrderOfTheIds) {
             "2 evaluations, 0 iterations; not finished (running, or killed: the same command continues it)\n");
 }
 
-// Columns that were asked for, and those that constraints name; lines no longer than the terminal.
+// The table has the requested columns and those that constraints name. No line is longer than the terminal is wide.
 TEST(Report, TableShowsWhatWasAskedFor) {
   archive::Contents contents;
   contents.layout.variables = variables;
@@ -282,7 +282,7 @@ TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
   layout.channels = channels;
   const auto solved = nlohmann::json::parse(outcome_json({evaluations[0], motion}, layout));
   EXPECT_EQ(solved["trajectory"]["q"]["units"], nlohmann::json({"mm", "deg"}));
-  Channels archived = {{"foot", "m", "", 1, {"x", "y"}, {"m", "m"}}};  // as an archive has it
+  Channels archived = {{"foot", "m", "", 1, {"x", "y"}, {"m", "m"}}};  // as stored in an archive
   Trajectory foot;
   foot.values = {Eigen::MatrixXd{{0.5, 1}}};
   convert(foot, archived, units);

@@ -17,7 +17,7 @@ Options with(double step, Restitution restitution = Restitution::newton) {
   return options;
 }
 
-// A cube dropped flat from 0.5 m: the k-th peak is at e^(2k) of that height.
+// Drops a cube flat from 0.5 m. Expects the k-th peak at e^(2k) times that height.
 template <int n>
 void peaks(double e, const Options& options) {
   SlidingBox box;
@@ -96,8 +96,8 @@ TEST(StepRecord, BalanceForTheTotal) {
   }
 }
 
-// What drag and a driving force do is in the books, to the order of the steps: a sliding, turning body slows down by
-// exp(-c t/m), under a force F(t) of its own.
+// The energy accounts contain the work of drag and of a driving force, to the order of the steps. The body slides along
+// x and rotates, both damped exponentially by drag, and a force cos(t) drives it along y.
 class StepRecordOf : public ::testing::TestWithParam<Stepper> {};
 TEST_P(StepRecordOf, DragAndDrivingForcesAreEntered) {
   const double mass = 2.0, c = 0.8, angular = 0.3, end = 1.5, speed = 3.0, spin = 4.0;
@@ -135,11 +135,11 @@ TEST_P(StepRecordOf, DragAndDrivingForcesAreEntered) {
   }
 }
 
-// What stands still neither gains nor loses, and the books say so: no impact, no work of dampers. Here a foot on the
-// floor with a leaning body on a sprung and damped hinge, under drag.
 INSTANTIATE_TEST_SUITE_P(Steppers, StepRecordOf,
                          ::testing::Values(Stepper::variational, Stepper::newmark_explicit, Stepper::newmark_implicit));
 
+// Bodies at rest neither gain nor lose energy, and the accounts agree: no impact, no work of dampers. The bodies: a
+// foot on the floor, and on it a leaning body on a hinge with spring and damper, under drag.
 TEST(StepRecord, StandingStillTakesNothing) {
   static constexpr double stiffness = 60.0, damping = 0.5;
   constexpr double drag = 40.0;
@@ -177,11 +177,11 @@ TEST(StepRecord, StandingStillTakesNothing) {
     const auto settled = simulation.ledger();
     const double energy = simulation.energies().total();
     EXPECT_LT(simulation.energies().kinetic, 1e-12);
-    EXPECT_LT(settled.forces, -1e-2);  // it has swung before
+    EXPECT_LT(settled.forces, -1e-2);  // it swung before it came to rest
     EXPECT_NEAR(energy - start, settled.projection.total() + settled.impact + settled.forces, 2e-3 * -settled.forces);
     ASSERT_EQ(simulation.run(10.0).status, Outcome::reached) << simulation.outcome().reason;
     const auto& ledger = simulation.ledger();
-    // six seconds in which gravity, were it not held, would work with its weight times the speed of a step
+    // energy that gravity would add in six seconds without support: weight times the speed that a step adds, times 6 s
     const double turnover = (world.bodies[1].mass + world.bodies[2].mass) * 9.81 * 9.81 * step * 6.0;
     EXPECT_LT(std::abs(simulation.energies().total() - energy), 1e-5 * turnover);
     EXPECT_LT(std::abs(ledger.impact - settled.impact), 1e-5 * turnover);
@@ -190,7 +190,7 @@ TEST(StepRecord, StandingStillTakesNothing) {
   }
 }
 
-// Forces that impulses stand for carry the weight of what rests.
+// The contact impulses of a step, divided by its length, carry the weight of resting bodies.
 template <int n>
 void carries() {
   const auto scene = stack<n>({.boxes = 3});
@@ -216,9 +216,10 @@ TEST(Impulses, CarryTheWeight) {
   carries<3>();
 }
 
-// One block strikes two that touch, m = 1 each. Compression brings all to 1/3 by impulses 2/3 and 1/3. With e = 1/2
-// both laws give 0, 1/2, 1/2. With e = 1/2 and sqrt(1/2), Newton's keeps the two together, for they were at rest on
-// each other; Poisson's adds its share of 1/3 to the last one.
+// One block at speed 1 strikes two blocks at rest that touch each other; m = 1 each. Compression brings all to the
+// speed 1/3, by the impulses 2/3 and 1/3. With e = 1/2 in both contacts, both laws give the speeds 0, 1/2, 1/2. With
+// e = 1/2 in the first and sqrt(1/2) in the second contact, Newton's law keeps the two together, because they did not
+// approach each other. Poisson's law adds the impulse e/3 to the last one.
 TEST(Restitution, LawsDifferWhereTheyShould) {
   for (const Restitution law : {Restitution::newton, Restitution::poisson}) {
     World<2> world;

@@ -35,7 +35,7 @@ Options free_flight(double step) {
   return options;
 }
 
-// A body that a feedback law holds at a pose that stands still.
+// Returns a world with one body, which a feedback law moves to a constant pose and keeps there.
 template <int n>
 World<n> held_by(ControlLaw law, const Desired& aim = {}) {
   auto world = craft<n>();
@@ -101,13 +101,14 @@ TEST(DipoleCurve, DirectionHasALengthOfOneToTwo) {
   EXPECT_NEAR(most, 2.0, 1e-14);
 }
 
-// sin^2(theta) = sin^2(theta0) r/r0 along a line, and the time along it in closed form. From 10 degrees off the axis at
-// 0.6 m a line that runs into the receiver's centre passes the port, 0.3 m from it, at 37 mm.
+// Along a field line sin^2(theta) = sin^2(theta0) r/r0, and the time along it has a closed form. The dipole is in the
+// receiver's centre, and the port is 0.3 m from it. So a line that starts at 0.6 m, 10 degrees off the axis, misses the
+// port by 37 mm.
 TEST(DipoleCurve, FollowsTheLineInTheTimeOfTheClosedForm) {
   for (const double theta0 : {10.0 * pi / 180.0, 45.0 * pi / 180.0, 120.0 * pi / 180.0}) {
     DipoleCurveOptions options;
     options.dock = {0.3, 0.0, 0.0};
-    options.behind = 0.3;  // in the centre
+    options.behind = 0.3;  // dipole in the receiver's centre
     DipoleCurve curve(options);
     const double r0 = 0.6, r1 = 0.5;
     curve.start(2.0, r0 * Vector<3>(std::cos(theta0), 0.0, std::sin(theta0)));
@@ -142,7 +143,7 @@ TEST(DipoleCurve, DerivativesAreThoseOfDifferences) {
       options.roll = roll;
       DipoleCurve curve(options);
       curve.start(0.0, options.dock + 0.3 * options.axis + Vector<3>(-0.06, 0.08, 0.07));
-      // with a leg also where its lines mix with the dipole's
+      // with a leg, also at times at which the lines of the leg and of the dipole are blended
       for (const double t : {0.3, 1.1, 2.0, 2.6, 3.0}) {
         const double h = 3e-5;
         const Desired a = curve.at(t - h), b = curve.at(t), c = curve.at(t + h);
@@ -235,8 +236,8 @@ TEST(ControlLaw, AConstantDisturbanceLeavesItsShareOfTheGain) {
   EXPECT_NEAR((simulation.poses()[0].position - Vector<3>(0.005, -0.0025, 0.0)).norm(), 0.0, 1e-9);
 }
 
-// A linear contraction with three rates has its fixed point after four mixed iterates, where plain ones need hundreds; one
-// that is not linear is solved, too.
+// Acceleration finds the fixed point of a linear contraction with three rates in four iterates; plain iteration needs
+// hundreds. A nonlinear contraction converges, too.
 TEST(AndersonAcceleration, FindsAFixedPointInAsManyIteratesAsThereAreRates) {
   Eigen::MatrixXd turn = Eigen::MatrixXd::Random(6, 6).householderQr().householderQ();
   const Eigen::VectorXd rates = (Eigen::VectorXd(6) << 0.9, 0.9, -0.5, -0.5, 0.15, 0.15).finished();
@@ -275,8 +276,8 @@ Pose<3> turned_around<3>() {
   return {Vector<3>(0.6, 0.0, 0.0), exponential(pi * Vector<3>::UnitZ())};
 }
 
-// From rest on the axis, 0.6 m to 0.3 m between centres, at 2 eta = 0.1 m/s: 3 s, and the craft lags by what the slow pole
-// leaves of its first velocity error. Plane and space alike.
+// From rest on the axis, 0.6 m to 0.3 m between centres, at 2 eta = 0.1 m/s: the curve takes 3 s. At its end the craft
+// lags by the rest of its initial velocity error, which decays with the slow pole. In the plane and in space.
 template <int n>
 void fly_along_the_axis() {
   auto world = craft<n>();
@@ -313,8 +314,9 @@ Flight astray(double turn) {
   return {{pose}, {(Twist<3>() << -0.05, 0.02, 0.01, 0.3, -0.2, 0.4).finished()}};
 }
 
-// Proposition 4.2: V never grows, and V' = -k_omega |e_omega|^2 - k_v |e_v|^2, the curve's accelerations fed forward. V' is
-// the difference of V over a short piece of the motion that the equations (4.28) go on with from a state.
+// Proposition 4.2: with feedforward of the curve's accelerations V never grows, and
+// V' = -k_omega |e_omega|^2 - k_v |e_v|^2. The test computes V' by a difference over a short continuation of the motion
+// by the equations (4.28).
 TEST(Controller, TheLyapunovFunctionFallsAsItsFormulaSays) {
   for (const auto map : {Retraction::exponential, Retraction::cayley}) {
     auto world = craft<3>();
@@ -494,7 +496,7 @@ TEST(Controller, RefusesWhatCannotBeFlown) {
     EXPECT_EQ(refused([&](auto& o) { o.receiver = receiver; }), missing) << receiver;
   EXPECT_NE(refused([](auto& o) { o.law.largest_force = 0.0; }), "");
   EXPECT_NE(refused([](auto& o) { o.law.largest_torque = 0.0; }), "");
-  // noise and delay are of commands that are held
+  // noise and delay require commands with a sample period
   for (double ControllerOptions::*of_samples :
        {&ControllerOptions::delay, &ControllerOptions::position_noise, &ControllerOptions::attitude_noise,
         &ControllerOptions::velocity_noise, &ControllerOptions::spin_noise}) {

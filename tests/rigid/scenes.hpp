@@ -1,8 +1,8 @@
-// Small worlds with known behaviour: to look at (`dodyn simulate configs/scene-*.cfg`), to test against, to measure
-// with. Johnson 2013, sections 3.3.5, 3.4.3 and 3.5.6; what the source leaves open is a parameter with a default of our
-// own.
+// Small worlds with known behaviour, for animations (`dodyn simulate configs/scene-*.cfg`), tests and measurements.
+// Source: Johnson 2013, sections 3.3.5, 3.4.3 and 3.5.6. Values that the source does not give are parameters with a
+// default chosen here.
 //
-// To add one: a struct of parameters, and a function that returns the scene.
+// To add a scene, write a struct of parameters and a function that returns the scene.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace dodyn::rigid {
 
-// What a simulation starts from. Bodies that move come after those that do not.
+// The world and initial state of a simulation. Bodies that move come after those that do not.
 template <int n>
 struct Scene {
   World<n> world;
@@ -73,11 +73,11 @@ struct SlidingBox {
 template <int n>
 Scene<n> sliding_box(const SlidingBox& parameters);
 
-// Boxes one on another on a floor, every other one moved aside.
+// A stack of boxes on a floor; every second box is displaced along x.
 struct Stack {
   int boxes = 5;
   double side = 0.1, density = 500.0;  // m, kg/m^3
-  double offset = 0.01;                // aside, m
+  double offset = 0.01;                // displacement, m
   double gravity = 9.81;               // m/s^2
   Surface surface{0.5, 0.4};
 };

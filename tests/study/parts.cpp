@@ -1,4 +1,4 @@
-// Evaluations in parts: the same study however they are spread, cut short and continued.
+// Evaluations in parts: the study is the same, however the parts are distributed, interrupted and continued.
 #include "study/parts.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace dodyn::study::test_parts {
 namespace {
 
-// Answers what is asked last first, and no more than `answers` times: then all its ranks are gone.
+// Answers the latest task first. Has no ranks left after `answers` answers.
 class DyingFarm : public farm::Farm {
  public:
   DyingFarm(Work work, int answers) : work_(std::move(work)), left_(answers) {}
@@ -36,8 +36,8 @@ class DyingFarm : public farm::Farm {
     if (lost) outcome.evaluation.status = Status::lost;
     return outcome;
   }
-  void lose(int losses) { losses_ = losses; }         // of part 2 of whatever evaluation
-  void lose_each(int attempts) { each_ = attempts; }  // of every part of every evaluation
+  void lose(int losses) { losses_ = losses; }         // number of losses of part 2, of any evaluation
+  void lose_each(int attempts) { each_ = attempts; }  // number of losses of each part of each evaluation
 
  private:
   Work work_;
@@ -139,7 +139,7 @@ TEST_F(PartsTest, ATornEndIsCutOff) {
   }
 }
 
-// A length that changed on the disk asks for no memory: 2^60 bytes are none.
+// A length that is damaged on the disk, here 2^60 bytes, does not make the reader allocate memory.
 TEST_F(PartsTest, ADamagedLengthIsTheEndOfTheFile) {
   run("whole.h5");
   run("a.h5", 3);
@@ -189,14 +189,14 @@ TEST_F(PartsTest, ALostPartAloneIsRepeated) {
   EXPECT_FALSE(std::filesystem::exists(parts_file("b.h5")));
 }
 
-// Ranks that die together are one attempt at each of the parts that they had, not as many attempts at the evaluation.
+// If several ranks die together, each of their parts loses one attempt. These do not add up for the evaluation.
 TEST_F(PartsTest, AttemptsCountForEachPart) {
   run("whole.h5");
-  const Summary twice = run("a.h5", 1000, 0, 2);  // study.max-attempts = 3
+  const Summary twice = run("a.h5", 1000, 0, 2);  // fewer losses than study.max-attempts = 3
   EXPECT_EQ(twice.ending, Ending::finished);
   EXPECT_TRUE(twice.unanswered.empty());
   EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
-  EXPECT_EQ(archive::read(directory + "/a.h5").evaluations.size(), 4u);  // no row for what came to a good end
+  EXPECT_EQ(archive::read(directory + "/a.h5").evaluations.size(), 4u);  // no rows of lost attempts
   const Summary thrice = run("b.h5", 1000, 0, 3);
   EXPECT_EQ(thrice.unanswered.at(Status::lost), (std::vector<std::int64_t>{0, 1, 2, 3}));
   const auto rows = archive::read(directory + "/b.h5").evaluations;
@@ -208,7 +208,7 @@ TEST_F(PartsTest, AttemptsCountForEachPart) {
   EXPECT_EQ(performed, 0);
 }
 
-// Attempts that earlier runs lost count on.
+// Attempts that were lost in earlier runs count in later runs.
 TEST_F(PartsTest, LostAttemptsOutliveTheRun) {
   run("whole.h5");
   for (int answers = 1; answers < 20; answers += 3) {
@@ -218,13 +218,13 @@ TEST_F(PartsTest, LostAttemptsOutliveTheRun) {
     EXPECT_EQ(run(archive).ending, Ending::finished);
     EXPECT_EQ(costs(archive), costs("whole.h5"));
   }
-  for (int start = 0; start < 3; ++start) run("c.h5", 1, 1);  // part 4 is asked last, and answered
+  for (int start = 0; start < 3; ++start) run("c.h5", 1, 1);  // part 4 is submitted last, so it is answered
   performed = 0;
   const Summary lost = run("c.h5", 1000, 3);
   EXPECT_EQ(lost.unanswered.count(Status::lost), 1u);
 }
 
-// Scenarios of different numbers of parts: cut short anywhere, the study is the same.
+// Scenarios with different numbers of parts: a study that is interrupted anywhere and continued is the same.
 TEST_F(PartsTest, ScenariosOutliveTheRunThatAskedForThem) {
   std::ofstream(config, std::ios::app) << "[scenario calm]\nsamples = 2\nnoise = 0.1\n"
                                           "[scenario wild]\nsamples = 3\ny = 0.5\nreference = 2\n[scenario other]\n"

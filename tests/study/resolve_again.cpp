@@ -11,8 +11,8 @@
 namespace dodyn::study::test_resolve_again {
 namespace {
 
-// Two branches of local optima, the good one 0.5 below. Its own start finds the good one at x = 0.375 alone; from a
-// neighbour's motion it stays on that one's branch.
+// Two branches of local optima; the costs of the good one are lower by 0.5. An evaluation finds the good branch at
+// x = 0.375, or by a warm start from a motion on the good branch. Otherwise it finds the bad one.
 class TwoBranches : public Evaluator {
  public:
   std::vector<Quantity> metrics() const override { return {{"good", "1", "on the good branch"}}; }
@@ -55,7 +55,7 @@ class MendTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
-  // Interrupted before the farm answers for the so-manieth time.
+  // Runs the study. Interrupts it after evaluation number `answers` + 1.
   Summary run(const std::string& archive, const TwoBranches& evaluator, int answers = 1000) {
     const Settings settings = evaluators::read_settings(config, {"--study.archive", directory + "/" + archive});
     const auto strategy = make_strategy(settings, evaluator);
@@ -72,7 +72,7 @@ class MendTest : public ::testing::Test {
                [](const Progress&) {})
         .run();
   }
-  // The rows that count, by design.
+  // Returns the last row of each design.
   std::map<double, Evaluation> rows(const std::string& archive) {
     std::map<double, Evaluation> found;
     for (const auto& row : archive::read(directory + "/" + archive).evaluations) found[row.design(0)] = row;
@@ -101,7 +101,7 @@ TEST_F(MendTest, AGoodBranchSpreadsToEveryNeighbour) {
     }
     EXPECT_NEAR(summary.best->cost, found.at(0.25).cost, 1e-12);
     EXPECT_FALSE(std::filesystem::exists(directory + "/" + archive + ".parts"));
-    // nothing is left to mend
+    // no design is left to solve again
     const int before = evaluator.performed;
     EXPECT_TRUE(run(archive, evaluator).was_finished);
     EXPECT_EQ(evaluator.performed, before);

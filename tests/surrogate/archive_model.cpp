@@ -90,7 +90,7 @@ const Evaluation& with_best(ObservedData& observed, const VectorXd& design, doub
   return observed.evaluations.back();
 }
 
-// The bowl falls beyond the lower bound of `a`; at 16.5 it has its least cost in `b`.
+// The bowl decreases beyond the lower bound of `a`; its minimum in `b` is at 16.5.
 TEST(BoundsToWiden, TellWhatWideningGains) {
   const Eigen::Vector2d corner(-1, 16.5);
   const double gain = bowl(corner) - bowl(Eigen::Vector2d(-1.4, 16.5));
@@ -127,7 +127,7 @@ TEST(BoundsToWiden, AreNotNamedWhereTheCostIsFlatOrRises) {
     }
     const auto slope = [&](double a, double b) { return gradient ? VectorXd(Eigen::Vector2d(a, b)) : VectorXd(); };
     EXPECT_TRUE(bounds_to_widen(observed, with_best(observed, Eigen::Vector2d(-1, 14), 0, slope(0, 0))).empty());
-    for (Evaluation& e : rising.evaluations) {  // least at the bound itself
+    for (Evaluation& e : rising.evaluations) {  // minimum at the bound
       e.cost = std::pow(e.design(0) + 1, 2) + 0.1 * e.design(1);
       if (gradient) e.gradient = Eigen::Vector2d(2 * (e.design(0) + 1), 0.1);
     }
@@ -187,8 +187,8 @@ TEST(ArchiveModel, PredictsWhatItWasNotToldAndKnowsHowWell) {
   }
 }
 
-// Functions drawn from the model's own prior, with lengths drawn from it too: the interval holds about as often as it
-// says, however few the samples. With the likeliest lengths alone it held 76, 84 and 93 %.
+// Functions and their length scales are drawn from the model's prior. The interval contains the true value about as
+// often as stated, even with few samples. With the most likely lengths alone it contained 76, 84 and 93 % of them.
 TEST(ArchiveModel, TheIntervalHoldsAsOftenAsItSays) {
   for (const int count : {5, 10, 20}) {
     int held = 0, asked = 0;
@@ -336,8 +336,8 @@ TEST(ArchiveModel, WhereaboutsAreQuantilesOfMinimaOfDrawnFunctions) {
   }
   std::sort(places.begin(), places.end());
   std::sort(costs.begin(), costs.end());
-  // How far `part` is from the shares that lie below a value and not above it: many minima lie at the ends of the
-  // range.
+  // Returns the distance of `part` from the interval between the fractions < value and <= value: many minima are equal,
+  // at the ends of the range.
   const auto miss = [](const std::vector<double>& sorted, double value, double part) {
     const auto share = [&](auto at) {
       return static_cast<double>(at - sorted.begin()) / static_cast<double>(sorted.size());

@@ -269,7 +269,7 @@ TEST(Paired, AStepIsNotTakenForAnErrorOfTheInitialStates) {
   EXPECT_LT(chosen.cost, 43.0 / states);
 }
 
-// A better cost where a constraint is violated leaves nothing open.
+// A design that violates a constraint is not open, even if its cost is lower.
 TEST(Paired, DesignsThatViolateAConstraintAreNotOpen) {
   constexpr Index states = 200;
   ObservedData observed = observed_of(1);

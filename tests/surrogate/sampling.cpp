@@ -43,7 +43,8 @@ TEST(Sampling, LatinHypercubeIsOneAndSpread) {
   EXPECT_EQ(latin_hypercube(1, 1, 5)(0, 0), 0.5);
 }
 
-// A median over seeds rests on as many designs as there are seeds, in few variables too.
+// Different seeds give different designs, even with few variables: otherwise a median over seeds would count one design
+// several times.
 TEST(Sampling, LatinHypercubesOfDifferentSeedsDiffer) {
   for (const int d : {1, 2}) {
     std::set<std::vector<double>> seen;

@@ -38,24 +38,24 @@ TEST(StopRule, TakesDesignsInARowAsPredictedAndASurpriseOrAGainOpensItAnew) {
   stop_rule.observe(next(), 1.5, false);  // five standard deviations off
   EXPECT_EQ(stop_rule.confirmed(), 0);
   confirmed(needed - 1);
-  stop_rule.observe(VectorXd::Zero(2), 0.2, true);  // nothing was predicted of it, but it gains
+  stop_rule.observe(VectorXd::Zero(2), 0.2, true);  // without a prediction, but a gain
   EXPECT_EQ(stop_rule.confirmed(), 0);
-  const VectorXd first = next(), second = next();  // told in another order than asked
+  const VectorXd first = next(), second = next();  // observed in another order than expected
   EXPECT_FALSE(stop_rule.observe(second, 1.05, false));
   EXPECT_TRUE(stop_rule.observe(first, 0.8, false));  // lower than likely, within the band
   EXPECT_EQ(stop_rule.confirmed(), 2);
-  stop_rule.observe(next(), {}, false);  // it failed: tells half
+  stop_rule.observe(next(), {}, false);  // a failed check counts half
   EXPECT_EQ(stop_rule.confirmed(), 2.5);
   confirmed(needed - 2);
   EXPECT_TRUE(stop_rule.satisfied());
-  stop_rule.set_failed_fraction(0.5);  // half of them failed
+  stop_rule.set_failed_fraction(0.5);  // half of the designs failed
   EXPECT_FALSE(stop_rule.satisfied());
   stop_rule.set_failed_fraction(0);
-  stop_rule.undecided_fraction(0.5);  // half of the box in doubt: more of them, and it is said
+  stop_rule.undecided_fraction(0.5);  // half of the box is undecided: more checks, and the verdict states it
   EXPECT_FALSE(stop_rule.satisfied());
   EXPECT_NE(stop_rule.verdict().find("50 %"), std::string::npos) << stop_rule.verdict();
   const double before = stop_rule.confirmed();
-  stop_rule.observe(VectorXd::Zero(2), 7.0, false);  // neither expected nor a gain: says nothing
+  stop_rule.observe(VectorXd::Zero(2), 7.0, false);  // neither expected nor a gain: changes nothing
   EXPECT_EQ(stop_rule.confirmed(), before);
 }
 
@@ -118,7 +118,7 @@ TEST(Stopping, NotOnAPlateau) {
   EXPECT_GE(solved, 7);
 }
 
-// The same with standard errors, and as a rate of failed trials, which has an error even where all fail.
+// The same with standard errors, and with a rate of failed trials, which has an error even if all trials fail.
 TEST(Stopping, NotOnAPlateauOfNoisyCosts) {
   for (const bool rate : {false, true}) {
     int solved = 0;
@@ -172,7 +172,7 @@ TEST(Stopping, AConstantCostEndsAndIsSaidToBeOne) {
   EXPECT_TRUE(noisy.stopped.starts_with(same_cost)) << noisy.stopped;
 }
 
-// The least cost lies where the feasible part ends.
+// The optimum is on the edge of the region in which designs evaluate.
 TEST(Stopping, AnEdgeIsApproachedFromInside) {
   int solved = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
@@ -186,7 +186,7 @@ TEST(Stopping, AnEdgeIsApproachedFromInside) {
           return e;
         },
         8, 60);
-    // on the edge b = 0.5 - 0.2 a: 1.1 - 0.6 a + (a - 0.6)^2, least at a = 0.9
+    // on the edge b = 0.5 - 0.2 a: 1.1 - 0.6 a + (a - 0.6)^2, minimum at a = 0.9
     solved += s.best().cost < 1.01 * (1.1 - 0.54 + 0.09);
   }
   EXPECT_GE(solved, 6);

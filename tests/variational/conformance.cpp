@@ -161,7 +161,7 @@ Cycle woodpecker_by_time_stepping(double h, double end) {
 Cycle woodpecker(double step) {
   Started toy(systems::model_text("woodpecker"), {}, 4, step, 1e-5);
   std::vector<Piece> pecks;
-  toy.integrator.observer = [&](const Piece& piece) {  // both sides of every event
+  toy.integrator.observer = [&](const Piece& piece) {  // called before and after every event
     const double gap = toy.mechanics.row(piece.q).value(toy.assembly.contacts[0].gap);
     const VectorXd v = toy.mechanics.velocity(piece.q, piece.p);
     if (std::abs(gap) < 1e-9 && v(1) + v(2) < -1.0) pecks.push_back(piece);  // the bird swings back from the pole

@@ -247,7 +247,7 @@ TEST(ClosedForms, ParticleLeavesACylinderAtTwoThirdsOfItsHeight) {
 }
 
 TEST(ClosedForms, LadderLeavesItsWallAtTwoThirdsOfItsHeight) {
-  // a uniform ladder of length 2 between a smooth wall and a smooth floor: two contacts that last, then one lets go
+  // a uniform ladder of length 2 between a smooth wall and a smooth floor: two lasting contacts, then one opens
   const auto ladder = [] {
     return own(
         plane +

@@ -93,7 +93,7 @@ TEST(Stepping, NullSpaceAndMultiplierFormsAgree) {
   ASSERT_TRUE(a.converged && b.converged);
   EXPECT_TRUE(a.q.isApprox(b.q, 1e-12));
   EXPECT_TRUE(a.p.isApprox(b.p, 1e-12));
-  // the impulse is what the null space hides: recovered from the momentum equation (3.1.7)
+  // the null space method eliminates the impulse; the momentum equation (3.1.7) recovers it
   const auto s = slots<Midpoint>(particle, 0.0, start, 0.02, a.q);
   const auto G = evaluate<3>(Sphere{}, start).jacobian;
   EXPECT_NEAR(impulse(0), (G * (velocity + s.D2 + minus))(0) / G.squaredNorm(), 1e-12);
@@ -151,9 +151,10 @@ TEST(PlasticJump, OfTheWedgeHasTheAnalyticRatio) {
     }
 }
 
-// Pekarek 2010, section 4.1: a fine motion run back from an impact at t = 0.158 s gives the start; coarse steps of 0.01 s from there
-// first meet the right foot's ground in their 16th, and solving that step's length for theta = 0 gives the time of the
-// jump within the 1e-5 s or so that are published. The start itself is not: any impact rate will do.
+// Pekarek 2010, section 4.1: the test integrates a fine motion backwards from an impact at t = 0.158 s, which gives the
+// initial state. From there, with coarse steps of 0.01 s, the right foot first reaches the ground in the 16th step. The
+// length of that step at which theta = 0 gives the time of the jump, to the published accuracy of about 1e-5 s. The
+// source does not publish the initial state; any impact rate is suitable.
 TEST(PlasticJump, ComesAtTheTimeOfTheFineMotion) {
   const systems::Wedge wedge;
   const double a = wedge.arm(), phi = wedge.elevation(), impact = 0.158;
