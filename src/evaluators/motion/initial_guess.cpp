@@ -291,8 +291,8 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
   }
 }
 
-// Moves the nodes of a path onto the model's constraints, by least changes of the coordinates that the start and the
-// goal leave free there. A path far from them is a guess from which the solver seldom finds a motion.
+// Moves the nodes of a path onto the model's constraints, by least changes of the coordinates that the start or the
+// goal leaves free. A path far from them is a guess from which the solver seldom finds a motion.
 void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
   constexpr int most_steps = 30;
   constexpr double longest_step = 0.5;  // m or rad
@@ -308,17 +308,23 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
       if (zero.empty()) continue;
       const dmoc::Element g = dmoc::element(hold.function.values, all.model.numbers, hold.parameters);
       const std::vector<int> moving = motion.system->pinned(motion.phases[i].held).moving;
+      const auto is_given = [&](bool end, int coordinate) {
+        const auto& given = motion.at(end).given;
+        return std::any_of(given.begin(), given.end(),
+                           [&](const GivenCoordinate& one) { return !one.rate && one.coordinate == coordinate; });
+      };
+      // The path from start to goal of a coordinate that both give stays, if the others suffice.
+      std::vector<int> follow;  // of `moving`
+      for (std::size_t k = 0; k < moving.size(); ++k)
+        if (!is_given(false, moving[k]) || !is_given(true, moving[k])) follow.push_back(static_cast<int>(k));
+      if (follow.size() < zero.size()) continue;
       for (Eigen::Index row = 0; row < path.q[i].rows(); ++row) {
         std::vector<int> free;  // of `moving`
         const bool begins = i == 0 && row == 0, ends = i == last && row + 1 == path.q[i].rows();
-        const auto is_given = [&](bool end, int coordinate) {
-          const auto& given = motion.at(end).given;
-          return std::any_of(given.begin(), given.end(),
-                             [&](const GivenCoordinate& one) { return !one.rate && one.coordinate == coordinate; });
-        };
-        for (std::size_t k = 0; k < moving.size(); ++k)
-          if (!(begins && is_given(false, moving[k])) && !(ends && is_given(true, moving[k])))
-            free.push_back(static_cast<int>(k));
+        for (const int k : follow) {
+          const int coordinate = moving[static_cast<std::size_t>(k)];
+          if (!(begins && is_given(false, coordinate)) && !(ends && is_given(true, coordinate))) free.push_back(k);
+        }
         Eigen::VectorXd theta = path.q[i](row, moving).transpose();
         for (const int k : free) theta(k) += carried(moving[static_cast<std::size_t>(k)]);
         for (int step = 0; step < most_steps; ++step) {
