@@ -362,13 +362,18 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
         log_probability_below(mean(i), std::max(variance(i), 0.0), level).value - std::log(-std::log(random.uniform()));
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return key(a) > key(b); });
   // the same number from the filling and from the points around the best, which would otherwise dominate
+  // A design once, although many points round to it: the least of many draws would be too low.
   std::vector<Index> chosen = {spread + around};
+  const auto is_new = [&](Index i) {
+    return std::none_of(chosen.begin(), chosen.end(), [&](Index other) { return z.col(i) == z.col(other); });
+  };
   for (const bool near : {false, true}) {
     int count = 0;
     for (const Index i : order)
-      if ((i >= spread) == near && count < kept / 2) chosen.push_back(i), ++count;
+      if ((i >= spread) == near && count < kept / 2 && is_new(i)) chosen.push_back(i), ++count;
   }
-  const MatrixXd drawn = cost.drawn(z(Eigen::all, chosen), draws, random);
+  MatrixXd drawn = cost.drawn(z(Eigen::all, chosen), draws, random);
+  if (!observed.noisy()) drawn.row(0).setConstant(cost.model().warp().forward(best->cost));  // it is known
   std::vector<double> costs;
   MatrixXd minima(d, draws);
   for (int i = 0; i < draws; ++i) {

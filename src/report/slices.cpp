@@ -98,6 +98,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
 
   try {
     const surrogate::OptimumDistribution optimum = surrogate::sample_optimum(observed);
+    all["optimum"]["variables"] = Json::object();  // stays empty if all variables are whole numbers or labels
     for (Index i = 0; i < space.dimensions(); ++i)
       if (space.real(i))
         all["optimum"]["variables"][variables[static_cast<std::size_t>(i)].name] = {factors(i) * optimum.lower(i),

@@ -355,6 +355,24 @@ TEST(ArchiveModel, WhereaboutsAreQuantilesOfMinimaOfDrawnFunctions) {
   EXPECT_LT(miss(costs, found.cost.upper, 0.975), 0.012);
 }
 
+// A whole number with all its costs known: the optimum is the lowest of them, and no draw is lower.
+TEST(ArchiveModel, WhereaboutsOfAWholeNumberAreTheLowestCost) {
+  ObservedData observed{DesignSpace({{"n", "", 0, 8}}, {Domain{Domain::integer}}, "test"), {}, {-1}, false};
+  for (int n = 0; n <= 8; ++n) {
+    Evaluation e;
+    e.id = n;
+    e.status = Status::ok;
+    e.design = VectorXd::Constant(1, n);
+    e.cost = std::pow(n - 8.3, 2);
+    observed.evaluations.push_back(e);
+  }
+  const OptimumDistribution found = sample_optimum(observed, 300);
+  EXPECT_EQ(found.lower(0), 8);
+  EXPECT_EQ(found.upper(0), 8);
+  EXPECT_NEAR(found.cost.lower, 0.09, 1e-12);
+  EXPECT_NEAR(found.cost.upper, 0.09, 1e-12);
+}
+
 TEST(ArchiveModel, SmoothsNoise) {
   const ObservedData observed = told(60, 0.5, false);
   const ArchiveModel model(observed, -1);
