@@ -429,6 +429,23 @@ def labels():
     assert steel.design["material"] == 0 and "material" not in [v.name for v, _ in summary.at_bounds(study, steel)]
 
 
+def whole_numbers():
+    """A page of a study whose only variable is a whole number; of one that the time limit ended; and of one without evaluations."""
+    with open("whole.cfg", "w") as file:
+        file.write('[study]\nevaluator = command\n[command]\nrun = echo "{\\"cost\\": $(( ($DODYN_N - 6) * ($DODYN_N - 6) ))}" > "$DODYN_RESULT_FILE"\n'
+                   "[design]\nn.min = 0\nn.max = 8\n[surrogate]\nintegers = n\n")  # fmt: skip
+    dodyn("run", "whole.cfg")
+    dodyn_here("report", "whole.h5")
+    with open("whole.html") as file:
+        page = file.read()
+    assert "n = 6" in page and package.open("whole.h5").ending == "finished"
+    dodyn("run", "whole.cfg", "--study.archive", "none.h5", "--study.wall-time", "1", code=3)
+    none = package.open("none.h5")
+    assert none.ending == "interrupted" and "no time to evaluate" in none.stop_reason, none.stop_reason
+    assert checks.checks(none, None) == [("open", "The archive has no evaluation.")]
+    os.remove("none.h5")
+
+
 def sentences():
     study = package.open("failing.h5")
     assert summary.headline(study).startswith("Best design: x = ")
@@ -490,6 +507,6 @@ def refusals():
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make(*NAMES)
-    for test in (reports, numbers, strides, parts, bodies, hulls, large, scenarios, plain_pages, constraints, answers, recommended, hostile, labels, sentences, compared, plots, refusals):
+    for test in (reports, numbers, strides, parts, bodies, hulls, large, scenarios, plain_pages, constraints, answers, recommended, hostile, labels, whole_numbers, sentences, compared, plots, refusals):
         test()
         print(test.__name__, "ok", flush=True)
