@@ -553,6 +553,8 @@ class Command final : public Evaluator {
       const bool not_finite = text.find("NaN") != std::string::npos || text.find("Infinity") != std::string::npos;
       throw std::runtime_error("is not JSON (character " + std::to_string(error.byte) + ")" +
                                (not_finite ? ": it has no NaN and no Infinity; allowed: null" : ""));
+    } catch (const json::out_of_range&) {
+      throw std::runtime_error("has a number beyond 1.8e308; allowed: null");
     }
     if (!result.is_object()) throw std::runtime_error("is not an object");
     for (const auto& [key, value] : result.items())

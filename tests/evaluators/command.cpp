@@ -187,6 +187,7 @@ TEST_F(CommandTest, AnswersThatAreNoneAreRefused) {
   EXPECT_EQ(answers(R"({"cost": 1)").evaluation.reason, prefix + "is not JSON (character 11)");
   EXPECT_EQ(answers(R"({"cost": NaN})").evaluation.reason,
             prefix + "is not JSON (character 10): it has no NaN and no Infinity; allowed: null");
+  EXPECT_EQ(answers(R"({"cost": 1e999})").evaluation.reason, prefix + "has a number beyond 1.8e308; allowed: null");
   EXPECT_EQ(answers(R"({"cost": null})").evaluation.reason, "the cost is not a finite number");
   EXPECT_EQ(answers(R"({"cost": 1, "cost_stderr": -5})").evaluation.reason,
             "the standard error of the cost is -5; allowed: >= 0");
