@@ -301,14 +301,14 @@ TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
   const std::string other = directory + "/scenarios.cfg";  // of one of two scenarios
   {
     std::ifstream file(config);
-    std::ofstream(other) << file.rdbuf() << "[scenario as-is]\n[scenario rough]\ndesign.restitution = 0.4\n";
+    std::ofstream(other) << file.rdbuf() << "[scenario as-is]\n[scenario rough]\ndesign.mass = 1.5\n";
   }
   ASSERT_EQ(dodyn("run " + other + few + " --study.archive two.h5 --strategy sweep --surrogate.points 2").code, 0);
   EXPECT_HAS(dodyn("simulate two.h5 --initial-state 2").text, "say which: --study.scenarios NAME, of as-is, rough");
   ASSERT_EQ(
       dodyn("simulate two.h5 --evaluation 0 --initial-state 2 --study.scenarios rough --output archived.csv").code, 0);
   ASSERT_EQ(dodyn("simulate " + config + few +
-                  " --design.spacing \"25.5 mm\" --design.restitution 0.4 --initial-state 2 --output given.csv")
+                  " --design.spacing \"25.5 mm\" --design.mass 1.5 --initial-state 2 --output given.csv")
                 .code,
             0);
   EXPECT_EQ(text("archived.csv"), text("given.csv"));

@@ -125,7 +125,8 @@ TEST_F(PairedStudies, AreModelledFromTheArchiveAsInTheSearch) {
     const surrogate::ArchiveModel model(observed, -1);
     const surrogate::DesignSpace& space = observed.space;
     const Eigen::VectorXd design = recommended_of(archived, observed)->design;
-    const surrogate::Prediction likeliest = model.model().model().predict(space.embed(space.unit(design)));
+    surrogate::Prediction likeliest = model.model().model().predict(space.embed(space.unit(design)));
+    likeliest.mean = model.model().warp().backward(likeliest.mean);
     const surrogate::PredictionInterval interval = model.at(design);
     EXPECT_GT(interval.upper - interval.lower, 2 * 1.96 * std::sqrt(likeliest.variance));
     return likeliest;
