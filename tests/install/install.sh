@@ -32,7 +32,7 @@ DODYN='' "$prefix/share/dodyn/jobs/local.sh" "$prefix/share/dodyn/configs/comman
 mkdir "$place/project"
 cp "$here/CMakeLists.outside.txt" "$place/project/CMakeLists.txt"
 cp "$here/outside.cpp" "$place/project/"
-"$cmake" -S "$place/project" -B "$place/project/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug >"$place/log" 2>&1 ||
+"$cmake" -G Ninja -S "$place/project" -B "$place/project/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug >"$place/log" 2>&1 ||
   { cat "$place/log"; exit 1; }
 "$cmake" --build "$place/project/build" >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
 "$place/project/build/outside" "$place/empty/command-shell.h5"
