@@ -244,11 +244,11 @@ VectorXd ArchiveModel::middles(const MatrixXd& units) const {
 
 namespace {
 
-// Returns mean and standard deviation of the change of a quantity from u - secant to u, in the model's scale.
+// Returns mean and standard deviation of the change of a quantity from u - step * outwards to u, in the model's scale.
 std::pair<double, double> outward_change(const ArchiveModel& model, const DesignSpace& space, const VectorXd& u,
-                                         const VectorXd& outwards) {
+                                         const VectorXd& outwards, double step = secant) {
   MatrixXd z(space.embedded(), 2);
-  z << space.embed(u), space.embed(u - secant * outwards);
+  z << space.embed(u), space.embed(u - step * outwards);
   VectorXd mean, variance;
   model.model().model().predict(z, mean, variance);
   const MatrixXd c = model.model().model().covariance(z);
@@ -288,9 +288,14 @@ std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Ev
   const double little = flat * observed.quantile(0.5, Warp());
   const bool exact = !observed.noisy() && at.gradient.size() == u.size();
   std::vector<BoundToWiden> found;
-  for (Index k = 0; k < u.size(); ++k)
-    if (space.real(k) && space.active(k, at.design) && (u(k) <= at_bound || u(k) >= 1 - at_bound))
-      found.push_back({k, u(k) >= 1 - at_bound});
+  for (Index k = 0; k < u.size(); ++k) {
+    if (space.domain(k) == Domain::category || !space.active(k, at.design)) continue;
+    const bool levels = !space.real(k);
+    if (levels && space.levels(k) < 2) continue;
+    const double first = levels ? space.unit_of_level(k, 0) : 0,
+                 last = levels ? space.unit_of_level(k, space.levels(k) - 1) : 1;
+    if (u(k) <= first + at_bound || u(k) >= last - at_bound) found.push_back({k, u(k) >= last - at_bound});
+  }
   std::optional<ArchiveModel> cost;
   if (!found.empty() && observed.evaluations.size() <= max_quickly_fitted && observed.count_usable() > 2)
     cost.emplace(observed, -1);
@@ -298,6 +303,13 @@ std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Ev
     const Index k = bound.variable;
     VectorXd outwards = VectorXd::Zero(u.size());
     outwards(k) = bound.is_upper ? 1 : -1;
+    if (!space.real(k)) {  // the model does not extend beyond the last value: only whether the cost falls towards it
+      const int inner = bound.is_upper ? space.levels(k) - 2 : 1;
+      if (!cost) return false;
+      const auto [change, deviation] =
+          outward_change(*cost, space, u, outwards, std::abs(u(k) - space.unit_of_level(k, inner)));
+      return !(change < -band * deviation);
+    }
     if (exact && std::isfinite(at.gradient(k))) {
       bound.gain = -at.gradient(k) * space.slope(at.design)(k) * outwards(k) * widening;
     } else if (cost) {

@@ -71,7 +71,7 @@ class ArchiveModel {
 // Distance beyond a bound that bounds_to_widen() considers, relative to the range.
 inline constexpr double widening = 0.1;
 
-// A bound of a real variable on which a design lies and beyond which the cost decreases.
+// A bound of a variable on which a design lies and beyond which the cost decreases. Labels have no bounds.
 struct BoundToWiden {
   Eigen::Index variable = 0;
   bool is_upper = false;

@@ -150,7 +150,7 @@ TEST(BoundsToWiden, AreNotNamedWhereTheCostIsFlatOrRises) {
 }
 
 // Whole numbers, labels, and variables that a design does not have, are never at a bound.
-TEST(BoundsToWiden, AreThoseOfRealVariables) {
+TEST(BoundsToWiden, AreThoseOfNumbers) {
   const std::vector<Variable> all = {{"a", "", 0, 1}, {"n", "", 0, 4}, {"label", "", 0, 2}, {"part", "", 0, 1}};
   Domain part;
   part.active = [](const VectorXd& x) { return x(1) > 0; };
@@ -165,8 +165,13 @@ TEST(BoundsToWiden, AreThoseOfRealVariables) {
     observed.evaluations.push_back(e);
   }
   const auto found = bounds_to_widen(observed, with_best(observed, VectorXd::Zero(4), 1));
-  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].variable, 0);
+  EXPECT_EQ(found[1].variable, 1);
+  EXPECT_FALSE(found[1].is_upper);
+  EXPECT_FALSE(found[1].gain);  // a model of whole numbers ends at the last one
+  for (Evaluation& e : observed.evaluations) e.cost = e.design(0) - e.design(1);  // n = 0 is the worst end
+  EXPECT_EQ(bounds_to_widen(observed, with_best(observed, VectorXd::Zero(4), -5)).size(), 1u);
 }
 
 TEST(ArchiveModel, PredictsWhatItWasNotToldAndKnowsHowWell) {
