@@ -154,7 +154,7 @@ def to_widen(study: Archive, evaluation: Evaluation, model: Json | None) -> str:
             beyond = f"widen it, another {100 * known['share']:.0f} % of the range lowers the cost by about {number(known['gain'], 2)}"
         sentences.append(f"{v.name} is at its {side} bound {with_unit(getattr(v, side), v.unit)}: {beyond}")
     text = "; ".join(sentences)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return f"{text}." if text else ""
 
 
 def summary(study: Archive, model: Json | None = None) -> list[str]:
