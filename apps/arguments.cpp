@@ -197,11 +197,14 @@ void add_units_option(AddOptions add, const std::string& of) {
   add("units", po::value<std::string>()->value_name("UNIT,..."), ("units, such as deg,mm, " + of).c_str());
 }
 
+bool is_of_another_kind(const std::string& path, const std::string& ending) {
+  return fs::is_regular_file(path) && fs::path(path).extension() != ending;
+}
+
 std::ofstream csv_output(const std::string& path) {
-  const std::filesystem::path file(path);
-  if (std::filesystem::is_regular_file(file) && file.extension() != ".csv")
+  if (is_of_another_kind(path, ".csv"))
     throw ConfigError(path + ": exists, and its name does not end in .csv; choose another name");
-  std::ofstream stream(file);
+  std::ofstream stream(path);
   if (!stream) throw ConfigError(path + ": cannot be written");
   return stream;
 }

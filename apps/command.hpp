@@ -101,6 +101,8 @@ void refuse_free_variables(const Settings& settings);
 report::OutputUnits units_of(const Arguments& given);
 // Opens a CSV file for results. Throws ConfigError if it cannot be written, or exists and has another ending: it may be an input.
 std::ofstream csv_output(const std::string& path);
+// Whether a file of another kind has this name: it exists, and its name does not end in `ending`, such as ".csv".
+bool is_of_another_kind(const std::string& path, const std::string& ending);
 // Prints a note about units of --units that apply to no quantity of the archive.
 void note_unused(const report::OutputUnits& units, const archive::Layout& layout, const std::string& path);
 

@@ -232,7 +232,7 @@ void check_snapshot(const Settings& settings) {
   const bool same =
       path == settings.text("study.archive") || std::filesystem::equivalent(path, settings.text("study.archive"), none);
   if (same) throw settings.error("study.snapshot", "is study.archive, too; allowed: another file");
-  if (std::filesystem::is_regular_file(path) && std::filesystem::path(path).extension() != ".h5")
+  if (is_of_another_kind(path, ".h5"))
     throw settings.error("study.snapshot", "exists, and its name does not end in .h5; allowed: another name");
 }
 

@@ -139,8 +139,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
   for (const Evaluation& e : observed.evaluations) {
     if (!e.ok() || !(std::abs(value(e)) <= Kriging::most_magnitude)) continue;
     good.push_back(&e);
-    gradient |=
-        metric < 0 && !noisy && space.all_real() && e.gradient.size() == space.dimensions() && e.gradient.allFinite();
+    gradient |= metric < 0 && !noisy && space.all_real() && observed.slope(e).size() > 0;
   }
   available_ = static_cast<Index>(good.size());
   if (available_ < 2)
@@ -154,8 +153,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
     const Evaluation& e = *good[static_cast<std::size_t>(i)];
     s.x.col(i) = space.embed(observed.unit(e));
     s.y(i) = value(e);
-    if (gradient && e.gradient.size() == space.dimensions() && e.gradient.allFinite())
-      s.gradient.col(i) = e.gradient.cwiseProduct(space.slope(e.design));
+    if (const VectorXd slope = gradient ? observed.slope(e) : VectorXd(); slope.size() > 0) s.gradient.col(i) = slope;
   }
   if (noisy) ObservedData::add_errors(good, s);
   if (available_ > most_modelled) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most_modelled));
@@ -170,7 +168,10 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
     tracked_.update(s, options, !scatters, true);
     if (scatters) break;
   }
-  if (tracked_.model().rows() <= most_with_alternatives) alternatives_ = tracked_.alternatives();
+  if (tracked_.model().rows() <= most_with_alternatives)
+    alternatives_ = tracked_.alternatives();
+  else
+    alternatives_ = {{tracked_.model(), 1}};
   const MatrixXd places = tracked_.model().sample_places();
   const VectorXd parts = parts_of_box(space, places);
   even_samples_ = even_samples_of(places, parts);
@@ -187,8 +188,7 @@ std::pair<double, double> ArchiveModel::middle_and_half_width(const VectorXd& de
   const MatrixXd z = observed_.space.embed(observed_.space.unit(design));
   VectorXd mean, variance, other_mean, other_variance;
   tracked_.model().predict(z, mean, variance);
-  double square = variance(0);
-  if (!alternatives_.empty()) square = 0;
+  double square = 0;
   for (const auto& [model, share] : alternatives_) {
     model.predict(z, other_mean, other_variance);
     square += share * (other_variance(0) + std::pow(other_mean(0) - mean(0), 2));
@@ -224,7 +224,6 @@ MatrixXd ArchiveModel::drawn(const MatrixXd& z, int draws, Random& random) const
     const int count = std::min(static_cast<int>(std::lround(shares * draws)), draws) - first;
     if (count > 0) add(model, count);
   }
-  if (first < draws) add(tracked_.model(), draws - first);
   return functions;
 }
 

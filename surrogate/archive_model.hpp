@@ -41,7 +41,7 @@ class ArchiveModel {
   Eigen::MatrixXd drawn(const Eigen::MatrixXd& z, int draws, Random& random) const;
 
   const IncrementalKriging& model() const { return tracked_; }
-  // Empty: of more than `most_with_alternatives` rows.
+  // The models of which the intervals and drawn functions are made: one, if there are many rows.
   const std::vector<Kriging::Alternative>& alternatives() const { return alternatives_; }
   Eigen::Index samples() const { return used_; }
   Eigen::Index available() const { return available_; }  // number of evaluations that have the quantity
@@ -59,7 +59,8 @@ class ArchiveModel {
  private:
   // Returns the prediction in the warped scale: its middle, and the half width of the 95 % interval.
   std::pair<double, double> middle_and_half_width(const Eigen::VectorXd& design) const;
-  int degrees_of_freedom() const { return std::max(static_cast<int>(used_) - 1, 1); }
+  // Samples at one place count once.
+  int degrees_of_freedom() const { return std::max(static_cast<int>(tracked_.model().samples()) - 1, 1); }
 
   const ObservedData& observed_;
   IncrementalKriging tracked_;

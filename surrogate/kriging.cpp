@@ -548,7 +548,7 @@ std::vector<Kriging::Alternative> Kriging::alternatives(const Samples& samples, 
   const Index d = p.x.rows();
   const Parameters which{d, p.noisy, options.nugget};
   std::vector<Alternative> all;
-  double highest = -HUGE_VAL, sum = 0;
+  std::vector<double> densities;  // logarithms
   for (int i = -half; i <= half; ++i) {
     Hyperparameters h = found;
     h.log_length = (found.log_length.array() + i * step).max(std::log(shortest)).min(std::log(longest));
@@ -559,11 +559,13 @@ std::vector<Kriging::Alternative> Kriging::alternatives(const Samples& samples, 
     const Posterior there = posterior(p, options, at, false);
     if (!std::isfinite(there.value)) continue;
     h.variance = there.variance * p.spread * p.spread;
-    all.push_back({with(samples, options, h), there.value});
-    highest = std::max(highest, there.value);
+    all.push_back({with(samples, options, h), 0});
+    densities.push_back(there.value);
   }
   if (all.empty()) return {{with(samples, options, found), 1}};
-  for (Alternative& one : all) sum += one.share = std::exp(one.share - highest);
+  const double highest = *std::max_element(densities.begin(), densities.end());
+  double sum = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) sum += all[i].share = std::exp(densities[i] - highest);
   for (Alternative& one : all) one.share /= sum;
   return all;
 }

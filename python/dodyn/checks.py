@@ -215,7 +215,7 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
               f"The surrogate model predicts evaluations from the others with quality {model['quality']:.2f} only (1 is exact): its figures are rough.", "open")  # fmt: skip
     order = {"bad": 0, "open": 1, "ok": 2}
     said = {text for _, text in found}
-    found += [("bad", line) for line in summary.warnings(study) if line not in said and "have no usable cost" not in line and line not in " ".join(said)]
+    found += [("bad", line) for line in summary.warnings(study) if line not in said and "no usable cost" not in line and line not in " ".join(said)]
     crowd = summary.not_ruled_out(study)
     found += [("open", line) for line in crowd]
     if best is not None and not crowd:

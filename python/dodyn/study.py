@@ -197,6 +197,11 @@ class Study(Closing):
         """Returns why the study ended; empty while it runs."""
         return self.archive.stop_reason
 
+    @property
+    def ending(self) -> str:
+        """Returns how the study ended; see Archive. Empty while it runs."""
+        return self.archive.ending
+
     def to_dataframe(self) -> Any:
         """Returns a pandas.DataFrame with one row per evaluation of the archive."""
         return self.archive.to_pandas()

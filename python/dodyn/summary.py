@@ -190,7 +190,7 @@ def warnings(study: Archive) -> list[str]:
     lines: list[str] = []
     bad = len(study) - found.get("ok", 0)
     if len(study) and bad > 0.25 * len(study):
-        lines.append(f"{bad} of {plural(len(study), 'evaluation')} have no usable cost.")
+        lines.append(f"{bad} of {plural(len(study), 'evaluation')} {'has' if len(study) == 1 else 'have'} no usable cost.")
     if best is None:
         return lines
     lines += alarming_metrics(study, best)
@@ -275,7 +275,7 @@ def costs_differ(study: Archive) -> bool:
     return bool(scatter > freedom * (1 - part + 2.326 * math.sqrt(part)) ** 3)  # quantile by Wilson and Hilferty
 
 
-FEW = 2  # evaluations a variable: with at most so many, nothing is said about how they fill the range
+FEW = 2  # evaluations a variable, up to which no statement on how they fill the range is made
 CROWDED = 0.75  # relative to a space-filling design; the same value as in `dodyn sensitivity` (src/report/predictions.cpp)
 
 

@@ -343,9 +343,13 @@ Archive Archive::resume(const std::string& path, std::size_t rows_read) {
       rewrite(path, path, sound);
       file->open();
     }
-    read_ending(open_to_read(path));  // throws before anything is written
-    if (!read_stopped(open_to_read(path)).empty())
-      file->write(stop_bytes, [](hid_t out) { write_stopped(out, Ending::none, ""); });
+    bool has_stopped = false;
+    {
+      const Handle now = open_to_read(path);
+      read_ending(now);  // throws before anything is written
+      has_stopped = !read_stopped(now).empty();
+    }
+    if (has_stopped) file->write(stop_bytes, [](hid_t out) { write_stopped(out, Ending::none, ""); });
     return Archive(std::move(file));
   });
 }

@@ -620,10 +620,6 @@ auto each(const std::vector<Item>& items, Member Item::*member) {
   return values;
 }
 
-}  // namespace
-
-namespace {
-
 // The two attributes that are overwritten in place: their names and fixed lengths.
 Column stop_reason() { return {"stop_reason", "", string_type(reason_bytes), {}}; }
 Column ending_name() { return {"ending", "", string_type(ending_bytes), {}}; }

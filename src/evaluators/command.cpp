@@ -164,7 +164,7 @@ class Command final : public Evaluator {
           "command.run", "there is no command; give a line of shell that writes $DODYN_RESULT_FILE, or command.serve");
     if (!settings.text("command.run").empty() && !settings.text("command.serve").empty())
       throw settings.error("command.serve", "command.run is given too; a study has one of them");
-    expect_own_names();
+    expect_own_environment();
     const std::string archive = settings.text("study.archive");
     const fs::path folder = settings.text("command.directory");
     own_folder_ = folder.empty();
@@ -498,7 +498,7 @@ class Command final : public Evaluator {
   }
 
   // Throws if two names of the program's environment are the same.
-  void expect_own_names() const {
+  void expect_own_environment() const {
     std::map<std::string, std::string> taken;
     for (const char* own :
          {"ID", "SEED", "DESIGN_FILE", "RESULT_FILE", "STUDY", "TIME_LIMIT", "RANKS", "HOSTS", "LAUNCH"})

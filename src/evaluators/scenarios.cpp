@@ -285,9 +285,12 @@ void expect_own_names(const std::vector<Quantity>& metrics, const Settings& sett
   for_each_field(any, [&](const Field& field, const auto&) { taken.emplace(field.name, "a column of every study"); });
   for (const Variable& variable : settings.variables) taken.emplace(variable.name, "a design variable");
   for (const Quantity& metric : metrics)
-    if (const auto [other, is_new] = taken.emplace(metric.name, "another metric"); !is_new)
-      throw ConfigError(settings.file + ": metric '" + shown(metric.name) + "' has the name of " + other->second +
-                        "; choose another name");
+    if (const auto [other, is_new] = taken.emplace(metric.name, "another metric"); !is_new) {
+      const std::string complaint = "has the name of " + other->second + "; choose another name";
+      for (const CustomSection* section : settings.sections_of("metrics"))
+        if (const CustomEntry* entry = section->find(metric.name)) throw entry->error(complaint);
+      throw ConfigError(settings.file + ": metric '" + shown(metric.name) + "' " + complaint);
+    }
 }
 
 }  // namespace

@@ -77,11 +77,7 @@ class SimulationEvaluator final : public Evaluator {
     }
     read_cost(reader);
     for (const CustomSection* section : settings.sections_of("metrics"))
-      for (const CustomEntry& entry : section->entries) {
-        for (const Quantity& other : tally_.metrics())
-          if (other.name == entry.key) throw entry.error("there is a metric of that name; choose another name");
-        properties_.push_back({entry, reader.property(entry)});
-      }
+      for (const CustomEntry& entry : section->entries) properties_.push_back({entry, reader.property(entry)});
     control_ = simulation::Control::read(settings, model_, reader, course.options.step);
     tally_.controlled = control_.has_value();
     starts_.check_used(reader);

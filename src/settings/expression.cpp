@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <numbers>
 #include <optional>
 
@@ -211,17 +210,13 @@ class ExpressionParser {
       at_ = before;
       return 1;
     }
-    constexpr int most = 9;
-    int exponent = 0;
-    const auto [to, error] = std::from_chars(text_.data() + at_ + 1, text_.data() + text_.size(), exponent);
-    const auto end = static_cast<std::size_t>(to - text_.data());
-    const bool ends = end == text_.size() || !(in_name(text_[end]) || text_[end] == '.');
-    if (error != std::errc{} || std::abs(exponent) > most || !ends)
+    const std::size_t at = at_;
+    const std::optional<int> exponent = unit_exponent(text_, at_);
+    if (!exponent)
       throw ExpressionError("the unit '" + std::string(unit_name) + "' has the exponent '" +
-                            std::string(text_.substr(at_, 8)) +
+                            std::string(text_.substr(at, 8)) +
                             "'; allowed: a whole number, as in m^2; for a power of the number, parentheses: (5 m)^0.5");
-    at_ = end;
-    return exponent;
+    return *exponent;
   }
 
   // Takes the unit after a number: words separated by spaces, then '/' and words without spaces.
@@ -229,8 +224,7 @@ class ExpressionParser {
     std::optional<Unit> product;
     const auto take_factor = [&](const Unit& factor, int power) {
       if (!product) product.emplace();
-      for (int i = 0; i < std::abs(power); ++i)
-        product->in_si = power > 0 ? product->in_si * factor.in_si : product->in_si / factor.in_si;
+      product->in_si = power > 0 ? product->in_si * factor.in_si : product->in_si / factor.in_si;
       product->angle += power * factor.angle;
       for (std::size_t i = 0; i < factor.dimension.size(); ++i) product->dimension[i] += power * factor.dimension[i];
     };
@@ -247,7 +241,7 @@ class ExpressionParser {
       }
       const std::string_view word = text_.substr(at_, end - at_);
       at_ = end;
-      take_factor(*found, taken_exponent(word));
+      take_factor(unit_power(*found, taken_exponent(word)), 1);
       e_.has_units_ = true;
       while (at_ + 1 < text_.size() && text_[at_] == '/' && starts_name(text_[at_ + 1])) {
         std::size_t last = at_ + 1;
@@ -256,7 +250,7 @@ class ExpressionParser {
         if (!below) break;
         const std::string_view divisor = text_.substr(at_ + 1, last - at_ - 1);
         at_ = last;
-        take_factor(*below, -taken_exponent(divisor));
+        take_factor(unit_power(*below, taken_exponent(divisor)), -1);
       }
     }
   }

@@ -52,6 +52,11 @@ void multiply(Unit& product, const Unit& by, int exponent) {
   product.angle += exponent * by.angle;
 }
 
+// Returns the words of a comment before its first comma, semicolon or colon.
+std::string_view first_words(std::string_view comment) {
+  return trimmed(comment.substr(0, comment.find_first_of(",;:")));
+}
+
 struct Kind {
   std::string_view unit, text;
 };
@@ -71,8 +76,6 @@ constexpr std::array kinds = {Kind{"rad", "an angle (rad, deg)"},
                               Kind{"N/m", "a stiffness (N/m, N/mm)"},
                               Kind{"kg m2", "a moment of inertia (kg m2)"},
                               Kind{"MB", "a size (kB, MB, GB)"}};
-
-constexpr int most_exponent = 9;
 
 // product = word { (blank | "*" | "/") word }, word = NAME [ "^" INTEGER ] | "1" | "(" product ")"
 class UnitParser {
@@ -112,15 +115,9 @@ class UnitParser {
     const std::size_t from = at_;
     while (at_ < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_]))) ++at_;
     const auto name = text_.substr(from, at_ - from);
-    auto found = name == "1" ? Unit{} : unit(name);
-    if (at_ == text_.size() || text_[at_] != '^') return found;
-    int exponent = 0;
-    const auto [to, error] = std::from_chars(text_.data() + at_ + 1, text_.data() + text_.size(), exponent);
-    if (!found || error != std::errc{} || std::abs(exponent) > most_exponent) return {};
-    at_ = static_cast<std::size_t>(to - text_.data());
-    Unit power;
-    multiply(power, *found, exponent);
-    return power;
+    const auto found = name == "1" ? Unit{} : unit(name);
+    const auto exponent = unit_exponent(text_, at_);
+    return found && exponent ? std::optional(unit_power(*found, *exponent)) : std::nullopt;
   }
 
   std::string_view text_;
@@ -141,6 +138,25 @@ std::vector<std::vector<std::string>> unit_names() {
   return groups;
 }
 
+Unit unit_power(const Unit& base, int exponent) {
+  Unit product;
+  multiply(product, base, exponent);
+  return product;
+}
+
+std::optional<int> unit_exponent(std::string_view text, std::size_t& at) {
+  constexpr int most = 9;
+  if (at >= text.size() || text[at] != '^') return 1;
+  int exponent = 0;
+  const auto [to, error] = std::from_chars(text.data() + at + 1, text.data() + text.size(), exponent);
+  const auto end = static_cast<std::size_t>(to - text.data());
+  const bool goes_on = end < text.size() &&
+                       (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_' || text[end] == '.');
+  if (error != std::errc{} || std::abs(exponent) > most || goes_on) return {};
+  at = end;
+  return exponent;
+}
+
 std::optional<Unit> unit(std::string_view word) {
   int exponent = 1;
   if (word.size() > 1 && word.back() >= '2' && word.back() <= '9') {
@@ -148,23 +164,11 @@ std::optional<Unit> unit(std::string_view word) {
     word.remove_suffix(1);
   }
   for (const Named& named : units)
-    if (named.name == word) {
-      Unit power;
-      multiply(power, named.unit, exponent);
-      return power;
-    }
+    if (named.name == word) return unit_power(named.unit, exponent);
   return {};
 }
 
 std::optional<Unit> parse_unit(std::string_view text) { return UnitParser(text).parse(); }
-
-namespace {
-
-std::string_view first_words(std::string_view comment) {
-  return trimmed(comment.substr(0, comment.find_first_of(",;:")));
-}
-
-}  // namespace
 
 std::string_view unit_not_si(std::string_view comment) {
   const std::string_view word = first_words(comment);

@@ -24,6 +24,13 @@ bool fits(const Unit& given, const Unit& wanted);
 // Parses one word: "mm", "N", "m2" (a final digit is an exponent). nullopt: not a unit.
 std::optional<Unit> unit(std::string_view word);
 
+// Returns a power of a unit: its factor, dimension and angle.
+Unit unit_power(const Unit& base, int exponent);
+
+// Takes an exponent such as ^2 or ^-1 at text[at] and moves `at` behind it; 1 if there is none. nullopt: no whole number of
+// one digit follows, or more than a number.
+std::optional<int> unit_exponent(std::string_view text, std::size_t& at);
+
 // Parses words separated by blanks or *; '/' applies to the next word or parenthesis. "" and "1" are pure numbers.
 // nullopt: not a unit.
 std::optional<Unit> parse_unit(std::string_view text);

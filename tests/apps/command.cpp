@@ -197,14 +197,16 @@ TEST_F(Command, PredictsAndSaysWhatMatters) {
   const Result effects = dodyn("sensitivity s.h5");
   EXPECT_EQ(effects.text.rfind("Elementary effects", 0), 0u) << effects.text;
 
-  for (const auto& [words, said] :
-       std::vector<std::pair<std::string, std::string>>{{"predict b.h5 --design.x 20", "a number from -5 to 10"},
-                                                        {"predict b.h5 --design.z 2", "did you mean '--design."},
-                                                        {"predict b.h5 --quantity slop", "there are: cost, slope"},
-                                                        {"predict none.h5", "none.h5"},
-                                                        {"sensitivity b.h5 --samples 3", "a number from 64"},
-                                                        {"sensitivity b.h5 --quantity cost,slope", "takes one name"},
-                                                        {"sensitivity", "usage"}}) {
+  for (const auto& [words, said] : std::vector<std::pair<std::string, std::string>>{
+           {"predict b.h5 --design.x 20", "a number from -5 to 10"},
+           {"predict b.h5 --design.z 2", "did you mean '--design."},
+           {"predict b.h5 --quantity slop", "there are: cost, slope"},
+           {"predict none.h5", "none.h5"},
+           {"predict b.h5 --optimum --design.x 2", "--optimum finds no design"},
+           {"predict b.h5 --export e.h5 --design.x 2", "needs no design"},
+           {"sensitivity b.h5 --samples 3", "a number from 64"},
+           {"sensitivity b.h5 --quantity cost,slope", "takes one name"},
+           {"sensitivity", "usage"}}) {
     const Result refused = dodyn(words);
     EXPECT_EQ(refused.code, 2) << words << refused.text;
     EXPECT_NE(refused.text.find(said), std::string::npos) << words << ": " << refused.text;
@@ -362,8 +364,9 @@ TEST_F(Command, BadInputIsOneLineAndTouchesNothing) {
        {"run f.cfg --study.sede 2", "check f.cfg --study.seed", "check f.cfg --design.x.min 2", "check nowhere.cfg",
         "run", "run f.cfg --study.archive nowhere/a.h5", "run f.cfg --study.archive f.cfg",
         "check f.cfg --study.seed -1", "solve f.cfg", "solve f.cfg --design.x 0.5 --output nowhere/a.csv",
-        "solve f.cfg --design.x 0.5 --output", "show f.cfg", "show nowhere.h5", "show", "show a b",
-        "check --strategy sweep"}) {
+        "solve f.cfg --design.x 0.5 --output f.cfg", "run f.cfg --study.snapshot f.cfg",
+        "run f.cfg --study.snapshot f.h5", "solve f.cfg --design.x 0.5 --output", "show f.cfg", "show nowhere.h5",
+        "show", "show a b", "check --strategy sweep"}) {
     const Result result = dodyn(words);
     EXPECT_EQ(result.code, 2) << words << "\n" << result.text;
     EXPECT_EQ(std::count(result.text.begin(), result.text.end(), '\n'), 1) << words << "\n" << result.text;

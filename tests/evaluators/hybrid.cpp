@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 namespace dodyn::evaluators::test_hybrid {
 namespace {
@@ -62,6 +64,44 @@ TEST(Nonsmooth, RecoveryOfTheWalkerIsThatOfItsMultiplier) {
 }
 
 // At 0.417 s the woodpecker's sleeve lands. Steps of 0.5 ms cannot resolve whether the contact presses or opens.
+// A rimless wheel of mass m at the hub, with spokes of length L and half angle a, on a slope g: a stride loses what its
+// reset raises, 2 m g L sin a sin g, whatever the step. Forces do no work.
+TEST(Nonsmooth, AStrideLosesWhatItsResetRaises) {
+  const std::filesystem::path place = std::filesystem::path(testing::TempDir()) / "rimless-wheel";
+  std::filesystem::create_directories(place);
+  std::ofstream(place / "wheel.model")
+      << "[model]\ndimension = 2\ngravity = 9.81*sin(slope), -9.81*cos(slope)\n[parameters]\nhalf = 0.3\nslope = 0.08\n"
+         "length = 0.9 m\nhub = 0.15 kg m2\n[link spoke]\nparent = ground\njoint = revolute\nend = 0, length\nmass = "
+         "2\n"
+         "centre = 0, length\ninertia = hub\n[reset step]\nguard = spoke + half\nspoke = spoke + 2*half\n"
+         "rate(spoke) = rate(spoke)*(2 kg*length^2*cos(2*half) + hub)/(2 kg*length^2 + hub)\n[initial-state]\nspoke = "
+         "half\n"
+         "rate(spoke) = -1.2\n";
+  std::ofstream(place / "wheel.cfg")
+      << "[study]\nevaluator = hybrid\n[hybrid]\nmodel = wheel.model\nsolve-for = gait\n"
+         "end = 5\nstep = 5 ms\norder = 4\n";
+  const double raised = 2 * 2 * 9.81 * 0.9 * std::sin(0.3) * std::sin(0.08), rotating = 2 * 0.9 * 0.9 + 0.15,
+               kept = (2 * 0.9 * 0.9 * std::cos(0.6) + 0.15) / rotating;
+  for (const char* step : {"5 ms", "7.3 ms", "2 ms"}) {
+    const auto evaluator = make_evaluator(read_settings((place / "wheel.cfg").string(), {"--hybrid.step", step}));
+    Task task;
+    task.evaluation.design.resize(0);
+    const Outcome outcome = evaluator->evaluate(task);
+    ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    const auto list = evaluator->metrics();
+    const auto of = [&](const char* name) {
+      for (std::size_t i = 0; i < list.size(); ++i)
+        if (list[i].name == name) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+      return not_a_number;
+    };
+    EXPECT_NEAR(of("dissipated_energy"), raised, 1e-8) << step;
+    EXPECT_NEAR(of("energy_change"), 0, 1e-8) << step;
+    EXPECT_NEAR(of("floquet_multiplier"), kept * kept, 1e-6) << step;
+    EXPECT_NEAR(outcome.evaluation.cost, raised, 1e-8) << step;
+  }
+  std::filesystem::remove_all(place);
+}
+
 TEST(Nonsmooth, WoodpeckerGoesOnWhereAContactHovers) {
   const Outcome outcome = solved("woodpecker.cfg", {"--hybrid.step=0.5 ms", "--hybrid.end=0.6", "--hybrid.nodes=601"});
   EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;

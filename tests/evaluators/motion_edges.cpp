@@ -19,8 +19,8 @@ namespace {
 
 using Eigen::Matrix3d, Eigen::Vector3d;
 
-// Motors too weak to make the bar spin, which is cheaper with strong ones: of those motions it depends on rounding
-// which is found.
+// Motors too weak to make the bar spin. With strong motors spinning is cheaper, and which of the spinning motions is found
+// depends on rounding.
 Settings bars(std::vector<std::string> words = {}, const std::string& torque = "0.2") {
   words.insert(words.end(), {"--design.torque", torque, "--motion.initial-guesses", "1"});
   return read_settings(std::string(CONFIGS) + "/crossed-bars.cfg", words);

@@ -120,6 +120,39 @@ TEST(MotionMistakes, Contacts) {
   expect(contact(here, "edges cube, wall"), "edges meet in space");
 }
 
+TEST(MotionMistakes, ConditionsOfForces) {
+  const auto line_of = [](const std::string& condition) {
+    return line("[phase first]\nfixed = s\nintervals = 4\nduration = 1\nrequire = " + condition +
+                "\n[initial-state]\nx = 0\ny = 0\na = 0\nr = 0\nmomentum = 0\n[goal]\nx = reach\n");
+  };
+  EXPECT_EQ(line_of("reaction(s) >= 0"), "");
+  EXPECT_NE(line_of("reaction(s) >= 1 N").find("has a part without forces"), std::string::npos)
+      << line_of("reaction(s) >= 1 N");
+}
+
+// A link and its turn have one name where the model gives none. What follows the name tells which is meant.
+TEST(MotionMistakes, ALinkMayHaveTheNameOfItsCoordinate) {
+  const std::string alone =
+      "[model]\ndimension = 2\ngravity = 0\n[link mover]\nparent = ground\njoint = planar\nmass = 1\ninertia = 1\n"
+      "[actuator push]\nlink = mover\nforce = 1, 0\n[actuator spin]\ncoordinate = mover\n";
+  const auto line_of = [&](const std::string& start) {
+    const std::filesystem::path path =
+        written_study(alone, own_model + "[phase only]\nintervals = 4\nduration = 1\n[initial-state]\n" + start +
+                                 "\n[goal]\nmover = pose 1 0, turn 90 deg, rest\n[cost]\nsquared-control = 1\n");
+    std::string what;
+    try {
+      const MotionDesigns designs(read_settings(path.string(), {}));
+      EXPECT_TRUE(designs.pushes_at_a_point());
+    } catch (const ConfigError& error) {
+      what = error.what();
+    }
+    std::filesystem::remove_all(path.parent_path());
+    return what;
+  };
+  EXPECT_EQ(line_of("mover = pose 0 0, rest"), "");
+  EXPECT_EQ(line_of("x = 0\ny = 0\nmover = 0.3 rad"), "");
+}
+
 TEST(MotionMistakes, LawsOfContacts) {
   const auto law = [](const std::string& text) {
     return line(phases + ends + "[contact one]\ntouch = tip, wall\nphase = first\nnode = 3\nlaw = " + text + "\n");

@@ -120,6 +120,26 @@ TEST_F(Simulations, BoxIsAtRestWhenFrictionHasStoppedIt) {
   EXPECT_NEAR(metric(*slide, outcome, "time"), 1.3 / (0.4 * 9.81) + 0.1, 0.003);
 }
 
+// A pendulum without shapes: the archive of a study has no channel of shapes, and each channel has its values.
+TEST_F(Simulations, ABodyWithoutShapesHasNoChannelOfShapes) {
+  write("pendulum.model",
+        "[model]\ndimension = 2\n[link rod]\nparent = ground\njoint = revolute\nmass = 1\ncentre = 0, -0.5\ninertia = "
+        "0.1\n");
+  const auto pendulum = evaluator(
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = pendulum.model\nend = 0.2 s\nstep = 1 "
+      "ms\n[initial-state]\n"
+      "rod = 30 deg\n[cost]\ncost = rod\n");
+  const Outcome outcome = whole(*pendulum, task());
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  const auto channels = pendulum->channels();
+  ASSERT_EQ(channels.size(), outcome.trajectory.values.size());
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    EXPECT_NE(channels[i].name, "shapes");
+    EXPECT_GT(channels[i].nodes, 0) << channels[i].name;
+    EXPECT_EQ(channels[i].nodes, outcome.trajectory.values[i].rows()) << channels[i].name;
+  }
+}
+
 // A box that slides in at speed v goes v^2/(2 mu g) far: those that end short of 0.3 m are faster than 0 and slower
 // than sqrt(0.6 mu g). Of a number of the design's parameters and of designs that cannot be nothing has to be
 // simulated.

@@ -65,14 +65,14 @@ try:
     for evaluation in study.run():
         print(evaluation.id, flush=True)
 except KeyboardInterrupt:
-    print("interrupted", study.stop_reason)
+    print("interrupted", study.ending, study.stop_reason)
 """
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True,
                                env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})  # fmt: skip
     assert process.stdout.readline() == "0\n"
     process.send_signal(2)
     said = process.stdout.read()
-    assert process.wait() == 0 and "interrupted" in said, said
+    assert process.wait() == 0 and "interrupted interrupted interrupted by a signal" in said, said
     cut = dodyn.open("ctrl-c.h5")
     assert "signal" in cut.stop_reason and cut.ending == "interrupted", (cut.stop_reason, cut.ending)
     shown = subprocess.run([DODYN, "show", "ctrl-c.h5"], capture_output=True, text=True, check=True).stdout

@@ -297,6 +297,9 @@ def answers():
     verdicts = checks.checks(study, None)
     assert [state for state, _ in verdicts] == sorted((state for state, _ in verdicts), key=["bad", "open", "ok"].index)
     assert ("open", "A limit ended the search, so more evaluations may find more (reached study.max-evaluations = 12).") in verdicts, verdicts
+    front = package.open("front.h5")  # several objectives: what is said of the range is what the evaluations are
+    said = [line for _, line in checks.checks(front, None)]
+    assert all(line in said for line in summary.crowding(front)) and ("The evaluations fill the range." in said) == (not summary.crowding(front)), said
     knee = package.open("knee.h5")
     middle = 0.5 * (knee.variables[0].lower + knee.variables[0].upper)
     value = np.interp(middle, knee.curves["grid"], knee.curves["value"][-1])

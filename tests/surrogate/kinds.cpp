@@ -172,7 +172,7 @@ TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
   }
 }
 
-// Asynchronous use: each result is told at once, while other designs are pending, in another order than asked.
+// Asynchronous use: the strategy receives each result at once, while other designs are pending, in another order than asked.
 TEST(Kinds, EveryStrategyThatEndsEndsAsynchronously) {
   for (const StrategyKind& kind : strategy_kinds()) {
     SCOPED_TRACE(kind.name);

@@ -101,6 +101,8 @@ TEST(Sampling, DesignsFromCsv) {
   EXPECT_EQ(message(), path + ":2: period = 3 lies outside its range");
   write("knee\n0.2\n");
   EXPECT_EQ(message(), path + ":1: no column 'period'");
+  write("knee [mm],period\n200,1\n");
+  EXPECT_EQ(message(), path + ":1: column 'knee' is in mm; the study has it in m, so convert the column");
 }
 
 TEST(Sampling, EvaluationsFromCsv) {

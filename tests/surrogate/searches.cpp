@@ -143,6 +143,7 @@ TEST(Searches, ConstraintsAndNamesAsText) {
   for (const char* bad : {"torque = 3", "torque <= much", "torque <=", "speed <= 3"})
     EXPECT_THROW(parse_constraints(bad, metrics), std::invalid_argument) << bad;
   EXPECT_THROW(parse_names("cost", metrics, false), std::invalid_argument);
+  EXPECT_THROW(parse_names("cost, force, cost", metrics, true), std::invalid_argument);
 }
 
 TEST(Searches, RejectBadOptions) {

@@ -388,14 +388,11 @@ class HybridEvaluator final : public Evaluator {
                   : std::string("\n");
     }
     if (ran.events.size() > most) text += formatted("  and %zu more\n", ran.events.size() - most);
-    const double lost = ran.seen.count("dissipated_energy") ? ran.seen.at("dissipated_energy") : 0.0;
-    const double raised = ran.seen.count("raised_energy") ? ran.seen.at("raised_energy") : 0.0;
-    text +=
-        formatted("energy          %.9g J -> %.9g J; events lost %.6g J; ", ran.energy_before, ran.energy_after, lost) +
-        (std::abs(raised) > 1e-12 * (1.0 + std::abs(ran.energy_before))
-             ? formatted("resets raised %.6g J of potential energy; ", raised)
-             : std::string()) +
-        formatted("by forces and errors of steps %.3g J\n", ran.energy_after - ran.energy_before + lost - raised);
+    text += formatted("energy          %.9g J -> %.9g J; events lost %.6g J; ", ran.energy_before, ran.energy_after,
+                      ran.lost);
+    if (std::abs(ran.raised) > 1e-12 * (1.0 + std::abs(ran.energy_before)))
+      text += formatted("resets raised %.6g J of potential energy; ", ran.raised);
+    text += formatted("by forces and errors of steps %.3g J\n", ran.energy_change());
     if (ran.seen.count("max_penetration"))
       text += formatted("feasibility     deepest at a node %.3g m\n", ran.seen.at("max_penetration"));
     for (const auto& name : names)

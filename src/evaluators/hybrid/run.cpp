@@ -266,16 +266,16 @@ void HybridRun::measure(const variational::HybridIntegrator& integrator, HybridR
     late = event.time;
     if (!std::isfinite(first)) first = event.time;
   }
-  const double lost = integrator.lost();
+  ran.lost = integrator.lost();
+  ran.raised = integrator.raised();
   const auto& now = integrator.now();
   ran.seen = {{"duration", now.time},
               {"impacts", impacts},
               {"first_impact", first},
               {"last_impact", late},
               {"impact_interval", tick},
-              {"dissipated_energy", lost},
-              {"energy_change", ran.energy_after - ran.energy_before + lost - integrator.raised()},
-              {"raised_energy", integrator.raised()},
+              {"dissipated_energy", ran.lost},
+              {"energy_change", ran.energy_change()},
               {"max_penetration", std::max(0.0, integrator.deepest())}};
   if (options_.find == Find::gait) {
     const auto size = [&](std::size_t i) {

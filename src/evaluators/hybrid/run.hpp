@@ -43,6 +43,9 @@ struct HybridResult {
   Numbers seen;  // metrics, and coordinates and rates at the end, by name
   variational::Gait gait;
   double energy_before = 0.0, energy_after = 0.0;  // J
+  double lost = 0.0, raised = 0.0;                 // by events, kinetic; by resets, potential, J
+  // Work of forces and errors of the steps, J.
+  double energy_change() const { return energy_after - energy_before + lost - raised; }
   long steps = 0;
   double k = 0.0, least_k = 0.0;  // only for the method projected
 };

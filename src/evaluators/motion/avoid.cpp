@@ -24,9 +24,7 @@ bool placed(const PhasedMotion& motion, const MotionEnd& at, int one, int other)
   for (std::size_t l = 0; l < links.size(); ++l) {
     const int first = links[l].first, end = first + static_cast<int>(links[l].moves.size());
     int known = 0;
-    for (int c = first; c < end; ++c)
-      known += std::any_of(at.given.begin(), at.given.end(),
-                           [c](const GivenCoordinate& g) { return !g.rate && g.coordinate == c; });
+    for (int c = first; c < end; ++c) known += at.gives(c);
     if (known == end - first) join(static_cast<int>(l), links[l].parent);
   }
   for (const Placement& p : at.placements) {

@@ -291,11 +291,25 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
   }
 }
 
-// Moves the nodes of a path onto the model's constraints, by least changes of the coordinates that the start or the
-// goal leaves free. A path far from them is a guess from which the solver seldom finds a motion.
-void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
+// Moves the coordinates `free` of theta until the components `zero` of g are zero: Gauss-Newton steps, the least ones.
+void move_onto(const dmoc::Element& g, const std::vector<int>& zero, const std::vector<int>& free,
+               Eigen::VectorXd& theta) {
   constexpr int most_steps = 30;
   constexpr double longest_step = 0.5;  // m or rad
+  constexpr double reached = 1e-10;     // of the components, in their units
+  for (int step = 0; step < most_steps; ++step) {
+    const Eigen::VectorXd missed = dmoc::value(*g, theta)(zero);
+    if (!missed.allFinite() || missed.lpNorm<Eigen::Infinity>() < reached || free.empty()) return;
+    const Eigen::MatrixXd slopes = dmoc::jacobian(*g, theta)(zero, free);
+    const Eigen::VectorXd change = slopes.completeOrthogonalDecomposition().solve(-missed);
+    const double longest = change.lpNorm<Eigen::Infinity>();
+    theta(free) += longest > longest_step ? Eigen::VectorXd(change * (longest_step / longest)) : change;
+  }
+}
+
+// Moves the nodes of a path onto the model's constraints, by least changes of the coordinates that the start or the goal
+// leaves free. A path far from them is a guess from which the solver seldom finds a motion.
+void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
   if (motion.system->directors() || !motion.system->charts().empty()) return;
   const std::size_t last = motion.phases.size() - 1;
   // Correction of the node before, with which the next one begins: so a mechanism stays in one of its configurations.
@@ -305,35 +319,23 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
       std::vector<int> zero;  // components; others keep values that are not known yet
       for (std::size_t k = 0; k < hold.at_zero.size(); ++k)
         if (hold.at_zero[k]) zero.push_back(static_cast<int>(k));
-      if (zero.empty()) continue;
-      const dmoc::Element g = dmoc::element(hold.function.values, all.model.numbers, hold.parameters);
       const std::vector<int> moving = motion.system->pinned(motion.phases[i].held).moving;
-      const auto is_given = [&](bool end, int coordinate) {
-        const auto& given = motion.at(end).given;
-        return std::any_of(given.begin(), given.end(),
-                           [&](const GivenCoordinate& one) { return !one.rate && one.coordinate == coordinate; });
-      };
       // The path from start to goal of a coordinate that both give stays, if the others suffice.
       std::vector<int> follow;  // of `moving`
       for (std::size_t k = 0; k < moving.size(); ++k)
-        if (!is_given(false, moving[k]) || !is_given(true, moving[k])) follow.push_back(static_cast<int>(k));
-      if (follow.size() < zero.size()) continue;
+        if (!motion.start.gives(moving[k]) || !motion.goal.gives(moving[k])) follow.push_back(static_cast<int>(k));
+      if (zero.empty() || follow.size() < zero.size()) continue;
+      const dmoc::Element g = dmoc::element(hold.function.values, all.model.numbers, hold.parameters);
       for (Eigen::Index row = 0; row < path.q[i].rows(); ++row) {
-        std::vector<int> free;  // of `moving`
         const bool begins = i == 0 && row == 0, ends = i == last && row + 1 == path.q[i].rows();
-        for (const int k : follow) {
+        std::vector<int> free = follow;
+        std::erase_if(free, [&](int k) {
           const int coordinate = moving[static_cast<std::size_t>(k)];
-          if (!(begins && is_given(false, coordinate)) && !(ends && is_given(true, coordinate))) free.push_back(k);
-        }
+          return (begins && motion.start.gives(coordinate)) || (ends && motion.goal.gives(coordinate));
+        });
         Eigen::VectorXd theta = path.q[i](row, moving).transpose();
         for (const int k : free) theta(k) += carried(moving[static_cast<std::size_t>(k)]);
-        for (int step = 0; step < most_steps; ++step) {
-          const Eigen::VectorXd missed = dmoc::value(*g, theta)(zero);
-          if (!missed.allFinite() || missed.lpNorm<Eigen::Infinity>() < 1e-10 || free.empty()) break;
-          const Eigen::MatrixXd slopes = dmoc::jacobian(*g, theta)(zero, free);
-          const Eigen::VectorXd change = slopes.completeOrthogonalDecomposition().solve(-missed);
-          theta(free) += change * std::min(1.0, longest_step / std::max(change.lpNorm<Eigen::Infinity>(), 1e-300));
-        }
+        move_onto(g, zero, free, theta);
         if (!theta.allFinite()) continue;
         for (const int k : free) {
           const int coordinate = moving[static_cast<std::size_t>(k)];

@@ -10,6 +10,11 @@ namespace dodyn::evaluators {
 
 using dmoc::Coefficient;
 
+bool MotionEnd::gives(int coordinate) const {
+  return std::any_of(given.begin(), given.end(),
+                     [&](const GivenCoordinate& one) { return !one.rate && one.coordinate == coordinate; });
+}
+
 Coefficient MotionValues::named(const std::string& name) const {
   for (const auto& [known, value] : motion)
     if (known == name) return value;

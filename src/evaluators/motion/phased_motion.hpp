@@ -73,6 +73,7 @@ struct MotionEnd {
   std::vector<Placement> placements;
   std::vector<std::pair<dmoc::PathFunction, bool>> conditions;  // function, and whether it is an equality
   std::vector<dmoc::PathFunction> costs;
+  bool gives(int coordinate) const;  // whether it has a place for the coordinate
   bool has_functions() const { return !conditions.empty() || !costs.empty(); }
 };
 

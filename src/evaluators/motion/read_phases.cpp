@@ -41,12 +41,15 @@ std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
   return held;
 }
 
+bool is_force(const Expression::Quantity& q) {
+  return q.name == "normal" || q.name == "tangential" || q.name == "reaction";
+}
+
 // Throws if a condition of forces has a part without forces. Rows of forces are homogeneous, so that they hold for impulses, too.
 void expect_homogeneous(const CustomEntry& entry, const Expression& condition) {
   constexpr double any = 1.7;  // of quantities that are no forces
   std::vector<double> values;
-  for (const auto& q : condition.quantities())
-    values.push_back(q.name == "normal" || q.name == "tangential" || q.name == "reaction" ? 0.0 : any);
+  for (const auto& q : condition.quantities()) values.push_back(is_force(q) ? 0.0 : any);
   if (const double rest = condition.evaluate<double>(values); std::isfinite(rest) && rest != 0.0)
     throw entry.error(
         "has a part without forces; allowed: such as normal(foot) >= 0, abs(tangential(foot)) <= "
@@ -60,9 +63,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
       const auto& quantities = comparison.what.quantities();
       const bool of_point = std::any_of(quantities.begin(), quantities.end(),
                                         [](const auto& q) { return q.name == "normal" || q.name == "tangential"; });
-      const bool of_force = of_point || std::any_of(quantities.begin(), quantities.end(),
-                                                    [](const auto& q) { return q.name == "reaction"; });
-      if (!of_force) {
+      if (std::none_of(quantities.begin(), quantities.end(), is_force)) {
         phase.constraints.emplace_back(
             dmoc::path_function(*motion.system, phase.held, clock_of(motion, phase, motion.phases.size()),
                                 comparison.what, motion.names),
@@ -150,12 +151,12 @@ void read_phase(PhasedMotion& motion, const CustomSection& section,
     MotionPhase piece = phase;
     piece.intervals = to - from;
     const double share = static_cast<double>(to - from) / K;
-    const auto times = [&](const std::string& text, double factor) {
-      return pieces == 1 ? parameter_expression(motion, *duration, text)
+    const auto times = [&](const Expression& whole, const std::string& text, double factor) {
+      return pieces == 1 ? whole
                          : parameter_expression(motion, *duration, formatted("(%s)*%.17g", text.c_str(), factor));
     };
-    piece.shortest = times(low, share / piece_stretch);
-    piece.longest = times(high, std::min(share * piece_stretch, 1.0));
+    piece.shortest = times(shortest, low, share / piece_stretch);
+    piece.longest = times(longest, high, std::min(share * piece_stretch, 1.0));
     if (pieces > 1) piece.name += "_" + std::to_string(i + 1);
     if (const CustomEntry* require = section.find("require"))
       for (const std::string& text : split_list(require->value)) read_requirement(motion, piece, *require, text);

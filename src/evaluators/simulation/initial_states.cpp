@@ -43,7 +43,7 @@ bool is_name(const std::string& text) {
                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
-// Throws if [design] has a value for a parameter of which [initial-state] or [initial-states] has one, too.
+// Throws if both [design] and an entry of [initial-state] or [initial-states] give a value of a parameter.
 void expect_no_design_variable(const Settings& settings, const systems::Model& model, const CustomEntry& entry) {
   if (model.parameter(entry.key) >= 0 && settings.design_given(entry.key))
     throw entry.error("replaces design." + entry.key + ", which is given too; allowed: one of them");
