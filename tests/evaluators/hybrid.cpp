@@ -77,9 +77,8 @@ TEST(Nonsmooth, AStrideLosesWhatItsResetRaises) {
          "rate(spoke) = rate(spoke)*(2 kg*length^2*cos(2*half) + hub)/(2 kg*length^2 + hub)\n[initial-state]\nspoke = "
          "half\n"
          "rate(spoke) = -1.2\n";
-  std::ofstream(place / "wheel.cfg")
-      << "[study]\nevaluator = hybrid\n[hybrid]\nmodel = wheel.model\nsolve-for = gait\n"
-         "end = 5\nstep = 5 ms\norder = 4\n";
+  std::ofstream(place / "wheel.cfg") << "[study]\nevaluator = hybrid\n[hybrid]\nmodel = wheel.model\nsolve-for = gait\n"
+                                        "end = 5\nstep = 5 ms\norder = 4\n";
   const double raised = 2 * 2 * 9.81 * 0.9 * std::sin(0.3) * std::sin(0.08), rotating = 2 * 0.9 * 0.9 + 0.15,
                kept = (2 * 0.9 * 0.9 * std::cos(0.6) + 0.15) / rotating;
   for (const char* step : {"5 ms", "7.3 ms", "2 ms"}) {
