@@ -23,14 +23,14 @@ OPEN_ENDINGS = {
     "limit": "A limit ended the search, so more evaluations may find more",
     "equal_costs": "The search found no difference between designs",
     "undecided": "The model of the search is too uncertain",
-    "interrupted": "The search was interrupted, and the same command continues it",
+    "interrupted": "The same command continues the search",
 }
 # Archive.ending -> the answer to "is it worth continuing?", where the evaluations do not decide it
 CONTINUING = {
     "": "Perhaps. The archive does not say whether a search ended by its own rule",
     "equal_costs": "Perhaps. The search found no difference between designs",
     "undecided": "Perhaps. The search found no further gain, but its model is too uncertain",
-    "interrupted": "Yes. The search was interrupted",
+    "interrupted": "Yes. The same command continues the search",
     "repeated": "Yes. The search has not ended",
     "failed": "Not before the cause of the failures is mended",
 }
@@ -190,7 +190,8 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     judge(without <= FAILURES * count, f"{count - without} of {summary.plural(count, 'evaluation')} {have} a cost.", f"{without} of {summary.plural(count, 'evaluation')} {have} no usable cost.")
     broken = sum(1 for e in study if e.status in ("lost", "timed_out"))
     judge(broken == 0, "No evaluation was lost or timed out.", f"{summary.plural(broken, 'evaluation')} {'was' if broken == 1 else 'were'} lost or timed out: the fault may be the machine's.", "open")
-    judge(study.finished, f"The study ended: {study.stop_reason}.", f"The study has not ended: {summary.ended(study)}.", "open")
+    if study.ending != "interrupted":  # which is neither
+        judge(study.finished, f"The study ended: {study.stop_reason}.", f"The study has not ended: {summary.ended(study)}.", "open")
     if study.finished:
         judge(study.ending == "finished", "The search ended by its own rule.", f"{OPEN_ENDINGS.get(study.ending, NOT_BY_RULE)} ({study.stop_reason}).", "open")
     if best is None:

@@ -349,6 +349,9 @@ def answers():
     assert same.startswith("Perhaps. The search found no difference between designs"), same
     open_end = continuing([5, 4, 3], "most of the design range is undecided: the surrogate expects no further gain", ending="undecided")
     assert open_end.startswith("Perhaps. The search found no further gain, but its model is too uncertain"), open_end
+    failing.ending = "interrupted"  # neither ended nor without an end
+    assert not [line for _, line in checks.checks(failing, None) if "study ended" in line or "not ended" in line]
+    failing.ending = "finished"
     # No other end is a rule of the search.
     for ending, answer in (("repeated", "Yes. The search has not ended: "), ("failed", "Not before the cause of the failures is mended: "), ("interrupted", "Yes. "), ("", "Perhaps. ")):
         assert continuing([5, 4, 3], "why", ending=ending).startswith(answer), ending
