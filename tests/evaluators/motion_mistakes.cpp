@@ -77,6 +77,14 @@ TEST(MotionMistakes, Durations) {
         << duration << ": " << phase(duration);
 }
 
+TEST(MotionMistakes, NamesOfParameters) {
+  expect("[parameters]\nfar = 2*reach\n", "");
+  expect("[parameters]\nreach = 2\n", "is a parameter of the model; set it by design.reach");
+  expect("[parameters]\nx = 1\n", "is a coordinate of the model");
+  expect("[parameters]\nt = 1\n", "is the time");
+  expect("[parameters]\npi = 3\n", "is the number pi");
+}
+
 TEST(MotionMistakes, Waypoints) {
   const auto way = [](const std::string& name, const std::string& share) {
     return "[waypoint " + name + "]\nshare = " + share + "\nx = 0.5\n";
