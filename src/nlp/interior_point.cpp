@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "nlp/backends.hpp"
@@ -53,7 +54,10 @@ struct Parameters {
   // find_direction()
   double first_shift = 1e-4, min_shift = 1e-20, max_shift = 1e40, negligible_shift = 1e-7;
   double shift_growth = 8.0, first_shift_growth = 100.0, shift_decay = 3.0;
-  double delta_c = 1e-8, kappa_c = 0.25;  // regularisation of dependent rows: delta_c mu^kappa_c
+  double delta_c = 1e-8, kappa_c = 0.25;        // regularisation of dependent rows: delta_c mu^kappa_c
+  double rank_delta = 1e-10, rank_limit = 1e8;  // see rows_depend()
+  double max_dy = 1e8;                          // change of a multiplier above which rows may depend on each other
+  int attempts_to_doubt = 4;                    // failed corrections of the inertia after which they may, too
   // relative errors of a solution of the linear system
   double small_error = 1e-11;     // above it the pivots of leaves are chosen by a stricter threshold
   double accepted_error = 1e-10;  // above it the matrix is factorised again with a stricter threshold
@@ -151,10 +155,13 @@ class InteriorPoint {
 
   // Factorises the system [H + D, A^T; A, -E] (dv, dy) = -(g, gap) with A = [J, -1], slacks eliminated. If only the
   // correct inertia is of use, a factorisation stops as soon as the inertia is certainly wrong.
-  bool factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, double extra,
-                 bool convex = false);
+  bool factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, bool convex = false);
   double solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy);
   bool right_inertia() const { return factor_.inertia().negative == m_ && factor_.inertia().zero == 0; }
+  // Sets the diagonal E of the rows: zero, unless rows were found to depend on each other.
+  void set_row_diagonal();
+  // Whether rows depend on each other at the iterate. Overwrites the factors.
+  bool rows_depend();
 
   bool find_direction();
   bool search();
@@ -219,6 +226,7 @@ class InteriorPoint {
   // search direction
   VectorXd dv_, dy_, dlower_z_, dupper_z_;
   VectorXd D_, E_, g_;
+  bool dependent_ = false;                 // whether rows were found to depend on each other
   double last_shift_ = 0.0, shift_ = 0.0;  // last shift that was not zero, and that of the last direction
   bool at_once_ = false;                   // the first shift tried had succeeded
   VectorXd right_, left_;
@@ -417,7 +425,7 @@ bool InteriorPoint::feasible_within(double tolerance) const {
 
 // ---- the linear system
 
-bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, double extra,
+bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E,
                               bool convex) {
   const Stopwatch watch(solution_.timing.factorisation);
   double* value = matrix_.data();
@@ -426,7 +434,7 @@ bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double
   value += jacobian_entries_.size();
   D_ = D;
   D_.array() += shift;
-  for (int i = 0; i < m_; ++i) *value++ = -E[i] - extra - (slack_[i] < 0 ? 0.0 : 1.0 / D_[slack_[i]]);
+  for (int i = 0; i < m_; ++i) *value++ = -E[i] - (slack_[i] < 0 ? 0.0 : 1.0 / D_[slack_[i]]);
   ++solution_.timing.factorisations;
   const bool whole = convex ? factor_.factorise_convex(matrix_) : factor_.factorise(matrix_);
   pivotless_ += factor_.delayed_pivots() > 2 * (n_ + m_);
@@ -442,6 +450,28 @@ double InteriorPoint::solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv
   dy = left_.tail(m_);
   for (int j = n_; j < N_; ++j) dv[j] = (dy[slack_row_[j - n_]] - g[j]) / D_[j];
   return error;
+}
+
+void InteriorPoint::set_row_diagonal() {
+  E_.setConstant(dependent_ ? numbers.delta_c * std::pow(mu_, numbers.kappa_c) : 0.0);
+}
+
+// Scales the columns of J to norm one, so that units do not matter, and then the rows. With these rows N,
+// (N N^T + delta) y = r has a y as large as r / delta where rows depend on each other, and as r / sigma^2 elsewhere,
+// sigma the smallest singular value. r has signs without a pattern, so that no combination of rows is orthogonal to it.
+bool InteriorPoint::rows_depend() {
+  const double* J = matrix_.data() + hessian_entries_.size() + n_;
+  VectorXd D = VectorXd::Zero(N_), size = VectorXd::Zero(m_), r(m_), dv(N_), y(m_);
+  for (std::size_t k = 0; k < jacobian_rows_.size(); ++k) D[jacobian_columns_[k]] += J[k] * J[k];
+  D = (D.array() > 0.0).select(D, 1.0);
+  for (std::size_t k = 0; k < jacobian_rows_.size(); ++k)
+    size[jacobian_rows_[k]] += J[k] * J[k] / D[jacobian_columns_[k]];
+  size = (size.array() > 0.0).select(size.cwiseSqrt(), 1.0);
+  std::minstd_rand signs;
+  for (int i = 0; i < m_; ++i) r[i] = signs() % 2 ? size[i] : -size[i];
+  if (!factorise(nullptr, D, 0.0, numbers.rank_delta * size.cwiseAbs2())) return false;
+  solve(VectorXd::Zero(N_), r, dv, y);
+  return !(y.cwiseProduct(size).lpNorm<Eigen::Infinity>() <= numbers.rank_limit);
 }
 
 // ---- start
@@ -554,9 +584,13 @@ void InteriorPoint::take_multipliers_of(const Solution& neighbour) {
 // least-squares multipliers (36)
 void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
-  E_.setZero();
-  if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, 0.0)) return;
-  if (factor_.inertia().zero > 0 && !factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, numbers.delta_c)) return;
+  set_row_diagonal();
+  if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_)) return;
+  if (factor_.inertia().zero > 0) {
+    dependent_ = true;
+    set_row_diagonal();
+    if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_)) return;
+  }
   VectorXd unused(N_), y(m_);
   const VectorXd none = VectorXd::Zero(m_);
   stationarity(none, &lower_z_, &upper_z_, residual_);
@@ -585,16 +619,23 @@ bool InteriorPoint::find_direction() {
   }
 
   // (IC), section 3.1: requires n positive and m negative eigenvalues
-  E_.setZero();
-  double extra = 0.0;
+  set_row_diagonal();
   const auto attempt = [&] {
-    bool whole = factorise(&hessian_, sigma, shift_, E_, extra, true);
+    bool whole = factorise(&hessian_, sigma, shift_, E_, true);
     const bool singular = !whole || (factor_.inertia().zero > 0 && factor_.inertia().negative <= m_);
-    if (singular && extra == 0.0) {
-      extra = numbers.delta_c * std::pow(mu_, numbers.kappa_c);
-      whole = factorise(&hessian_, sigma, shift_, E_, extra, true);
+    if (singular && !dependent_) {
+      dependent_ = true;
+      set_row_diagonal();
+      whole = factorise(&hessian_, sigma, shift_, E_, true);
     }
     return whole && right_inertia();
+  };
+  // Rounding hides that rows depend on each other: their pivots are tiny instead of zero, with a sign that means nothing.
+  const auto attempt_regularised = [&] {
+    if (dependent_ || !rows_depend()) return false;
+    dependent_ = true;
+    set_row_diagonal();
+    return attempt();
   };
   // If the last iterate needed a shift, this one starts from half of it, or from a quarter if the first shift tried had
   // succeeded. (IC) starts from none every time, and most of its first factorisations fail.
@@ -603,13 +644,15 @@ bool InteriorPoint::find_direction() {
     if (shift_ < numbers.negligible_shift) shift_ = 0.0;
   }
   bool right = at_once_ = attempt();
+  if (!right && shift_ == 0.0 && last_shift_ == 0.0) right = at_once_ = attempt_regularised();
   if (!right && shift_ == 0.0) {
     shift_ = last_shift_ == 0.0 ? numbers.first_shift : std::max(numbers.min_shift, last_shift_ / numbers.shift_decay);
     right = attempt();
   }
-  while (!right && shift_ < numbers.max_shift && !late() && !hopeless()) {
+  for (int attempts = 1; !right && shift_ < numbers.max_shift && !late() && !hopeless(); ++attempts) {
     shift_ *= last_shift_ == 0.0 ? numbers.first_shift_growth : numbers.shift_growth;
     right = attempt();
+    if (!right && attempts == numbers.attempts_to_doubt) right = attempt_regularised();
   }
   if (!right) return false;
   if (shift_ > 0.0) last_shift_ = shift_;
@@ -618,9 +661,15 @@ bool InteriorPoint::find_direction() {
     const double error = solve(g_, at_.gap, dv_, dy_);
     if (error > numbers.small_error)
       factor_.leaf_threshold = numbers.strict_leaf_threshold;  // for the next factorisation
-    if (error <= numbers.accepted_error || attempts == numbers.factorisations_for_error) break;
-    factor_.pivot_threshold = std::min(numbers.max_pivot_threshold, std::pow(factor_.pivot_threshold, 0.5));
-    if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
+    if (!dependent_ && m_ > 0 && !(dy_.lpNorm<Eigen::Infinity>() <= numbers.max_dy) && rows_depend()) {
+      dependent_ = true;
+      set_row_diagonal();
+    } else if (error <= numbers.accepted_error || attempts == numbers.factorisations_for_error) {
+      break;
+    } else {
+      factor_.pivot_threshold = std::min(numbers.max_pivot_threshold, std::pow(factor_.pivot_threshold, 0.5));
+    }
+    if (!factorise(&hessian_, sigma, shift_, E_)) return false;
   }
   if (!finite(dv_) || !finite(dy_)) return false;
   return true;
@@ -856,8 +905,8 @@ bool InteriorPoint::find_restoring_direction(Restoration& r) {
     r.gradient[i] += r.mu / (upper_[i] - at_.v[i]);
     D[i] += upper_z_[i] / (upper_[i] - at_.v[i]);
   }
-  const bool whole = factorise(&hessian_, D, r.damping, E_, 0.0, true);
-  if ((!whole || !right_inertia()) && !factorise(nullptr, D, r.damping, E_, 0.0)) return false;
+  const bool whole = factorise(&hessian_, D, r.damping, E_, true);
+  if ((!whole || !right_inertia()) && !factorise(nullptr, D, r.damping, E_)) return false;
   solve(r.gradient, at_.gap, dv_, y);
   find_multiplier_direction(r.mu);
   return true;

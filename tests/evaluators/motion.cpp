@@ -419,6 +419,32 @@ TEST(Motion, ARedundantConstraintChangesNothing) {
   }
 }
 
+// Conditions at the goal that follow from others, linearly or not: every guess finds the same motion as without them.
+TEST(Motion, ARedundantGoalChangesNothing) {
+  std::string model = "[model]\nname = arm\ndimension = 2\n";
+  for (const std::string i : {"0", "1"})
+    model += "[link bar" + i + "]\nparent = " + (i == "0" ? "ground" : "bar0") + "\njoint = revolute\ncoordinates = q" +
+             i + "\nend = 0, -1\nmass = 1\ninertia = 0.08\n[actuator m" + i + "]\ncoordinate = q" + i + "\n";
+  model += "[point tip]\nlink = bar1\nat = 0, -1\n";
+  const auto solved = [&](const std::string& goal) {
+    const Outcome outcome =
+        make_evaluator(written(model,
+                               "initial-guesses = 4\n[phase only]\nduration = 1\nintervals = 20\n[initial-state]\n"
+                               "q0 = 0\nq1 = 0\nmomentum = 0\n[goal]\nmomentum = 0\n" +
+                                   goal + "\n[cost]\nsquared-control = 1\n"))
+            ->evaluate(task({}));
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << goal << ": " << outcome.evaluation.reason;
+    EXPECT_EQ(outcome.evaluation.reason, "") << goal;  // names the number of guesses that fail
+    return outcome.evaluation.cost;
+  };
+  const double posture = solved("q0 = 1\nq1 = 1"), place = solved("require = tip.x == 1, tip.y == 0.5");
+  for (const std::string goal :
+       {"q0 = 1\nq1 = 1\nrequire = q0 + q1 == 2", "require = q0 + q1 == 2, q0 - q1 == 0, q0 + 2*q1 == 3",
+        "require = q0 == 1, q1 == 1, rate(q0) + rate(q1) == 0"})
+    EXPECT_NEAR(solved(goal), posture, 1e-8 * posture) << goal;
+  EXPECT_NEAR(solved("require = tip.x == 1, tip.y == 0.5, tip.x + tip.y == 1.5"), place, 1e-8 * place);
+}
+
 TEST(Motion, EachMistakeGetsItsLine) {
   const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
   const auto complaint = [&](const std::string& what, const std::string& by) -> std::string {

@@ -380,6 +380,34 @@ TEST(NativeQuadratic, RepeatedRowsDoNotHinder) {
   }
 }
 
+// Rows that depend on each other with nonlinear functions, so that rounding hides it: a third row is the sum of two
+// others. It changes neither the solution nor, by much, the way to it.
+TEST(NativeDependence, ASumOfOtherRowsChangesNothing) {
+  const auto rows = [](const Jets& x, bool redundant) {
+    Jets c = {x[0] * x[1] + 0.3 * x[2] - 0.7, cos(x[1] + 0.1) * x[3] + x[4] - 0.2, x[0] * x[0] + x[4] * x[2] - 1.1};
+    if (redundant) c.push_back(1.7 * c[0] + 0.3 * c[1]), c.push_back(c[2] - 0.9 * c[1]);
+    return c;
+  };
+  const auto problem = [&](bool redundant) {
+    return JetProblem(
+        5, [](const Jets& x) { return exp(0.3 * x[0]) + x[1] * x[1] + cos(x[2]) * x[3] + x[3] * x[3] + x[4] * x[4]; },
+        redundant ? 5 : 3, [&rows, redundant](const Jets& x) { return rows(x, redundant); });
+  };
+  const JetProblem plain = problem(false), redundant = problem(true);
+  Random r{std::mt19937_64(4)};
+  int alike = 0, solved = 0;
+  for (int start = 0; start < 40; ++start) {
+    const VectorXd x = r.vector(5);
+    const Solution one = solve(plain, x, {.backend = Backend::native}),
+                   two = solve(redundant, x, {.backend = Backend::native});
+    solved += one.status == SolveStatus::solved;
+    if (one.status != SolveStatus::solved || two.status != SolveStatus::solved) continue;
+    alike += (one.x - two.x).lpNorm<Eigen::Infinity>() < 1e-6 && std::abs(one.iterations - two.iterations) <= 10;
+  }
+  EXPECT_GE(solved, 30);
+  EXPECT_GE(alike, solved - 2) << solved;
+}
+
 TEST(NativeQuadratic, ContradictoryRowsAreInfeasible) {
   Random r{std::mt19937_64(3)};
   const Quadratic problem = random_quadratic(r, 30, 8);
