@@ -1,5 +1,6 @@
 #include "systems/description.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -72,6 +73,21 @@ std::string joint(const Link<double>& link) {
   return text.empty() ? "fixed" : text;
 }
 
+// Returns a sentence if no body has the moments of inertia of this link in space, the largest of which exceeds the sum of
+// the others; empty: one has.
+std::string impossible_inertia(const Link<double>& link) {
+  constexpr double rounding = 1e-6;  // of the digits that files give
+  Eigen::Matrix3d J;
+  const auto& [jx, jy, jz] = link.inertia;
+  const auto& [yz, xz, xy] = link.products;
+  J << jx, xy, xz, xy, jy, yz, xz, yz, jz;
+  const Eigen::Vector3d moments =
+      Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(J, Eigen::EigenvaluesOnly).eigenvalues();
+  if (moments[2] <= (moments[0] + moments[1]) * (1.0 + rounding) || moments[0] + moments[1] == 0.0) return "";
+  return "no body has these principal moments: " + number(moments[2]) + " exceeds " + number(moments[0]) + " + " +
+         number(moments[1]) + " kg m2";
+}
+
 // Returns whether the bodies view exists, and if not why.
 std::string simulated(const Model& model, const Values<double>& values) {
   try {
@@ -122,12 +138,19 @@ std::string description(const Model& model, const Values<double>& values) {
                        "of " + link.name});
     }
   Table links("links: parent, joint, mass (kg), centre of mass (m), inertia about it (kg m2); what is default");
+  Table doubts("doubtful");
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const auto& link = tree.links[l];
     std::string defaults;
     for (const auto& one : model.link_defaults[l]) defaults += (defaults.empty() ? "" : "; ") + one;
-    links.row({link.name, "on " + link_name(link.parent), joint(link), number(link.mass), vector(link.centre, d),
-               d == 2 ? number(link.inertia[2]) : vector(link.inertia, 3), defaults});
+    links.row(
+        {link.name, "on " + link_name(link.parent), joint(link), number(link.mass), vector(link.centre, d),
+         d == 2 ? number(link.inertia[2])
+                : vector(link.inertia, 3) +
+                      (link.skew ? "; xy, xz, yz " + vector({link.products[2], link.products[1], link.products[0]}, 3)
+                                 : ""),
+         defaults});
+    if (const std::string odd = d == 3 ? impossible_inertia(link) : ""; !odd.empty()) doubts.row({link.name, odd});
   }
   Table surroundings("surroundings");
   surroundings.row({"gravity", number(tree.gravity) + " m/s2", "downwards", model.gravity_given ? "" : "default"});
@@ -197,7 +220,7 @@ std::string description(const Model& model, const Values<double>& values) {
                           : "no swing-foot"});
   views.row({"contact simulation", simulated(model, values)});
   for (const Table* table : {&parameters, &coordinates, &links, &surroundings, &masses, &shapes, &points, &springs,
-                             &forces, &actuators, &ranges, &surfaces, &requirements, &views})
+                             &forces, &actuators, &ranges, &surfaces, &requirements, &views, &doubts})
     text += table->text();
   return text;
 }

@@ -52,6 +52,14 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   each("link", [&](const Section& s) { read_link(s); });
   auto& tree = model_.structure;
   if (tree.links.empty()) fail(0, "a model needs at least one [link NAME]");
+  int surface = 0;
+  each("surface", [&](const Section& s) {
+    const auto& used = model_.link_surfaces;
+    if (std::find(used.begin(), used.end(), surface++) == used.end())
+      fail(s.line, "no link has " + s.title() + "; " +
+                       (s.name.empty() ? "leave it out: each link names another one"
+                                       : "give it to a link: surface = " + s.name));
+  });
   read_names();
   read_followers();
   each("point", [&](const Section& s) { tree.named_points.push_back({s.name, place_of(s)}); });
@@ -63,6 +71,8 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
     tree.charges.push_back({s.name, place_of(s), number(needed(s, "value"), "")});
   });
   each("drag", [&](const Section& s) {
+    if (!s.find("linear") && !s.find("angular"))
+      fail(s.line, s.title() + " exerts no force; give linear, angular or both");
     tree.drags.push_back({s.name, link(needed(s, "link")), at_least_zero(s, "linear", 0.0, "N s/m"),
                           at_least_zero(s, "angular", 0.0, "N m s")});
   });
@@ -80,6 +90,10 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   each("constraint", [&](const Section& s) {
     const Entry& zero = needed(s, "zero");
     pieces_.constraints.push_back({s.name, formula(zero.value, zero.line, true, zero.key, "")});
+    const auto& arguments = pieces_.constraints.back().zero.arguments;
+    if (std::all_of(arguments.begin(), arguments.end(),
+                    [](const auto& one) { return one.variable.kind == Variable::parameter; }))
+      fail(zero.line, "zero = " + shown(zero.value) + " holds no coordinate; allowed: an expression of coordinates");
   });
   each("reset", [&](const Section& s) { read_reset(s); });
   each("initial-state", [&](const Section& s) {

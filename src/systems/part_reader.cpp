@@ -164,6 +164,8 @@ void ModelReader::read_spring(const Section& section) {
   const bool turns = coordinate_entry && !model_.slides(spring.coordinate);
   spring.stiffness = at_least_zero(section, "stiffness", 0.0, turns ? "N m/rad" : "N/m");
   spring.damping = at_least_zero(section, "damping", 0.0, turns ? "N m s/rad" : "N s/m");
+  if (!section.find("stiffness") && !section.find("damping"))
+    fail(section.line, section.title() + " exerts no force; give stiffness, damping or both");
   model_.structure.springs.push_back(std::move(spring));
 }
 

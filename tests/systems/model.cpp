@@ -412,6 +412,10 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[spring s]\nstiffness = 3\n", "9", "needs a coordinate, or both from and to");
   expect("[spring s]\ncoordinate = z\n", "10", "z is unknown");
   expect("[spring s]\ncoordinate = a\nlength = 3\n", "11", "allowed here: rest");
+  expect("[spring s]\ncoordinate = a\nrest = 3\n", "9", "exerts no force; give stiffness, damping or both");
+  expect("[drag d]\nlink = a\n", "9", "exerts no force; give linear, angular or both");
+  expect("[surface]\nfriction = 1\n[surface ice]\nfriction = 0\n", "11", "no link has [surface ice]");
+  expect("[constraint c]\nzero = length - 2 m\n", "10", "holds no coordinate");
   expect("[spring s]\nfrom = a : 1, 2\nto = b : 1, 2\n", "11", "allowed: a");
   expect("[spring s]\ncoordinate = a\nstiffness = -length*1 N\n", "11", "is negative; allowed: 0 or more");
   expect("[shape s]\nlink = a\n", "9", "allowed: vertices, box, polygon or ball");
@@ -484,6 +488,23 @@ TEST(Model, DescriptionNamesEverything) {
   const Model biped = find_model("planar-biped");
   EXPECT_NE(description(biped, biped.evaluate<double>({{"shank_mass", 7.0}})).find("20 kg that move"),
             std::string::npos);
+}
+
+// A body in space whose largest moment of inertia exceeds the sum of the others does not exist; the description says so.
+TEST(Model, DescriptionDoubtsImpossibleInertia) {
+  const auto described = [](const std::string& inertia) {
+    const Model model = read_model(
+        "[model]\ndimension = 3\n[link a]\nparent = ground\njoint = spatial XYZ\nmass = 1\n" + inertia, "t.model");
+    return description(model, model.evaluate<double>());
+  };
+  const std::string doubt = "no body has these principal moments";
+  EXPECT_NE(described("inertia = 1, 1, 5\n").find(doubt + ": 5 exceeds 1 + 1 kg m2"), std::string::npos)
+      << described("inertia = 1, 1, 5\n");
+  EXPECT_NE(described("inertia = 2, 2, 2\nproducts = 1, 0, 0\n").find("2, 2, 2; xy, xz, yz 1, 0, 0"),
+            std::string::npos);
+  EXPECT_NE(described("inertia = 2, 2, 2\nproducts = 1.5, 0, 0\n").find(doubt), std::string::npos);  // 0.5, 2, 3.5
+  EXPECT_EQ(described("inertia = 1, 1, 2\n").find(doubt), std::string::npos);                        // a plate
+  EXPECT_EQ(described("inertia = 2, 2, 2\nproducts = 0.9, 0, 0\n").find(doubt), std::string::npos);
 }
 
 // A floor next to a walker does not move when the legs exchange their roles.
