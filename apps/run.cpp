@@ -40,7 +40,7 @@ namespace {
 std::atomic<int> signal_received = 0;
 bool urgent(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 void receive_signal(int signal) {
-  study::forget_running();
+  study::remove_marker();
   const int before = signal_received.exchange(signal);
   if (!urgent(signal) || !urgent(before)) return;
   _exit(interrupted);
@@ -291,7 +291,7 @@ ExitCode start(const Invocation& call) {
   const std::string exit_code_file = find_option(call, "exit-code-file");
   if (!exit_code_file.empty()) unlink(exit_code_file.c_str());
   const ExitCode code = run_session(call, exit_code_file);
-  study::forget_running();
+  study::remove_marker();
   if (farm::needs_hard_exit()) {
     std::cout.flush();
     std::fflush(nullptr);

@@ -98,7 +98,7 @@ ExitCode extract(const std::string& path, const std::string& folder) {
   if (!provenance.holds_files)
     throw ConfigError(path + ": holds no files; archives of dodyn before this version have none");
   for (const std::string& file : study::extract_files(provenance, folder)) std::cout << file << "\n";
-  for (const archive::HeldFile& held : provenance.files)
+  for (const archive::EmbeddedFile& held : provenance.files)
     if (!held.is_held)
       std::cout << "note: " << shown(held.name, 400) << ", " << held.size << " bytes, checksum " << held.checksum
                 << ": the archive has its name and checksum alone\n";

@@ -54,19 +54,20 @@ class Quadratic {
       const VectorXd slope = gradient ? observed.slope(e) : VectorXd();
       return slope.size() > 0 ? VectorXd(slope(free_)) : slope;
     };
-    std::vector<Near> near = {{VectorXd::Zero(d_), 0, 0, slope_at(centre)}};
+    std::vector<Neighbour> neighbours = {{VectorXd::Zero(d_), 0, 0, slope_at(centre)}};
     for (const Evaluation& e : observed.evaluations) {
       if (!observed.is_informative(e)) continue;
       const VectorXd delta = observed.unit(e) - at;
       const VectorXd own = delta(free_);
       if ((delta.cwiseAbs().sum() - own.cwiseAbs().sum()) > other_numbers || own.isZero(0)) continue;
-      near.push_back({own, 0, observed.objective(e, 0) - base, slope_at(e)});
+      neighbours.push_back({own, 0, observed.objective(e, 0) - base, slope_at(e)});
     }
     for (int fit = 0; fit < fits; ++fit) {
       if (fit > 0) metric_ = metric_of(metric_.transpose() * hessian() * metric_);
-      for (Near& n : near) n.distance = (metric_ * n.from_centre).norm();
-      std::stable_sort(near.begin(), near.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
-      fit_to(near);
+      for (Neighbour& n : neighbours) n.distance = (metric_ * n.from_centre).norm();
+      std::stable_sort(neighbours.begin(), neighbours.end(),
+                       [](const Neighbour& a, const Neighbour& b) { return a.distance < b.distance; });
+      fit_to(neighbours);
     }
   }
 
@@ -100,23 +101,23 @@ class Quadratic {
   }
 
  private:
-  struct Near {
+  struct Neighbour {
     VectorXd from_centre;
     double distance;  // in the metric
     double higher;    // than the centre's cost
     VectorXd slope;   // of the cost; empty: unknown
   };
-  // `near`: the centre first.
-  void fit_to(const std::vector<Near>& near) {
-    const auto used = std::min(near.size(), static_cast<std::size_t>(most_per_coefficient * p_));
+  // `neighbours`: the centre first.
+  void fit_to(const std::vector<Neighbour>& neighbours) {
+    const auto used = std::min(neighbours.size(), static_cast<std::size_t>(most_per_coefficient * p_));
     data_ = static_cast<Index>(used) - 1;
-    for (std::size_t i = 0; i < used; ++i) data_ += near[i].slope.size();
+    for (std::size_t i = 0; i < used; ++i) data_ += neighbours[i].slope.size();
     MatrixXd rows = MatrixXd::Zero(data_ + p_, p_);
     VectorXd y = VectorXd::Zero(data_ + p_);
     const MatrixXd to_metric = metric_.transpose().inverse();  // converts slopes
     Index row = 0;
     for (std::size_t i = 0; i < used; ++i) {
-      const auto& [s, distance, higher, slope] = near[i];
+      const auto& [s, distance, higher, slope] = neighbours[i];
       const double from = std::max(distance, least_distance);
       const VectorXd z = metric_ * s;
       if (i > 0) {

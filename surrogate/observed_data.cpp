@@ -115,30 +115,30 @@ constexpr std::size_t part_shared = 4;   // a plateau has at least 1/4 of the de
 // as small as the errors.
 constexpr std::size_t least_within_errors = 10;
 
-struct Seen {
+struct ObservedCost {
   const Evaluation* of;
   double cost;
 };
 
-double mean_of(const std::vector<Seen>& all) {
+double mean_of(const std::vector<ObservedCost>& all) {
   double sum = 0;
-  for (const Seen& s : all) sum += s.cost;
+  for (const ObservedCost& s : all) sum += s.cost;
   return sum / static_cast<double>(all.size());
 }
 
 // Whether the members are more likely draws of one cost with their standard errors than draws of the spread of all
 // costs (both normal; as a mixture). True if any has no standard error.
-bool shares_one_cost(const std::vector<Seen>& all, const std::vector<Seen>& members, double cost) {
+bool shares_one_cost(const std::vector<ObservedCost>& all, const std::vector<ObservedCost>& members, double cost) {
   const double mean = mean_of(all);
   double variance = 0;
-  for (const Seen& s : all) variance += std::pow(s.cost - mean, 2);
+  for (const ObservedCost& s : all) variance += std::pow(s.cost - mean, 2);
   variance /= static_cast<double>(all.size());
   const auto log_density = [](double delta, double square) {
     return -0.5 * (delta * delta / square + std::log(2 * std::numbers::pi * square));
   };
   const auto n = static_cast<double>(all.size()), k = static_cast<double>(members.size());
   double sum = k * std::log(k / n) + (k < n ? (n - k) * std::log(1 - k / n) : 0);
-  for (const Seen& s : members) {
+  for (const ObservedCost& s : members) {
     if (s.of->cost_stderr == 0) return true;
     sum += log_density(s.cost - cost, std::pow(s.of->cost_stderr, 2)) - log_density(s.cost - mean, variance);
   }
@@ -148,17 +148,17 @@ bool shares_one_cost(const std::vector<Seen>& all, const std::vector<Seen>& memb
 // Whether nearby designs differ less than random pairs: then the costs have a slope, even if its steps are below the
 // errors. Permutation test: compares the differences between nearest designs with those after permutations of the
 // costs.
-bool depends_on_place(const ObservedData& observed, const std::vector<Seen>& members) {
+bool depends_on_place(const ObservedData& observed, const std::vector<ObservedCost>& members) {
   std::vector<std::size_t> beside(members.size());
   std::vector<VectorXd> at;
-  for (const Seen& s : members) at.push_back(observed.space.embed(observed.unit(*s.of)));
+  for (const ObservedCost& s : members) at.push_back(observed.space.embed(observed.unit(*s.of)));
   for (std::size_t i = 0; i < at.size(); ++i) {
     double least = INFINITY;
     for (std::size_t j = 0; j < at.size(); ++j)
       if (const double square = (at[i] - at[j]).squaredNorm(); j != i && square < least) least = square, beside[i] = j;
   }
   std::vector<double> costs;
-  for (const Seen& s : members) costs.push_back(s.cost);
+  for (const ObservedCost& s : members) costs.push_back(s.cost);
   const auto differences = [&] {
     double sum = 0;
     for (std::size_t i = 0; i < costs.size(); ++i) sum += std::pow(costs[i] - costs[beside[i]], 2);
@@ -180,14 +180,15 @@ bool depends_on_place(const ObservedData& observed, const std::vector<Seen>& mem
 void ObservedData::find_plateau() {
   plateau.reset();
   if (objectives.size() != 1) return;
-  std::vector<Seen> all;
+  std::vector<ObservedCost> all;
   bool exact = true;
   for (std::size_t i = from; i < evaluations.size(); ++i) {
     if (!usable(evaluations[i])) continue;
     all.push_back({&evaluations[i], objective(evaluations[i], 0)});
     exact = exact && (evaluations[i].cost_stderr == 0 || evaluations[i].paired_costs.size() > 0);
   }
-  std::stable_sort(all.begin(), all.end(), [](const Seen& a, const Seen& b) { return a.cost < b.cost; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const ObservedCost& a, const ObservedCost& b) { return a.cost < b.cost; });
   const std::size_t n = all.size();
   const std::size_t least =
       exact ? least_shared : least_within_errors * static_cast<std::size_t>(space.dimensions() + 1);
@@ -196,8 +197,8 @@ void ObservedData::find_plateau() {
   // the largest of n normal errors stays below it with probability 1 - chance
   const double band = std::sqrt(2 * std::log(static_cast<double>(n) / chance));
   const auto members_of = [&](const Plateau& p) {
-    std::vector<Seen> members;
-    for (const Seen& s : all)
+    std::vector<ObservedCost> members;
+    for (const ObservedCost& s : all)
       if (p.holds(*s.of, s.cost)) members.push_back(s);
     return members;
   };
@@ -205,7 +206,7 @@ void ObservedData::find_plateau() {
   for (std::size_t i = 0; i < n; ++i) {
     if (i > 0 && all[i].cost == all[i - 1].cost) continue;
     Plateau found{all[i].cost, band};
-    std::vector<Seen> members = members_of(found);
+    std::vector<ObservedCost> members = members_of(found);
     if (members.size() < 2) continue;
     found.cost = members[members.size() / 2].cost;
     members = members_of(found);

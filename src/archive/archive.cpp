@@ -233,7 +233,7 @@ struct Archive::File {
     std::string kept;
     for (int i = 1; kept.empty() || std::filesystem::exists(kept); ++i)
       kept = path + ".left-open" + (i > 1 ? std::to_string(i) : "");
-    Sound sound = examine(open_to_read(path, true));
+    ExaminedRows sound = examine(open_to_read(path, true));
     if (!sound.findings.problems.empty())
       throw Error("left open by another program, and " + sound.findings.problems.front() +
                   "; dodyn repair recovers what is sound");
@@ -313,7 +313,7 @@ Archive Archive::create(const std::string& path, const Layout& layout, const Pro
     auto file = std::make_unique<File>(path);
     if (std::filesystem::exists(path)) throw Error("exists already");
     std::size_t bytes = spare_bytes;
-    for (const HeldFile& held : provenance.files) bytes += held.content.size();
+    for (const EmbeddedFile& held : provenance.files) bytes += held.content.size();
     make_temporary(path, bytes, [&](const std::string& temporary) {
       Contents contents;
       contents.layout = layout;
@@ -337,7 +337,7 @@ Archive Archive::resume(const std::string& path, std::size_t rows_read) {
     auto file = std::make_unique<File>(path);
     if (wait_for_others(path, 0)) file->mend();
     if (probe(path) == Condition::marked || !file->open()) {
-      Sound sound = examine(open_to_read(path));
+      ExaminedRows sound = examine(open_to_read(path));
       if (!sound.findings.problems.empty())
         throw Error(sound.findings.problems.front() + "; dodyn repair recovers what is sound");
       rewrite(path, path, sound);

@@ -33,7 +33,7 @@ struct Layout {
 };
 
 // A file that the configuration names, stored in the archive.
-struct HeldFile {
+struct EmbeddedFile {
   std::string name;  // name in the configuration: "../models/torso.model", "docking-craft"
   std::string
       path;  // relative path among the stored files, without . and ..: "models/torso.model". Empty: a file of the
@@ -44,7 +44,7 @@ struct HeldFile {
   bool is_held =
       false;  // whether the content is stored; it is not for files of the machine, and for files beyond the limit
 
-  bool operator==(const HeldFile&) const = default;
+  bool operator==(const EmbeddedFile&) const = default;
 };
 bool is_held_path(const std::string& path);              // whether a path is relative and stays inside its folder
 inline constexpr std::size_t max_held_bytes = 16 << 20;  // limit for the contents of all files together
@@ -61,7 +61,7 @@ struct Provenance {
   // Settings that were given; the others have their defaults. Key, source: "knee.cfg:12", "command line"
   std::vector<std::pair<std::string, std::string>> given = {};
   std::string folder = {};  // folder of the configuration, absolute
-  std::vector<HeldFile> files = {};
+  std::vector<EmbeddedFile> files = {};
   std::string folder_of_files = {};  // folder of the configuration among the stored files: "configs"
   bool holds_files = false;          // the archive has a list of files, possibly empty; earlier archives have none
 };

@@ -21,14 +21,14 @@ std::uint32_t motion_checksum(const Block& block, hsize_t row);  // returns the 
 std::uint32_t outcome_of(const Block& block, hsize_t row);       // outcome_checksum() of the row
 std::int32_t origin_of(const Block& block, hsize_t row);         // only for a merged archive
 
-struct Sound {
+struct ExaminedRows {
   Contents contents;           // the undamaged rows
   std::vector<hsize_t> rows;   // by evaluation: its row in the file
   std::vector<bool> has_path;  // by evaluation: whether its trajectory is undamaged
   Findings findings;
 };
 // Throws Error if the layout itself cannot be read.
-Sound examine(hid_t file);
+ExaminedRows examine(hid_t file);
 
 // Fills a new file, many rows at a time.
 class Rewriter {
@@ -50,6 +50,6 @@ class Rewriter {
 };
 
 // Writes the undamaged rows of the file `from` to `path`, and replaces that file.
-void rewrite(const std::string& from, const std::string& path, const Sound& sound);
+void rewrite(const std::string& from, const std::string& path, const ExaminedRows& sound);
 
 }  // namespace dodyn::archive

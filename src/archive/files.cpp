@@ -59,7 +59,7 @@ void write_files(hid_t file, const Provenance& provenance) {
   std::vector<std::string> names, paths, checksums;
   std::vector<double> sizes;
   std::string left_out;
-  for (const HeldFile& held : provenance.files) {
+  for (const EmbeddedFile& held : provenance.files) {
     names.push_back(held.name);
     paths.push_back(held.path);
     checksums.push_back(held.checksum);
@@ -89,11 +89,11 @@ void read_files(hid_t file, Provenance& provenance) {
     refuse("names, paths, checksums and sizes differ in number");
   if (names.size() > max_held_files) refuse(std::to_string(names.size()) + " files");
   if (!folder.empty() && !is_held_path(folder)) refuse("the folder " + printable(folder.substr(0, 80)) + " leaves it");
-  std::vector<HeldFile> files;
+  std::vector<EmbeddedFile> files;
   std::set<std::string> taken;
   std::size_t total = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    HeldFile held{names[i], paths[i], checksums[i]};
+    EmbeddedFile held{names[i], paths[i], checksums[i]};
     const std::string shown = printable(held.path.substr(0, 80));
     if (!(sizes[i] >= 0 && sizes[i] < 1e15)) refuse("the size of file " + std::to_string(i));
     held.size = static_cast<std::size_t>(sizes[i]);

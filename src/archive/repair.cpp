@@ -75,7 +75,7 @@ void try_to(std::vector<std::string>& problems, Action&& action) {
 }
 
 // Finds contradictions between rows, which checksums do not reveal.
-void look_for_contradictions(const Sound& sound, Findings& findings) {
+void look_for_contradictions(const ExaminedRows& sound, Findings& findings) {
   const Contents& contents = sound.contents;
   const auto& evaluations = contents.evaluations;
   std::map<std::int64_t, std::size_t> first;
@@ -133,9 +133,9 @@ Handle open_damaged(const std::string& path, const std::string& copy) {
 }
 
 // Removes the file `path` when the object goes out of scope.
-struct Scrap {
+struct TemporaryFile {
   std::string path;
-  ~Scrap() {
+  ~TemporaryFile() {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
   }
@@ -181,7 +181,7 @@ namespace {
 // The examination of an archive: its sound rows, and findings about the damaged ones.
 struct Examination {
   hid_t file;
-  Sound sound = {};
+  ExaminedRows sound = {};
   Contents& contents = sound.contents;
   Findings& findings = sound.findings;
   Layout& layout = contents.layout;
@@ -301,7 +301,7 @@ struct Examination {
 
 }  // namespace
 
-Sound examine(hid_t file) {
+ExaminedRows examine(hid_t file) {
   Examination examination(file);
   examination.read_head();
   examination.compare_lengths();
@@ -352,7 +352,7 @@ void Rewriter::close(Ending ending, const std::string& stopped) {
   if (!file_.close()) fail("cannot write");
 }
 
-void rewrite(const std::string& from, const std::string& path, const Sound& sound) {
+void rewrite(const std::string& from, const std::string& path, const ExaminedRows& sound) {
   const Contents& contents = sound.contents;
   const Handle old = open_to_read(from, true);
   const Table table = evaluation_table(contents.layout, !contents.sources.empty());
@@ -375,7 +375,7 @@ Findings verify(const std::string& path) {
   return on(path, [&] {
     const Condition condition = probe(path);
     const bool marked = condition != Condition::closed;
-    Sound sound = examine(open_to_read(path));
+    ExaminedRows sound = examine(open_to_read(path));
     Findings& findings = sound.findings;
     look_for_contradictions(sound, findings);
     const std::string now = writer(path);
@@ -395,14 +395,14 @@ Repaired repair(const std::string& path) {
     if (const std::string now = writer(path); !now.empty()) throw Error("in use by another process (" + now + ")");
     file_size(path);  // before the lock file is created for a file that does not exist
     const WriterLock lock(path);
-    const Scrap scrap{path + ".salvage"};
+    const TemporaryFile salvage{path + ".salvage"};
     Repaired repaired;
     bool whole = false;
-    Sound sound;
+    ExaminedRows sound;
     {
-      const Handle file = open_damaged(path, scrap.path);
+      const Handle file = open_damaged(path, salvage.path);
       sound = examine(file);
-      whole = !std::filesystem::exists(scrap.path);
+      whole = !std::filesystem::exists(salvage.path);
     }
     repaired.findings = sound.findings;
     if (whole && probe(path) == Condition::closed && sound.findings.problems.empty() && sound.findings.notes.empty())
@@ -417,7 +417,7 @@ Repaired repair(const std::string& path) {
     std::filesystem::create_hard_link(path, repaired.backup, error);
     if (error) std::filesystem::copy_file(path, repaired.backup);
     try {
-      rewrite(whole ? path : scrap.path, path, sound);
+      rewrite(whole ? path : salvage.path, path, sound);
     } catch (...) {
       std::filesystem::remove(repaired.backup, error);
       throw;

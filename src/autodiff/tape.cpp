@@ -419,7 +419,7 @@ std::vector<double> Program::prepared(const std::vector<double>& parameters) con
 namespace {
 
 // An operation: computes node `to` from the nodes a, b and c.
-struct Todo {
+struct Instruction {
   Operation operation;
   int to, a, b, c;
 };
@@ -427,7 +427,7 @@ struct Todo {
 // Returns the operations that outputs need, the last ones first. A product that occurs in one sum only is fused with
 // that sum.
 template <class Leaf>
-std::vector<Todo> needed_backwards(const Graph& graph, const std::vector<int>& outputs, const Leaf& leaf) {
+std::vector<Instruction> needed_backwards(const Graph& graph, const std::vector<int>& outputs, const Leaf& leaf) {
   const auto& nodes = graph.nodes();
   const int count = static_cast<int>(nodes.size());
   std::vector<int> uses(count, 0);
@@ -437,7 +437,7 @@ std::vector<Todo> needed_backwards(const Graph& graph, const std::vector<int>& o
     ++uses[nodes[i].a];
     if (takes_two(nodes[i].operation)) ++uses[nodes[i].b];
   }
-  std::vector<Todo> backwards;
+  std::vector<Instruction> backwards;
   std::vector<bool> absorbed(count, false);
   const auto product = [&](int x) { return nodes[x].operation == multiply && uses[x] == 1 && !leaf(x); };
   for (int i = count - 1; i >= 0; --i) {
@@ -458,22 +458,22 @@ std::vector<Todo> needed_backwards(const Graph& graph, const std::vector<int>& o
 
 // Groups steps of the same level and operation into runs. Within a run the processor need not predict the next
 // operation or wait for the previous step. `count`: nodes of the graph.
-std::vector<Todo> in_runs(const std::vector<Todo>& backwards, int count) {
+std::vector<Instruction> in_runs(const std::vector<Instruction>& backwards, int count) {
   constexpr int kinds = static_cast<int>(subtract_multiply) + 1;
   std::vector<int> level(count, 0), first;  // first[key + 1]: number of steps of this level and operation, then their
                                             // first index
-  const auto key = [&](const Todo& t) {
+  const auto key = [&](const Instruction& t) {
     return static_cast<std::size_t>(level[t.to] * kinds + static_cast<int>(t.operation));
   };
-  std::for_each(backwards.rbegin(), backwards.rend(), [&](const Todo& t) {
+  std::for_each(backwards.rbegin(), backwards.rend(), [&](const Instruction& t) {
     level[t.to] = 1 + std::max({level[t.a], level[t.b], level[t.c]});
     if (first.size() < key(t) + 2) first.resize(key(t) + 2, 0);
     ++first[key(t) + 1];
   });
   std::partial_sum(first.begin(), first.end(), first.begin());
-  std::vector<Todo> todo(backwards.size());
-  std::for_each(backwards.rbegin(), backwards.rend(), [&](const Todo& t) { todo[first[key(t)]++] = t; });
-  return todo;
+  std::vector<Instruction> instructions(backwards.size());
+  std::for_each(backwards.rbegin(), backwards.rend(), [&](const Instruction& t) { instructions[first[key(t)]++] = t; });
+  return instructions;
 }
 
 }  // namespace
@@ -486,12 +486,12 @@ void Program::build(const Graph& graph, const std::vector<int>& outputs, const s
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i] >= 0) place_given[given[i]] = static_cast<int>(i);
   const auto leaf = [&](int i) { return place_given[i] >= 0 || is_leaf(nodes[i].operation); };
-  const std::vector<Todo> todo = in_runs(needed_backwards(graph, outputs, leaf), count);
+  const std::vector<Instruction> instructions = in_runs(needed_backwards(graph, outputs, leaf), count);
 
   std::vector<int> last_use(count, -1);  // last step that uses a node
-  const int steps = static_cast<int>(todo.size());
+  const int steps = static_cast<int>(instructions.size());
   for (int s = 0; s < steps; ++s)
-    for (const int x : {todo[s].a, todo[s].b, todo[s].c}) last_use[x] = s;
+    for (const int x : {instructions[s].a, instructions[s].b, instructions[s].c}) last_use[x] = s;
   for (const int y : outputs) last_use[y] = steps;
 
   std::vector<std::uint32_t> place(count, 0), free_places;
@@ -506,7 +506,7 @@ void Program::build(const Graph& graph, const std::vector<int>& outputs, const s
   }
   places_ = leaves + static_cast<std::uint32_t>(constants_.size());
   for (int s = 0; s < steps; ++s) {
-    const auto [o, to, a, b, c] = todo[s];
+    const auto [o, to, a, b, c] = instructions[s];
     Step step{0, place[a], place[b], place[c]};
     // Frees the memory of an operand after its last use. Constants and prepared values stay.
     for (const int x : {a, b, c}) {

@@ -25,7 +25,7 @@ constexpr int follower_samples = 16;
 constexpr double follower_reserve = 2.0;
 
 // Maxima of |f|, |f'| and |f''| over an interval.
-struct Way {
+struct FunctionBounds {
   double reach = 0.0, rate = 0.0, acceleration = 0.0;
 };
 
@@ -36,10 +36,10 @@ struct Bounds {
 };
 
 // Bounds of the joints' motions from one node to the next: q and next, relative to `from` and `to`.
-class Ways {
+class IntervalBounds {
  public:
-  Ways(const System& system, const systems::Tree<double>& tree, const VectorXd& q, const Reference& from,
-       const VectorXd& next, const Reference& to)
+  IntervalBounds(const System& system, const systems::Tree<double>& tree, const VectorXd& q, const Reference& from,
+                 const VectorXd& next, const Reference& to)
       : system_(system), tree_(tree), q_(q), next_(next) {
     const Attitudes attitudes(system);
     for (std::size_t c = 0; c < system.charts().size(); ++c) {
@@ -73,7 +73,7 @@ class Ways {
       if (chart != system_.charts().end())
         all.turning += turns_[static_cast<std::size_t>(chart - system_.charts().begin())];
       if (!one.follower) continue;
-      const Way way = way_of(*one.follower);
+      const FunctionBounds way = function_bounds(*one.follower);
       if (one.follower->move.kind == systems::Move::slide) {
         add(way.reach, way.rate);
         all.acceleration += way.acceleration;
@@ -87,7 +87,7 @@ class Ways {
   }
 
  private:
-  Way way_of(const systems::Link<double>::Follower& follower) const {
+  FunctionBounds function_bounds(const systems::Link<double>::Follower& follower) const {
     std::vector<double> f;
     const VectorXd still = VectorXd::Zero(q_.size());
     for (int i = 0; i <= follower_samples; ++i) {
@@ -95,7 +95,7 @@ class Ways {
       const VectorXd at = (1.0 - s) * q_ + s * next_;
       f.push_back(tree_.moving(follower.place, at.data(), still.data()).value);
     }
-    Way way;
+    FunctionBounds way;
     for (std::size_t i = 0; i < f.size(); ++i) {
       way.reach = std::max(way.reach, std::abs(f[i]));
       if (i > 0) way.rate = std::max(way.rate, follower_samples * std::abs(f[i] - f[i - 1]));
@@ -225,7 +225,7 @@ class Search {
     q_ = posture(problem_, phase_, interval_, x_);
     next_ = posture(problem_, phase_, interval_ + 1, x_);
     const Reference &from = problem_.reference(phase_, interval_), &to = problem_.reference(phase_, interval_ + 1);
-    const Ways ways(problem_.system(), tree_, q_, from, next_, to);
+    const IntervalBounds ways(problem_.system(), tree_, q_, from, next_, to);
     accelerations_.clear();
     const Frames first = frames_at(0.0), last = frames_at(1.0);
     std::vector<std::size_t> all;
@@ -239,7 +239,7 @@ class Search {
   // Returns bounds on the relative acceleration of the parts' corners, relative to each of the pair's views. A link
   // that rotates by at most W sees a point at the distance D with relative speed v with the additional acceleration 2 W
   // v + W^2 D.
-  static std::array<double, 3> accelerations(const Rigid& r, const Ways& ways, const Frames& first) {
+  static std::array<double, 3> accelerations(const Rigid& r, const IntervalBounds& ways, const Frames& first) {
     std::array<double, 3> all{};
     std::array<Bounds, 2> corners, frames;
     for (std::size_t side = 0; side < 2; ++side) {

@@ -71,13 +71,13 @@ std::pair<Ends, Ends> ends_in_links(const systems::Model& model, const std::vect
   return {ends(contact.part, contact.edges->one), ends(contact.shape, contact.edges->other)};
 }
 
-EdgeMeeting<Var> edges_meet(const std::vector<systems::Frame<Var>>& frames, const systems::Model& model,
-                            const ContactEvent& contact, const Ends& one, const Ends& other) {
+EdgeDistance<Var> edges_meet(const std::vector<systems::Frame<Var>>& frames, const systems::Model& model,
+                             const ContactEvent& contact, const Ends& one, const Ends& other) {
   const auto seen = [&](int shape, const Ends& ends) {
     const auto& f = frames[static_cast<std::size_t>(model.shapes[static_cast<std::size_t>(shape)].link)];
     return Ends{f.point(ends[0]), f.point(ends[1])};
   };
-  return meeting_of_edges<Var>(seen(contact.part, one), seen(contact.shape, other));
+  return edge_distance<Var>(seen(contact.part, one), seen(contact.shape, other));
 }
 
 // Returns the sides of the face: corners of the shape that share an edge with it. Empty if no face of the shape has an
@@ -123,14 +123,14 @@ Var beyond(const Vector3<Var>& inside, const std::vector<Vector3<Var>>& corners,
 }
 
 // For a posture with rates v: the gap, and the components of the point's velocity relative to the face.
-struct Meeting {
+struct ContactKinematics {
   Vector3<Var> inside;  // the point, in the frame of the face's link
   Var gap;
   std::vector<Var> rates;
 };
-Meeting meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers, const systems::Model& model,
-                const ContactEvent& contact, int corner, const Directions& directions, const std::vector<Var>& q,
-                const std::vector<Var>& v) {
+ContactKinematics meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers, const systems::Model& model,
+                          const ContactEvent& contact, int corner, const Directions& directions,
+                          const std::vector<Var>& q, const std::vector<Var>& v) {
   using systems::operator-, systems::operator*;
   const auto frames = tree.frames(q.data(), v.data());
   const auto& shape = model.shapes[static_cast<std::size_t>(contact.shape)];
@@ -142,7 +142,7 @@ Meeting meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
     const Vector3<Var> along = other[1] - other[0], w = face.rotation * along;
     const Var length = sqrt(systems::dot(w, w));
     const Vector3<Var> first{w[0] / length, w[1] / length, w[2] / length};
-    Meeting m{other[0] + scaled(edges.t, along), edges.gap, {}};
+    ContactKinematics m{other[0] + scaled(edges.t, along), edges.gap, {}};
     const systems::Place<Var> place{model.shapes[static_cast<std::size_t>(contact.part)].link,
                                     one[0] + scaled(edges.s, one[1] - one[0])};
     const Vector3<Var> pace = systems::Tree<Var>::velocity(frames, place) - face.velocity_of(m.inside);
@@ -153,7 +153,7 @@ Meeting meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
   }
   const auto place = touching(tree, numbers, model, contact);
   const Vector3<Var> point = systems::Tree<Var>::position(frames, place), way = point - face.origin;
-  Meeting m;
+  ContactKinematics m;
   Vector3<Var>& inside = m.inside;
   for (int i = 0; i < 3; ++i)
     inside[i] = face.rotation[0][i] * way[0] + face.rotation[1][i] * way[1] + face.rotation[2][i] * way[2];
@@ -278,7 +278,7 @@ std::pair<EdgePair, double> edges_at(const System& system, const std::vector<dou
   };
   const auto one = seen(contact.part), other = seen(contact.shape);
   const EdgePair pair = nearest_edges(one, other);
-  return {pair, meeting_of_edges(ends_of(one, pair.one), ends_of(other, pair.other)).gap};
+  return {pair, edge_distance(ends_of(one, pair.one), ends_of(other, pair.other)).gap};
 }
 
 namespace {
@@ -301,8 +301,8 @@ class ContactRows {
   Function rates() const;
   // (theta, lambda) -> generalised impulse of an impulse lambda along the directions
   Function impulse() const;
-  Meeting meeting_at(const systems::Tree<Var>& tree, const std::vector<Var>& numbers, const std::vector<Var>& q,
-                     const std::vector<Var>& v) const {
+  ContactKinematics meeting_at(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
+                               const std::vector<Var>& q, const std::vector<Var>& v) const {
     return meeting(tree, numbers, model_, contact_, corner_, directions_, q, v);
   }
   std::vector<Var> whole(const Var* z) const { return inputs_.whole(system_.n(), z); }

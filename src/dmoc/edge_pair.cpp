@@ -45,7 +45,7 @@ EdgePair nearest_edges(const std::vector<Vector3<double>>& one, const std::vecto
         const auto p = ends_of(one, pair.one), q = ends_of(other, pair.other);
         const auto u = p[1] - p[0], w = q[1] - q[0], c = systems::cross(u, w);
         if (systems::dot(c, c) < 1e-6 * systems::dot(u, u) * systems::dot(w, w)) continue;  // nearly parallel
-        const auto m = meeting_of_edges(p, q);
+        const auto m = edge_distance(p, q);
         double beyond = 0.0;
         for (const auto& r : one) beyond = std::max(beyond, systems::dot(m.normal, p[0] - r));
         for (const auto& r : other) beyond = std::max(beyond, systems::dot(m.normal, r - q[0]));

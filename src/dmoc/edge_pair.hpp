@@ -21,17 +21,17 @@ struct EdgePair {
 //
 // with u and w along the edges from a_0 and b_0. s and t are between 0 and 1 if the nearest points lie on the edges.
 template <class T>
-struct EdgeMeeting {
+struct EdgeDistance {
   systems::Vector3<T> normal;
   T gap, s, t;
 };
 template <class T>
-EdgeMeeting<T> meeting_of_edges(const std::array<systems::Vector3<T>, 2>& one,
-                                const std::array<systems::Vector3<T>, 2>& other) {
+EdgeDistance<T> edge_distance(const std::array<systems::Vector3<T>, 2>& one,
+                              const std::array<systems::Vector3<T>, 2>& other) {
   using std::sqrt, systems::operator-;
   const auto u = one[1] - one[0], w = other[1] - other[0], way = one[0] - other[0], c = systems::cross(u, w);
   const T square = systems::dot(c, c), length = sqrt(square);
-  EdgeMeeting<T> m{{c[0] / length, c[1] / length, c[2] / length}, T(0.0), T(0.0), T(0.0)};
+  EdgeDistance<T> m{{c[0] / length, c[1] / length, c[2] / length}, T(0.0), T(0.0), T(0.0)};
   m.gap = systems::dot(m.normal, way);
   m.s = systems::dot(systems::cross(w, way), c) / square;
   m.t = systems::dot(systems::cross(u, way), c) / square;

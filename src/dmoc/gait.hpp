@@ -146,7 +146,7 @@ class WalkerGait {
   const nlp::AssembledProblem& problem() const { return motion_problem_.problem(); }
   const MotionProblem& motion_problem() const& { return motion_problem_; }
   MotionProblem motion_problem() && { return std::move(motion_problem_); }
-  const AskedRows& asked() const { return asked_; }  // the conditions of its rows
+  const NamedRows& asked() const { return asked_; }  // the conditions of its rows
   const PhaseIndex& index() const { return motion_problem_.index(0); }
 
   // Returns the path of a cold start, [Kd + 1, n]: interpolated between touch-down postures with random deviations.
@@ -182,7 +182,7 @@ class WalkerGait {
   Coefficient weight_;  // N
   Element swing_height_, exchanged_, points_, segments_;
   MotionProblem motion_problem_;
-  AskedRows asked_;
+  NamedRows asked_;
 };
 
 }  // namespace dodyn::dmoc

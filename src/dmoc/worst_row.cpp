@@ -71,36 +71,36 @@ MomentumRow momentum_row_at(const MotionProblem& problem, const Eigen::VectorXd&
 
 }  // namespace
 
-std::string worst_row(const MotionProblem& problem, const AskedRows& asked, const Eigen::VectorXd& x) {
+std::string worst_row(const MotionProblem& problem, const NamedRows& asked, const Eigen::VectorXd& x) {
   if (!x.allFinite()) return "";
   const auto& nlp = problem.problem();
   Eigen::VectorXd c(nlp.constraints());
   nlp.constraint_values(x, c);
-  const Eigen::VectorXd missed = (nlp.constraint_lower - c).cwiseMax(c - nlp.constraint_upper);
+  const Eigen::VectorXd violation = (nlp.constraint_lower - c).cwiseMax(c - nlp.constraint_upper);
   // The largest violation in each condition, and among all momentum balances.
-  struct Missed {
+  struct Violation {
     std::string what;
     double by = 0.0;
   };
-  Missed momentum;
+  Violation momentum;
   std::string limits;
-  std::vector<Missed> all;
+  std::vector<Violation> all;
   for (int row = 0; row < nlp.constraints(); ++row) {
-    if (!(missed(row) > allowed)) continue;
+    if (!(violation(row) > allowed)) continue;
     if (auto [what, at_limits] = momentum_row_at(problem, x, row); !what.empty()) {
-      if (missed(row) > momentum.by) momentum = {std::move(what), missed(row)}, limits = std::move(at_limits);
+      if (violation(row) > momentum.by) momentum = {std::move(what), violation(row)}, limits = std::move(at_limits);
       continue;
     }
     const auto after =
         std::upper_bound(asked.begin(), asked.end(), row, [](int r, const auto& group) { return r < group.first; });
     if (after == asked.begin() || std::prev(after)->second.empty()) continue;
     const std::string& what = std::prev(after)->second;
-    auto known = std::find_if(all.begin(), all.end(), [&](const Missed& one) { return one.what == what; });
-    if (known == all.end()) known = all.insert(all.end(), Missed{what, 0.0});
-    known->by = std::max(known->by, missed(row));
+    auto known = std::find_if(all.begin(), all.end(), [&](const Violation& one) { return one.what == what; });
+    if (known == all.end()) known = all.insert(all.end(), Violation{what, 0.0});
+    known->by = std::max(known->by, violation(row));
   }
   if (momentum.by > 0.0) all.push_back(momentum);
-  std::sort(all.begin(), all.end(), [](const Missed& a, const Missed& b) { return a.by > b.by; });
+  std::sort(all.begin(), all.end(), [](const Violation& a, const Violation& b) { return a.by > b.by; });
   std::string words;
   for (std::size_t i = 0; i < std::min(all.size(), most_named); ++i)
     words += (i == 0 ? "; " + all[i].what + " is missed by " : ", " + all[i].what + " by ") + short_number(all[i].by);

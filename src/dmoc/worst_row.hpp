@@ -11,10 +11,10 @@
 namespace dodyn::dmoc {
 
 // First row of each condition, and its name in the configuration; ascending.
-using AskedRows = std::vector<std::pair<int, std::string>>;
+using NamedRows = std::vector<std::pair<int, std::string>>;
 
 // Returns the worst row of each condition, at most four: "; momentum of hip at t = 0.3 s is missed by 2.1, [goal] by
 // 0.4 (at the limit: motor in 17 of 20 intervals)". Empty if no row is violated by more than 1e-6.
-std::string worst_row(const MotionProblem& problem, const AskedRows& asked, const Eigen::VectorXd& x);
+std::string worst_row(const MotionProblem& problem, const NamedRows& asked, const Eigen::VectorXd& x);
 
 }  // namespace dodyn::dmoc

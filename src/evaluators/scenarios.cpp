@@ -54,32 +54,34 @@ class Scenarios final : public Evaluator {
       Settings own = scenario.settings;
       own.variables = settings.variables;  // free variables may be set later, as by `dodyn solve`
       own.all.push_back({{.name = "scenario", .type = Type::text}, scenario.name, "[scenario " + scenario.name + "]"});
-      One one{scenario.name, scenario.weight, scenario.reference, make(own)};
+      ScenarioEvaluator one{scenario.name, scenario.weight, scenario.reference, make(own)};
       one.parts = one.evaluator->parts();
       one.metrics = one.evaluator->metrics();
       one.channels = one.evaluator->channels();
       parts_ += one.parts;
       weights_ += one.weight;
-      all_.push_back(std::move(one));
+      scenarios_.push_back(std::move(one));
     }
   }
 
   int concurrency() const override {
-    int least = all_.front().evaluator->concurrency();
-    for (const One& one : all_) least = std::min(least, one.evaluator->concurrency());
+    int least = scenarios_.front().evaluator->concurrency();
+    for (const ScenarioEvaluator& one : scenarios_) least = std::min(least, one.evaluator->concurrency());
     return least;
   }
   bool has_gradients() const override {
-    return std::all_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->has_gradients(); });
+    return std::all_of(scenarios_.begin(), scenarios_.end(),
+                       [](const auto& one) { return one.evaluator->has_gradients(); });
   }
 
   bool uses_warm_start() const override {
-    return std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->uses_warm_start(); });
+    return std::any_of(scenarios_.begin(), scenarios_.end(),
+                       [](const auto& one) { return one.evaluator->uses_warm_start(); });
   }
 
   std::vector<Quantity> metrics() const override {
     std::vector<Quantity> all;
-    for (const One& one : all_) {
+    for (const ScenarioEvaluator& one : scenarios_) {
       all.push_back({one.name + ":cost", "1", "cost in scenario " + one.name});
       for (Quantity metric : one.metrics) {
         metric.name = one.name + ":" + metric.name;
@@ -91,7 +93,7 @@ class Scenarios final : public Evaluator {
 
   Channels channels() const override {
     Channels all;
-    for (const One& one : all_)
+    for (const ScenarioEvaluator& one : scenarios_)
       for (Channel channel : one.channels) {
         channel.name = one.name + ":" + channel.name;
         all.push_back(std::move(channel));
@@ -101,7 +103,7 @@ class Scenarios final : public Evaluator {
 
   std::vector<InputFile> input_files() const override {
     std::vector<InputFile> all;
-    for (const One& one : all_)
+    for (const ScenarioEvaluator& one : scenarios_)
       for (InputFile& file : one.evaluator->input_files()) {
         file.key = "scenario." + one.name + "." + file.key;
         all.push_back(std::move(file));
@@ -111,7 +113,7 @@ class Scenarios final : public Evaluator {
 
   std::function<std::string(const Eigen::VectorXd&)> infeasibility_test() const override {
     return [this](const Eigen::VectorXd& design) -> std::string {
-      for (const One& one : all_)
+      for (const ScenarioEvaluator& one : scenarios_)
         if (const auto of_one = one.evaluator->infeasibility_test())
           if (const std::string reason = of_one(design); !reason.empty()) return one.name + ": " + reason;
       return {};
@@ -123,9 +125,9 @@ class Scenarios final : public Evaluator {
   Outcome evaluate(const Task& task) const override {
     Task inner = task;
     std::size_t at = 0;
-    while (inner.part >= all_[at].parts) inner.part -= all_[at++].parts;
+    while (inner.part >= scenarios_[at].parts) inner.part -= scenarios_[at++].parts;
     inner.warm_start = own(task.warm_start, at);
-    Outcome answer = all_[at].evaluator->evaluate(inner);
+    Outcome answer = scenarios_[at].evaluator->evaluate(inner);
     if (parts_ > 1) return answer;
     std::vector<Outcome> one;
     one.push_back(std::move(answer));
@@ -136,25 +138,25 @@ class Scenarios final : public Evaluator {
   std::string report(const Outcome& outcome) const override;
 
   std::optional<Simulated> simulate(const Task& task) const override {
-    if (all_.size() > 1) {
+    if (scenarios_.size() > 1) {
       std::vector<std::string> names;
-      for (const One& one : all_) names.push_back(one.name);
+      for (const ScenarioEvaluator& one : scenarios_) names.push_back(one.name);
       throw ConfigError("one motion is of one scenario; say which: --study.scenarios NAME, of " + listed(names));
     }
     Task inner = task;
     inner.warm_start = own(task.warm_start, 0);
-    return all_.front().evaluator->simulate(inner);
+    return scenarios_.front().evaluator->simulate(inner);
   }
 
   std::string details() const override {
     std::string all;
-    for (const One& one : all_)
+    for (const ScenarioEvaluator& one : scenarios_)
       if (const std::string text = one.evaluator->details(); !text.empty()) all += "scenario " + one.name + "\n" + text;
     return all;
   }
 
  private:
-  struct One {
+  struct ScenarioEvaluator {
     std::string name;
     double weight, reference;
     std::unique_ptr<Evaluator> evaluator;
@@ -166,8 +168,8 @@ class Scenarios final : public Evaluator {
   // Returns the trajectory of one scenario from the joint one; empty if it has none.
   Trajectory own(const Trajectory& whole, std::size_t scenario) const {
     std::size_t first = 0;
-    for (std::size_t i = 0; i < scenario; ++i) first += all_[i].channels.size();
-    const std::size_t count = all_[scenario].channels.size();
+    for (std::size_t i = 0; i < scenario; ++i) first += scenarios_[i].channels.size();
+    const std::size_t count = scenarios_[scenario].channels.size();
     Trajectory part;
     if (whole.values.size() < first + count) return part;
     const auto begin = whole.values.begin() + static_cast<std::ptrdiff_t>(first);
@@ -175,7 +177,7 @@ class Scenarios final : public Evaluator {
     return all_nan(part) ? Trajectory{} : part;
   }
 
-  std::vector<One> all_;
+  std::vector<ScenarioEvaluator> scenarios_;
   int parts_ = 0;
   double weights_ = 0.0;
   bool worst_;
@@ -184,7 +186,7 @@ class Scenarios final : public Evaluator {
 Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) const {
   std::vector<Outcome> each;  // [scenarios]
   auto next = parts.begin();
-  for (const One& one : all_) {
+  for (const ScenarioEvaluator& one : scenarios_) {
     std::vector<Outcome> own(std::make_move_iterator(next), std::make_move_iterator(next + one.parts));
     next += one.parts;
     each.push_back(one.parts == 1 ? std::move(own.front()) : one.evaluator->join(asked, std::move(own)));
@@ -198,24 +200,25 @@ Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) con
   for (const bool of_the_status : {true, false})
     for (std::size_t i = 0; i < each.size(); ++i)
       if (const Evaluation& own = each[i].evaluation; !own.reason.empty() && (own.status == e.status) == of_the_status)
-        e.reason += (e.reason.empty() ? "" : "; ") + all_[i].name + ": " + own.reason;
+        e.reason += (e.reason.empty() ? "" : "; ") + scenarios_[i].name + ": " + own.reason;
 
   // Derivative of the cost with respect to each scenario's cost: weight / reference for the mean; for the worst nonzero
   // for the worst scenario only.
   std::vector<double> shares;
-  for (const One& one : all_) shares.push_back(worst_ ? 0.0 : one.weight / (weights_ * one.reference));
+  for (const ScenarioEvaluator& one : scenarios_)
+    shares.push_back(worst_ ? 0.0 : one.weight / (weights_ * one.reference));
   if (worst_) {
     std::size_t worst = 0;
-    const auto relative = [&](std::size_t i) { return each[i].evaluation.cost / all_[i].reference; };
+    const auto relative = [&](std::size_t i) { return each[i].evaluation.cost / scenarios_[i].reference; };
     for (std::size_t i = 1; i < each.size(); ++i)
       if (relative(i) > relative(worst) || std::isnan(relative(i))) worst = i;
-    shares[worst] = 1.0 / all_[worst].reference;
+    shares[worst] = 1.0 / scenarios_[worst].reference;
   }
   e.cost = 0.0;
   e.cost_stderr = 0.0;  // an upper bound: scenarios share their random numbers, so their errors may be fully correlated
   e.gradient = Eigen::VectorXd::Zero(asked.design.size());
   Eigen::Index metrics = 0, at = 0;
-  for (const One& one : all_) metrics += 1 + static_cast<Eigen::Index>(one.metrics.size());
+  for (const ScenarioEvaluator& one : scenarios_) metrics += 1 + static_cast<Eigen::Index>(one.metrics.size());
   e.metrics = Eigen::VectorXd::Constant(metrics, not_a_number);
   for (std::size_t i = 0; i < each.size(); ++i) {
     const Evaluation& own = each[i].evaluation;
@@ -228,21 +231,21 @@ Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) con
         e.gradient += shares[i] * own.gradient;
     }
     e.metrics(at) = own.cost;
-    const auto count = static_cast<Eigen::Index>(all_[i].metrics.size());
+    const auto count = static_cast<Eigen::Index>(scenarios_[i].metrics.size());
     if (own.metrics.size() == count)
       e.metrics.segment(at + 1, count) = own.metrics;
     else if (own.metrics.size() > 0)
-      throw std::logic_error("scenario " + all_[i].name + " has other metrics than declared");
+      throw std::logic_error("scenario " + scenarios_[i].name + " has other metrics than declared");
     at += 1 + count;
   }
   if (!e.ok()) e.gradient.resize(0);
 
   if (std::any_of(each.begin(), each.end(), [](const Outcome& own) { return !own.trajectory.empty(); }))
     for (std::size_t i = 0; i < each.size(); ++i) {
-      const Channels& channels = all_[i].channels;
+      const Channels& channels = scenarios_[i].channels;
       auto& values = each[i].trajectory.values;
       if (!values.empty() && values.size() != channels.size())
-        throw std::logic_error("scenario " + all_[i].name + " has other channels than declared");
+        throw std::logic_error("scenario " + scenarios_[i].name + " has other channels than declared");
       for (std::size_t c = 0; c < channels.size(); ++c)
         whole.trajectory.values.push_back(
             values.empty()
@@ -257,8 +260,8 @@ std::string Scenarios::report(const Outcome& outcome) const {
   const Evaluation& e = outcome.evaluation;
   std::string text;
   Eigen::Index at = 0;
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    const One& one = all_[i];
+  for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+    const ScenarioEvaluator& one = scenarios_[i];
     const auto count = static_cast<Eigen::Index>(one.metrics.size());
     Outcome own{e, this->own(outcome.trajectory, i)};
     own.evaluation.gradient.resize(0);

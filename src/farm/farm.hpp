@@ -39,9 +39,9 @@ struct Timeouts {
 };
 
 // Computes how long an evaluator rests after trouble of its machine. Meanwhile other evaluators take the tasks.
-class Rest {
+class Cooldown {
  public:
-  explicit Rest(double first) : first_(first), next_(first) {}
+  explicit Cooldown(double first) : first_(first), next_(first) {}
   // Returns the time to rest after this outcome, s. 0: the outcome is not a trouble of the machine.
   double after(const Evaluation& evaluation);
 

@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds time_to_look(100);
 bool needs_hard_exit() { return loose_end; }
 void require_hard_exit() { loose_end = true; }
 
-double Rest::after(const Evaluation& evaluation) {
+double Cooldown::after(const Evaluation& evaluation) {
   if (!is_machine_trouble(evaluation)) {
     next_ = first_;
     return 0;
@@ -264,7 +264,7 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
 void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Work& work, Timeouts timeouts, int rank) {
   std::unique_lock lock(state.mutex);
   auto& running = state.running[worker];
-  Rest rest(timeouts.rest);
+  Cooldown rest(timeouts.rest);
   for (;;) {
     state.task_queued.wait(lock, [&] { return state.closed || (!state.queue.empty() && !state.retired); });
     if (state.closed) return;

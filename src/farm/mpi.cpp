@@ -46,7 +46,7 @@ namespace dodyn::farm {
 namespace {
 
 // The typical duration of an evaluation: the median of the latest that were answered.
-class Typical {
+class MedianDuration {
  public:
   void add(double seconds) {
     if (last_.size() < 64)
@@ -127,7 +127,7 @@ class MpiFarm : public Farm {
     Clock::time_point heard;  // the last sign of life, on the clock of silence_
     std::string host;
     pid_t pid = 0;
-    Rest rest;
+    Cooldown rest;
     Clock::time_point rests_until = {};
 
     explicit Worker(double first_rest) : rest(first_rest) {}
@@ -183,7 +183,7 @@ class MpiFarm : public Farm {
     if (!worker.tasks.empty()) begin(worker.tasks.front());
     if (done.state != Assignment::wanted) return;
     worker.rests_until = from_now(Seconds(worker.rest.after(outcome.evaluation)));
-    typical_.add(outcome.evaluation.seconds);
+    median_duration_.add(outcome.evaluation.seconds);
     if (outcome.evaluation.status == Status::lost && under_way_elsewhere(done)) return;
     if (done.of_rank_0) {
       own_.accept_remote_result(std::move(outcome));
@@ -288,7 +288,7 @@ class MpiFarm : public Farm {
   bool hand_out() {
     bool any = false;
     for (std::size_t held = 0; held < 2; ++held) {
-      if (held > 0 && typical_.seconds() > short_evaluation) break;
+      if (held > 0 && median_duration_.seconds() > short_evaluation) break;
       for (std::size_t i = 0; i < workers_.size(); ++i) {
         Worker& worker = workers_[i];
         if (worker.lost || worker.retired || worker.tasks.size() != held || (held > 0 && !worker.works())) continue;
@@ -342,10 +342,10 @@ class MpiFarm : public Farm {
     for_each_wanted(nullptr, [&](std::size_t i, Assignment& each) {
       if (each.of_rank_0 && !own_.runs(each.task)) drop(i, each);
     });
-    if (!typical_.known()) return;
+    if (!median_duration_.known()) return;
     const auto time =
-        Clock::now() - std::chrono::duration_cast<Clock::duration>(Seconds(
-                           std::max(shortest_worth_it, std::min(1e9, timeouts_.duplicate_after * typical_.seconds()))));
+        Clock::now() - std::chrono::duration_cast<Clock::duration>(Seconds(std::max(
+                           shortest_worth_it, std::min(1e9, timeouts_.duplicate_after * median_duration_.seconds()))));
     for (std::size_t i = 0; i < workers_.size() && own_.queued() == 0; ++i) {
       if (workers_[i].lost || workers_[i].retired || !workers_[i].tasks.empty()) continue;
       Assignment* oldest = nullptr;
@@ -408,7 +408,7 @@ class MpiFarm : public Farm {
   const Timeouts timeouts_;
   HeartbeatMonitor silence_;
   std::vector<Worker> workers_;  // ranks 1, 2, ...
-  Typical typical_;
+  MedianDuration median_duration_;
   std::atomic<int> usable_;  // number of usable workers
   std::atomic<bool> closed_ = false;
   std::mutex incidents_mutex_;  // protects the two members below

@@ -279,7 +279,7 @@ Eigen::VectorXd AssembledProblem::design_gradient(const Eigen::VectorXd& x, cons
   jacobian(x, jacobian_values);
   for (int e = 0; e < jacobian_pattern.size(); ++e)
     slope(jacobian_pattern.columns[e]) += multipliers(jacobian_pattern.rows[e]) * jacobian_values(e);
-  for (const Moving& m : moving_) {
+  for (const DesignDependentBound& m : moving_) {
     const double multiplier = m.row ? -multipliers(m.index) : slope(m.index);
     if (m.upper ? multiplier < 0.0 : multiplier > 0.0) m.bound.add_gradient(multiplier, sum);
   }

@@ -76,7 +76,7 @@ class AssembledProblem : public Problem {
     Coefficient coefficient;
   };
   // A bound of a variable or a row that depends on the design.
-  struct Moving {
+  struct DesignDependentBound {
     int index;
     bool row, upper;
     Coefficient bound;
@@ -108,7 +108,7 @@ class AssembledProblem : public Problem {
   std::vector<Linear> linear_;  // of rows and, with objective_row, of the objective
   std::vector<Constant> constants_;
   std::vector<Square> squares_;
-  std::vector<Moving> moving_;
+  std::vector<DesignDependentBound> moving_;
   std::vector<double> lower_, upper_, row_lower_, row_upper_;
 };
 

@@ -189,7 +189,7 @@ std::vector<std::vector<int>> split_off_leaves(SymmetricPattern& s) {
 
 // Groups the leaves of a node into bundles. place: positions of the rows in its front.
 void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leaves, const std::vector<int>& place) {
-  struct Some {
+  struct LeafGroup {
     std::vector<int> rows, leaves;
   };
   // estimated instructions: the product, and adding the block to the front
@@ -198,14 +198,14 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
     return (0.2 * padding * padding + 3.0 * padding) * static_cast<double>(count) + 0.3 * padding * padding +
            0.8 * r * r + 8.0 * r + 450.0;
   };
-  std::vector<Some> groups;
+  std::vector<LeafGroup> groups;
   for (const int leaf : leaves) {
     std::vector<int> rows;
     for (int k = s.column_start[leaf] + 1; k < s.column_start[leaf + 1]; ++k) rows.push_back(place[s.row_of[k]]);
-    Some* best = nullptr;
+    LeafGroup* best = nullptr;
     std::vector<int> best_rows;
     double least = cost(rows.size(), 1);
-    for (Some& group : groups) {
+    for (LeafGroup& group : groups) {
       std::vector<int> both;
       std::set_union(rows.begin(), rows.end(), group.rows.begin(), group.rows.end(), std::back_inserter(both));
       const double more = cost(both.size(), group.leaves.size() + 1) - cost(group.rows.size(), group.leaves.size());
@@ -223,7 +223,7 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
     }
   }
   node.bundles_begin = static_cast<int>(s.bundles.size());
-  for (const Some& group : groups) {
+  for (const LeafGroup& group : groups) {
     Bundle bundle;
     bundle.leaves_begin = static_cast<int>(s.leaves.size());
     s.leaves.insert(s.leaves.end(), group.leaves.begin(), group.leaves.end());

@@ -68,8 +68,8 @@ std::string titles(const Described& one, const Described& other, const std::stri
 
 bool is_text(const std::string& content) { return content.find('\0') == std::string::npos; }
 
-std::string file_difference(const Described& one, const Described& other, const archive::HeldFile* a,
-                            const archive::HeldFile* b) {
+std::string file_difference(const Described& one, const Described& other, const archive::EmbeddedFile* a,
+                            const archive::EmbeddedFile* b) {
   const std::string name = printable((a ? a : b)->name);
   if (!a || !b) return "only " + (a ? one : other).name + " has " + name + "\n";
   if (a->checksum == b->checksum) return "";
@@ -80,8 +80,8 @@ std::string file_difference(const Described& one, const Described& other, const 
   return titles(one, other, name) + "-checksum " + a->checksum + "\n+checksum " + b->checksum + "\n";
 }
 
-const archive::HeldFile* file_named(const Described& described, const std::string& name) {
-  for (const archive::HeldFile& file : described.files)
+const archive::EmbeddedFile* file_named(const Described& described, const std::string& name) {
+  for (const archive::EmbeddedFile& file : described.files)
     if (file.name == name) return &file;
   return nullptr;
 }
@@ -141,7 +141,7 @@ std::string line_difference(const std::string& one, const std::string& other, in
 
 Described described_folder(const Described& one, const std::string& folder) {
   Described here{folder, one.configuration, {}};
-  for (const archive::HeldFile& held : one.files) {
+  for (const archive::EmbeddedFile& held : one.files) {
     const std::filesystem::path path = std::filesystem::path(folder) / held.name;
     std::error_code error;
     if (held.path.starts_with("shipped/")) {
@@ -149,7 +149,7 @@ Described described_folder(const Described& one, const std::string& folder) {
       continue;
     }
     if (!std::filesystem::is_regular_file(path, error)) continue;
-    archive::HeldFile file = held;
+    archive::EmbeddedFile file = held;
     std::ifstream stream(path, std::ios::binary);
     file.content.assign(std::istreambuf_iterator<char>(stream), {});
     file.checksum = checksum(file.content);
@@ -161,9 +161,9 @@ Described described_folder(const Described& one, const std::string& folder) {
 
 std::string difference_text(const Described& one, const Described& other) {
   std::string text = settings_difference(one, other);
-  for (const archive::HeldFile& file : one.files)
+  for (const archive::EmbeddedFile& file : one.files)
     text += file_difference(one, other, &file, file_named(other, file.name));
-  for (const archive::HeldFile& file : other.files)
+  for (const archive::EmbeddedFile& file : other.files)
     if (!file_named(one, file.name)) text += file_difference(one, other, nullptr, &file);
   return text;
 }

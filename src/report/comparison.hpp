@@ -13,7 +13,7 @@ namespace dodyn::report {
 struct Described {
   std::string name;                                                // of the archive, configuration or folder
   std::vector<std::pair<std::string, std::string>> configuration;  // key, value; empty of a folder
-  std::vector<archive::HeldFile> files;
+  std::vector<archive::EmbeddedFile> files;
 };
 
 // Reads the files of `one` from `folder`, the folder of its configuration.

@@ -40,10 +40,10 @@ CoilForce::CoilForce(World<2>& world, const CoilForm& form, const CoilRange& ran
   world.charges.clear();
 }
 
-CoilForce::Seen CoilForce::seen(const Pair& pair, Frames<2> at) const {
+CoilForce::RelativePose CoilForce::relative_pose(const Pair& pair, Frames<2> at) const {
   const Place &one = coils_[pair.one], &other = coils_[pair.other];
   const auto &a = at[one.body], &b = at[other.body];
-  Seen s;
+  RelativePose s;
   s.apart = b(other.centre) - a(one.centre);
   s.axis = a.directors * one.axis;
   Vector<2> axis = b.directors * other.axis;
@@ -58,7 +58,7 @@ CoilForce::Seen CoilForce::seen(const Pair& pair, Frames<2> at) const {
 
 void CoilForce::operator()(double, Frames<2> at, std::span<const Twist<2>>, std::span<Twist<2>> wrench) const {
   for (const Pair& pair : pairs_) {
-    const Seen s = seen(pair, at);
+    const RelativePose s = relative_pose(pair, at);
     const Eigen::Vector3d given = s.sign * form_(s.r, s.phi1, s.phi2);
     const Vector<2> force = given[0] * s.axis + given[1] * Vector<2>(-s.axis[1], s.axis[0]);
     // The torque on each coil is about its own centre. The torque on the other coil follows from the angular momentum.
@@ -76,7 +76,7 @@ void CoilForce::operator()(double, Frames<2> at, std::span<const Twist<2>>, std:
 
 std::string CoilForce::left(Frames<2> at) const {
   for (const Pair& pair : pairs_) {
-    const Seen s = seen(pair, at);
+    const RelativePose s = relative_pose(pair, at);
     std::string what;
     if (s.r < range_.least || s.r > range_.most)
       what = formatted("%.4g m apart; the table holds from %g to %g m", s.r, range_.least, range_.most);

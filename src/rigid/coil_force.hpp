@@ -42,11 +42,11 @@ class CoilForce {
   };
   // A pair in the convention of the form. If the other coil or its axis points backwards, an axis is reversed, and the
   // force with it.
-  struct Seen {
+  struct RelativePose {
     Vector<2> axis, apart;  // axis of coil 1, and vector from its centre to that of coil 2: world axes
     double r, phi1, phi2, sign;
   };
-  Seen seen(const Pair& pair, Frames<2> at) const;
+  RelativePose relative_pose(const Pair& pair, Frames<2> at) const;
 
   CoilForm form_;
   CoilRange range_;

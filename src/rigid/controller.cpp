@@ -129,8 +129,8 @@ void Controller<n>::start(double t, std::span<const Pose<n>> poses, std::span<co
                           std::uint64_t seed) {
   sums_ = {};
   before_ = last_ = {};
-  held_ = {};
-  coming_.clear();
+  active_command_ = {};
+  queue_.clear();
   next_sample_ = t;
   random_.seed(seed);
   BodyState receiver;
@@ -139,7 +139,7 @@ void Controller<n>::start(double t, std::span<const Pose<n>> poses, std::span<co
       receiver.attitude.transpose() * (widened<n>(Vector<n>(poses[options_.body].position)) - receiver.position);
   if (const auto why = curve_.refuses(at); !why.empty()) throw std::invalid_argument("the craft's start " + why);
   curve_.start(t, at);
-  aim_ = {};
+  cached_reference_ = {};
 }
 
 template <int n>
@@ -153,9 +153,9 @@ double Controller<n>::longest_step() const {
 // If the receiver moves, the curve moves with it. The acceleration of the receiver is not known and taken as zero.
 template <int n>
 Desired Controller<n>::desired(double t, Frames<n> frames, std::span<const Twist<n>> twists) const {
-  const bool known = aim_.time == t;
-  if (!known) aim_ = {t, curve_.at(t)};
-  Desired d = aim_.desired;
+  const bool known = cached_reference_.time == t;
+  if (!known) cached_reference_ = {t, curve_.at(t)};
+  Desired d = cached_reference_.desired;
   if (options_.receiver < 0 || (known && receiver_stays_)) return d;
   const BodyState r = in_space(frames[options_.receiver], twists[options_.receiver]);
   const Matrix<3>& R = r.attitude;
@@ -167,7 +167,7 @@ Desired Controller<n>::desired(double t, Frames<n> frames, std::span<const Twist
   d.spin_rate -= d.spin.cross(seen);
   d.spin += seen;
   d.attitude = R * d.attitude;
-  if (receiver_stays_) aim_.desired = d;
+  if (receiver_stays_) cached_reference_.desired = d;
   return d;
 }
 
@@ -177,11 +177,11 @@ Command Controller<n>::commanded(double t, Frames<n> frames, std::span<const Twi
 }
 
 template <int n>
-typename Controller<n>::Commanded Controller<n>::commanded(double t, const BodyState& state, Frames<n> frames,
-                                                           std::span<const Twist<n>> twists) const {
+typename Controller<n>::CommandWithAngle Controller<n>::commanded(double t, const BodyState& state, Frames<n> frames,
+                                                                  std::span<const Twist<n>> twists) const {
   if (options_.law.off()) return {};
-  if (options_.period > 0.0) return {{state.attitude * held_.force, held_.torque}};
-  Commanded give;
+  if (options_.period > 0.0) return {{state.attitude * active_command_.force, active_command_.torque}};
+  CommandWithAngle give;
   give.command = command(options_.law, mass_, state, desired(t, frames, twists), gravity_, &give.angle);
   return give;
 }
@@ -199,9 +199,9 @@ bool Controller<n>::sample_due(double t) const {
 
 template <int n>
 void Controller<n>::take(double t) {
-  while (!coming_.empty() && coming_.front().from <= t + soon * options_.period) {
-    held_ = coming_.front().command;
-    coming_.pop_front();
+  while (!queue_.empty() && queue_.front().from <= t + soon * options_.period) {
+    active_command_ = queue_.front().command;
+    queue_.pop_front();
   }
 }
 
@@ -221,7 +221,7 @@ void Controller<n>::node(double t, std::span<const Pose<n>> poses, std::span<con
     const Vector<3> at = receiver.attitude.transpose() * (state.position - receiver.position);
     if (curve_.refuses(at).empty()) {
       curve_.start(t, at);
-      aim_ = {};
+      cached_reference_ = {};
       aim = desired(t, frames_, twists);
       ++sums_.replanned;
     }
@@ -236,7 +236,7 @@ void Controller<n>::sample(double t, const BodyState& state, const Desired& aim)
   Command give = command(options_.law, mass_, seen, aim, gravity_, &angle);
   sums_.largest_angle = std::max(sums_.largest_angle, angle);
   give.force = (seen.attitude.transpose() * give.force).eval();
-  coming_.push_back({t + options_.delay, give});
+  queue_.push_back({t + options_.delay, give});
   while (next_sample_ <= t + soon * options_.period) next_sample_ += options_.period;
   take(t);
 }
@@ -288,7 +288,7 @@ void Controller<n>::act(double t, Frames<n> frames, std::span<const Twist<n>> tw
 template <int n>
 void Controller<n>::passed(double t, double h) {
   if (options_.law.off()) return;
-  const auto add = [&](const Acted& acted, double weight) {
+  const auto add = [&](const AppliedCommand& acted, double weight) {
     const Vector<n> force = acted.wrench.template head<n>();
     sums_.effort += weight * acted.squares;
     sums_.largest_angle = std::max(sums_.largest_angle, acted.angle);

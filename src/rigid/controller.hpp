@@ -103,11 +103,12 @@ class Controller final : public StatefulForce<n> {
   TrackingError error(double t, Frames<n> frames, std::span<const Twist<n>> twists) const;
 
  private:
-  struct Commanded {
+  struct CommandWithAngle {
     Command command;
     double angle = 0.0;  // of R_e, rad
   };
-  Commanded commanded(double t, const BodyState& state, Frames<n> frames, std::span<const Twist<n>> twists) const;
+  CommandWithAngle commanded(double t, const BodyState& state, Frames<n> frames,
+                             std::span<const Twist<n>> twists) const;
   BodyState measured(const BodyState& state);
   bool sample_due(double t) const;
   void sample(double t, const BodyState& state, const Desired& desired);
@@ -121,31 +122,31 @@ class Controller final : public StatefulForce<n> {
   bool receiver_stays_ = true;
   // The desired motion at the time of the last evaluation, cached because an implicit step evaluates one time
   // repeatedly. In the receiver's frame; in world axes if the receiver does not move.
-  struct Aim {
+  struct CachedReference {
     double time = std::numeric_limits<double>::quiet_NaN();
     Desired desired;
   };
-  mutable Aim aim_;
+  mutable CachedReference cached_reference_;
   std::vector<geometry::Frame<n>> frames_;
 
   // A sampled command; torque in body axes.
-  struct Held {
+  struct QueuedCommand {
     double from;
     Command command;
   };
-  Command held_;
-  std::deque<Held> coming_;
+  Command active_command_;
+  std::deque<QueuedCommand> queue_;
   double next_sample_ = 0.0;
   std::mt19937_64 random_;
 
   // Commands at the last two times of evaluation.
-  struct Acted {
+  struct AppliedCommand {
     double time = -1e300;
     Twist<n> wrench = Twist<n>::Zero(), twist = Twist<n>::Zero();
     Vector<n> position = Vector<n>::Zero();
     double squares = 0.0, angle = 0.0;
   };
-  Acted before_, last_;
+  AppliedCommand before_, last_;
   ControlSums sums_;
 };
 

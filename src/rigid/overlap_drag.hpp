@@ -14,15 +14,15 @@ namespace dodyn::rigid {
 // Has its own contact detection: use each object in one simulation only.
 template <int n>
 Force<n> overlap_drag(double coefficient, const World<n>& world) {
-  struct Looking {
-    explicit Looking(const World<n>& w) : world(w), detection(world) {}
+  struct DragState {
+    explicit DragState(const World<n>& w) : world(w), detection(world) {}
     World<n> world;
     Detection<n> detection;
   };
-  return [coefficient, looking = std::make_shared<Looking>(world)](
+  return [coefficient, state = std::make_shared<DragState>(world)](
              double, Frames<n> at, std::span<const Twist<n>> twist, std::span<Twist<n>> wrench) {
     constexpr int spin = Multibody<n>::spin;
-    for (const auto& c : looking->detection.find(at)) {
+    for (const auto& c : state->detection.find(at)) {
       if (c.gap <= 0.0) continue;
       Twist<n> slope[2];  // dg/dt is the product of this row with the twist
       double rate = 0.0;

@@ -32,14 +32,14 @@ std::string content_of(const fs::path& path) {
 }
 
 // Whether the file exists with the content of the held one. nullopt: the file is not a regular file.
-std::optional<bool> agrees(const fs::path& path, const archive::HeldFile& held) {
+std::optional<bool> agrees(const fs::path& path, const archive::EmbeddedFile& held) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
   return fs::file_size(path, error) == held.size && held.size <= max_checksum_bytes &&
          checksum(content_of(path)) == held.checksum;
 }
 
-bool is_shipped_model(const archive::HeldFile& held) {
+bool is_shipped_model(const archive::EmbeddedFile& held) {
   const auto& shipped = systems::shipped_models();
   const auto at = shipped.find(held.name);
   return at != shipped.end() && checksum(at->second) == held.checksum;
@@ -83,7 +83,7 @@ std::vector<std::pair<std::string, std::string>> settings_asked(const std::strin
   const std::map<std::string, std::string> given(provenance.given.begin(), provenance.given.end());
   const auto is_held = [&](const std::string& name) {
     return std::any_of(provenance.files.begin(), provenance.files.end(),
-                       [&](const archive::HeldFile& held) { return held.is_held && held.name == name; });
+                       [&](const archive::EmbeddedFile& held) { return held.is_held && held.name == name; });
   };
   std::vector<std::pair<std::string, std::string>> asked;
   for (const auto& [name, value] : provenance.configuration) {
@@ -110,9 +110,9 @@ Place unpack(Problem& problem) {
   std::error_code error;
   const bool folder_is_here = !provenance.folder.empty() && fs::is_directory(provenance.folder, error);
   const std::string here = folder_is_here ? provenance.folder : fs::path(problem.archive).parent_path().string();
-  std::vector<const archive::HeldFile*> needed;
+  std::vector<const archive::EmbeddedFile*> needed;
   bool all_agree = true;
-  for (const archive::HeldFile& held : provenance.files) {
+  for (const archive::EmbeddedFile& held : provenance.files) {
     if (!held.is_held || is_shipped_model(held)) continue;
     needed.push_back(&held);
     const fs::path original = fs::path(provenance.folder) / held.name;
@@ -134,7 +134,7 @@ Place unpack(Problem& problem) {
   const fs::path root = problem.unpacked_files->path();
   Place place{provenance.folder_of_files.empty() ? root.string() : (root / provenance.folder_of_files).string()};
   fs::create_directories(place.folder);
-  for (const archive::HeldFile* held : needed) {
+  for (const archive::EmbeddedFile* held : needed) {
     write_file(root / held->path, held->content);
     if (held->path != (fs::path(provenance.folder_of_files) / held->name).lexically_normal())
       place.found[held->name] = (root / held->path).string();
@@ -277,9 +277,9 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
     const bool is_absolute = fs::path(file.name).is_absolute();
     const bool of_machine = is_absolute && file.key.starts_with("command.");
     if (std::any_of(provenance.files.begin(), provenance.files.end(),
-                    [&](const archive::HeldFile& held) { return held.name == file.name; }))
+                    [&](const archive::EmbeddedFile& held) { return held.name == file.name; }))
       continue;  // several scenarios name the same file
-    archive::HeldFile held{file.name, "", file.checksum};
+    archive::EmbeddedFile held{file.name, "", file.checksum};
     if (is_shipped_model(held))
       held.path = "shipped/" + file.name;
     else if (is_absolute && !of_machine)
@@ -289,7 +289,7 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
       held.path = (folder / file.name).lexically_normal().string();
     if (!archive::is_held_path(held.path)) held.path.clear();
     if (std::any_of(provenance.files.begin(), provenance.files.end(),
-                    [&](const archive::HeldFile& other) { return !held.path.empty() && other.path == held.path; }))
+                    [&](const archive::EmbeddedFile& other) { return !held.path.empty() && other.path == held.path; }))
       continue;  // another name of the same file
     std::error_code error;
     held.size = file.path.empty() ? file.content.size() : static_cast<std::size_t>(fs::file_size(file.path, error));
@@ -313,7 +313,7 @@ std::vector<std::string> extract_files(const archive::Provenance& provenance, co
   std::vector<std::string> written;
   try {
     fs::create_directories(fs::path(folder) / provenance.folder_of_files);
-    for (const archive::HeldFile& held : provenance.files)
+    for (const archive::EmbeddedFile& held : provenance.files)
       if (held.is_held) {
         written.push_back((fs::path(folder) / held.path).string());
         write_file(written.back(), held.content);

@@ -12,28 +12,28 @@
 namespace dodyn::study {
 namespace {
 
-std::atomic<bool> there = false, asked_to_end = false;
-char its_path[PATH_MAX];  // path of the file, once there is one
+std::atomic<bool> file_exists = false, ending = false;
+char path[PATH_MAX];  // path of the file, once there is one
 
-class Note {
+class MarkerFile {
  public:
-  explicit Note(std::string file) : file_(std::move(file)) {}
-  ~Note() {
+  explicit MarkerFile(std::string file) : file_(std::move(file)) {}
+  ~MarkerFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  Note(const Note&) = delete;
-  Note& operator=(const Note&) = delete;
+  MarkerFile(const MarkerFile&) = delete;
+  MarkerFile& operator=(const MarkerFile&) = delete;
 
   // If the file cannot be written, the evaluation runs without a marker.
   void write(const InProgressMarker& running) {
-    if (asked_to_end || file_.size() >= sizeof its_path) return;
+    if (ending || file_.size() >= sizeof path) return;
     if (descriptor_ < 0) {
       descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
       if (descriptor_ < 0) return;
-      std::strcpy(its_path, file_.c_str());
-      there = true;
+      std::strcpy(path, file_.c_str());
+      file_exists = true;
     }
-    if (::pwrite(descriptor_, &running, sizeof running, 0) != sizeof running) forget_running();
+    if (::pwrite(descriptor_, &running, sizeof running, 0) != sizeof running) remove_marker();
   }
 
  private:
@@ -44,20 +44,20 @@ class Note {
 }  // namespace
 
 Work with_marker(Work work, std::string file) {
-  return [work = std::move(work), note = std::make_shared<Note>(std::move(file))](const Task& task) {
-    struct Noted {
-      Note& note;
-      ~Noted() { note.write({}); }
+  return [work = std::move(work), marker = std::make_shared<MarkerFile>(std::move(file))](const Task& task) {
+    struct MarkerGuard {
+      MarkerFile& marker;
+      ~MarkerGuard() { marker.write({}); }
     };
-    note->write({task.evaluation.id, task.part});
-    const Noted noted{*note};
+    marker->write({task.evaluation.id, task.part});
+    const MarkerGuard guard{*marker};
     return work(task);
   };
 }
 
-void forget_running() {
-  asked_to_end = true;
-  if (there.exchange(false)) ::unlink(its_path);
+void remove_marker() {
+  ending = true;
+  if (file_exists.exchange(false)) ::unlink(path);
 }
 
 std::optional<InProgressMarker> take_marker(const std::string& file) {

@@ -20,7 +20,7 @@ Work with_marker(Work work, std::string file);
 
 // Removes the file and writes no more. Called when the process was asked to end: what follows is not the evaluation's
 // fault. Safe in a signal handler.
-void forget_running();
+void remove_marker();
 
 // Returns the marker that a killed process left in the file, if any. Removes the file.
 std::optional<InProgressMarker> take_marker(const std::string& file);

@@ -13,7 +13,7 @@ struct ConstraintForces {
   Eigen::VectorXd lambda, acceleration, curvature;
   double scale = 0.0;
 };
-ConstraintForces balance(const Mechanics& mechanics, const HybridIntegrator::Held& held, const Eigen::VectorXd& q,
+ConstraintForces balance(const Mechanics& mechanics, const HybridIntegrator::ActiveRows& held, const Eigen::VectorXd& q,
                          const Eigen::VectorXd& v);
 
 }  // namespace dodyn::variational

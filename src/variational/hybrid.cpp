@@ -49,10 +49,10 @@ double HybridIntegrator::kinetic(const VectorXd& q, const VectorXd& p) const {
   return 0.5 * p.dot(mechanics_.velocity(q, p));
 }
 
-HybridIntegrator::Held HybridIntegrator::held(const Mode& mode, const VectorXd& q) const {
+HybridIntegrator::ActiveRows HybridIntegrator::held(const Mode& mode, const VectorXd& q) const {
   const auto& rows = mechanics_.row(q);
   const int n = mechanics_.n();
-  Held h;
+  ActiveRows h;
   h.G.resize(n, n);
   h.B.resize(n, n);
   MatrixXd basis(n, n);
@@ -75,17 +75,18 @@ HybridIntegrator::Held HybridIntegrator::held(const Mode& mode, const VectorXd& 
   for (const int wire : assembly_.constraints) add(wire, 0.0);
   for (std::size_t i = 0; i < mode.holds.size(); ++i) {
     const Contact& contact = assembly_.contacts[i];
-    if (mode.holds[i] != Hold::open && add(contact.gap, 0.0) && mode.holds[i] == Hold::slide && mode.ways[i] != 0)
+    if (mode.holds[i] != ContactState::open && add(contact.gap, 0.0) && mode.holds[i] == ContactState::slide &&
+        mode.ways[i] != 0)
       h.B.row(count - 1) -= contact.friction * mode.ways[i] * rows.gradient.row(contact.slip);
   }
   for (std::size_t i = 0; i < mode.holds.size(); ++i)
-    if (mode.holds[i] == Hold::stick) add(assembly_.contacts[i].slip, mode.anchors[i]);
+    if (mode.holds[i] == ContactState::stick) add(assembly_.contacts[i].slip, mode.anchors[i]);
   h.G.conservativeResize(count, n);
   h.B.conservativeResize(count, n);
   return h;
 }
 
-bool HybridIntegrator::substep(const Mode& mode, Held& before, const VectorXd& q0, const VectorXd& p0, double h,
+bool HybridIntegrator::substep(const Mode& mode, ActiveRows& before, const VectorXd& q0, const VectorXd& p0, double h,
                                VectorXd& q1, VectorXd& p1) const {
   const int n = mechanics_.n();
   const auto m = static_cast<int>(before.rows.size());
@@ -121,7 +122,7 @@ bool HybridIntegrator::substep(const Mode& mode, Held& before, const VectorXd& q
   if (m > 0) p1 += before.B.transpose() * r;
   discrete_energy_ = interval.energy;
   if (m > 0) {
-    Held after = held(mode, q1);
+    ActiveRows after = held(mode, q1);
     const Eigen::LLT<MatrixXd> mass(mechanics_.mass(q1));
     const MatrixXd A = after.G * mass.solve(after.B.transpose());
     p1 -= after.B.transpose() * A.partialPivLu().solve(after.G * mass.solve(p1));
@@ -134,7 +135,7 @@ bool HybridIntegrator::flow(const Piece& from, double h, Piece& to) const {
   to.mode = from.mode;
   to.time = from.time + h;
   VectorXd q = from.q, p = from.p;
-  Held rows = held(from.mode, q);
+  ActiveRows rows = held(from.mode, q);
   for (const double share : stages_) {
     if (!substep(from.mode, rows, q, p, share * h, to.q, to.p)) return false;
     q = to.q;
@@ -143,7 +144,7 @@ bool HybridIntegrator::flow(const Piece& from, double h, Piece& to) const {
   return true;
 }
 
-ConstraintForces balance(const Mechanics& mechanics, const HybridIntegrator::Held& held, const VectorXd& q,
+ConstraintForces balance(const Mechanics& mechanics, const HybridIntegrator::ActiveRows& held, const VectorXd& q,
                          const VectorXd& v) {
   ConstraintForces b;
   const Eigen::LLT<MatrixXd> mass(mechanics.mass(q));
@@ -164,7 +165,7 @@ ConstraintForces balance(const Mechanics& mechanics, const HybridIntegrator::Hel
 void HybridIntegrator::forces(VectorXd& normal, VectorXd& tangential) const {
   const auto count = static_cast<Eigen::Index>(assembly_.contacts.size());
   normal = tangential = VectorXd::Zero(count);
-  const Held h = held(now_.mode, now_.q);
+  const ActiveRows h = held(now_.mode, now_.q);
   const ConstraintForces b = balance(mechanics_, h, now_.q, velocity());
   for (std::size_t k = 0; k < h.rows.size(); ++k)
     for (Eigen::Index i = 0; i < count; ++i) {
@@ -173,9 +174,9 @@ void HybridIntegrator::forces(VectorXd& normal, VectorXd& tangential) const {
       if (h.rows[k] == contact.gap) {
         normal(i) = force;
         const auto j = static_cast<std::size_t>(i);
-        if (now_.mode.holds[j] == Hold::slide) tangential(i) = -contact.friction * now_.mode.ways[j] * force;
+        if (now_.mode.holds[j] == ContactState::slide) tangential(i) = -contact.friction * now_.mode.ways[j] * force;
       }
-      if (h.rows[k] == contact.slip && now_.mode.holds[static_cast<std::size_t>(i)] == Hold::stick)
+      if (h.rows[k] == contact.slip && now_.mode.holds[static_cast<std::size_t>(i)] == ContactState::stick)
         tangential(i) = force;
     }
 }
@@ -184,14 +185,14 @@ std::vector<HybridIntegrator::Guard> HybridIntegrator::guards(const Mode& mode) 
   std::vector<Guard> all;
   for (int i = 0; i < static_cast<int>(assembly_.contacts.size()); ++i) {
     const auto k = static_cast<std::size_t>(i);
-    if (mode.holds[k] == Hold::open) {
+    if (mode.holds[k] == ContactState::open) {
       all.push_back({Guard::gap, i});
       continue;
     }
     if (assembly_.contacts[k].latch) continue;
     all.push_back({Guard::push, i});
-    if (mode.holds[k] == Hold::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
-    if (mode.holds[k] == Hold::slide && mode.ways[k] != 0) all.push_back({Guard::slip, i});
+    if (mode.holds[k] == ContactState::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
+    if (mode.holds[k] == ContactState::slide && mode.ways[k] != 0) all.push_back({Guard::slip, i});
   }
   for (int i = 0; makes_exchanges && i < static_cast<int>(assembly_.resets.size()); ++i)
     all.push_back({Guard::resets, i});
@@ -207,7 +208,7 @@ VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& gua
   double noise = 0.0;
   if (std::any_of(guards.begin(), guards.end(),
                   [](const Guard& g) { return g.kind != Guard::gap && g.kind != Guard::resets; })) {
-    const Held h = held(at.mode, at.q);
+    const ActiveRows h = held(at.mode, at.q);
     const ConstraintForces b = balance(mechanics_, h, at.q, v);
     noise = 2.0 * force_noise * b.scale;
     for (std::size_t k = 0; k < h.rows.size(); ++k)
@@ -359,14 +360,14 @@ std::string HybridIntegrator::handle(const Guard& guard, double rest_of_step) {
       return collide(rest_of_step);
     case Guard::push:
       note(Event::lift_off, guard.which, 0.0);
-      return settle(Refused{guard.which, {}});
+      return settle(ForbiddenTransition{guard.which, {}});
     case Guard::cone_up:
     case Guard::cone_down:
       note(Event::slip, guard.which, 0.0);
-      return settle(Refused{guard.which, Hold::stick});
+      return settle(ForbiddenTransition{guard.which, ContactState::stick});
     case Guard::slip:
       note(Event::stick, guard.which, 0.0);
-      return settle(Refused{guard.which, Hold::slide, now_.mode.ways[k]});
+      return settle(ForbiddenTransition{guard.which, ContactState::slide, now_.mode.ways[k]});
     case Guard::resets:
       return exchange(guard.which);
   }
@@ -386,7 +387,8 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
   now_ = {time,
           q,
           VectorXd::Zero(q.size()),
-          {std::vector<Hold>(count, Hold::open), std::vector<int>(count, 0), std::vector<double>(count, 0.0)}};
+          {std::vector<ContactState>(count, ContactState::open), std::vector<int>(count, 0),
+           std::vector<double>(count, 0.0)}};
   resume(Piece(now_));
   const MatrixXd M = mechanics_.mass(q);
   if (M.llt().info() != Eigen::Success) {
@@ -403,7 +405,7 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
       return "it starts inside contact " + assembly_.contacts[i].name + ", with a gap of " + text;
     }
   }
-  const Held constraints = held(now_.mode, q);
+  const ActiveRows constraints = held(now_.mode, q);
   if (constraints.rows.size() < assembly_.constraints.size())
     return "the constraints are dependent at the start: one says what others say";
   for (const int wire : assembly_.constraints)

@@ -55,11 +55,11 @@ struct PieceOptions {
   int most_events = 100000;
 };
 
-enum class Hold { open, slide, stick };
+enum class ContactState { open, slide, stick };
 struct Mode {
-  std::vector<Hold> holds;      // [contacts]
-  std::vector<int> ways;        // [contacts] sign of the slip if sliding; 0: frictionless
-  std::vector<double> anchors;  // [contacts] slip position if sticking
+  std::vector<ContactState> holds;  // [contacts]
+  std::vector<int> ways;            // [contacts] sign of the slip if sliding; 0: frictionless
+  std::vector<double> anchors;      // [contacts] slip position if sticking
   bool operator==(const Mode& other) const { return holds == other.holds && ways == other.ways; }
 };
 
@@ -111,12 +111,12 @@ class HybridIntegrator {
   bool flow(const Piece& from, double h, Piece& to) const;
 
   // Rows held in a mode: gradients G and directions of reactions B, both [held, n].
-  struct Held {
+  struct ActiveRows {
     std::vector<int> rows;
     std::vector<double> targets;  // values at which the rows are held
     Eigen::MatrixXd G, B;
   };
-  Held held(const Mode& mode, const Eigen::VectorXd& q) const;
+  ActiveRows held(const Mode& mode, const Eigen::VectorXd& q) const;
 
  private:
   struct Guard {
@@ -124,7 +124,7 @@ class HybridIntegrator {
     int which;
   };
   // `rows`: the held rows, at q0 on entry and at q1 on return.
-  bool substep(const Mode& mode, Held& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h,
+  bool substep(const Mode& mode, ActiveRows& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h,
                Eigen::VectorXd& q1, Eigen::VectorXd& p1) const;
   std::vector<Guard> guards(const Mode& mode) const;
   Eigen::VectorXd values(const Piece& at, const std::vector<Guard>& guards, Eigen::VectorXd* gap_rates) const;
@@ -133,18 +133,18 @@ class HybridIntegrator {
   std::string handle(const Guard& guard, double rest_of_step);
   std::string collide(double rest_of_step);
   // A transition that is not allowed next, because a guard has just ended that hold.
-  struct Refused {
+  struct ForbiddenTransition {
     int contact;
-    std::optional<Hold> hold;  // nullopt: every hold that closes the contact
-    int way = 0;               // direction of Hold::slide
+    std::optional<ContactState> hold;  // nullopt: every hold that closes the contact
+    int way = 0;                       // direction of ContactState::slide
   };
   struct Combinations;
   struct Impact;
   using Rows = Mechanics::Rows;
-  std::string settle(std::optional<Refused> refused = {});
+  std::string settle(std::optional<ForbiddenTransition> refused = {});
   Combinations resting_contacts(const Rows& rows, const Eigen::VectorXd& v, double slow, Mode& mode,
                                 std::vector<double>& slips) const;
-  bool forces_fit(const Combinations& touching, const Rows& rows, const Eigen::VectorXd& v, const Held& held,
+  bool forces_fit(const Combinations& touching, const Rows& rows, const Eigen::VectorXd& v, const ActiveRows& held,
                   const std::vector<double>& slips, double slow) const;
   Impact impact_now(const Rows& rows) const;
   std::optional<Eigen::VectorXd> momentum_after(const Impact& impact, const Rows& rows) const;

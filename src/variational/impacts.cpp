@@ -15,7 +15,7 @@ using Eigen::VectorXd;
 // Enumerates the combinations of the possible holds of several contacts.
 struct HybridIntegrator::Combinations {
   struct Choice {
-    Hold hold;
+    ContactState hold;
     int way;
   };
   std::vector<std::size_t> contacts;
@@ -44,36 +44,36 @@ struct HybridIntegrator::Combinations {
 HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& rows, const VectorXd& v, double slow,
                                                                   Mode& mode, std::vector<double>& slips) const {
   const std::size_t count = assembly_.contacts.size();
-  mode.holds.assign(count, Hold::open);
+  mode.holds.assign(count, ContactState::open);
   mode.ways.assign(count, 0);
   mode.anchors.assign(count, 0.0);
   slips.assign(count, 0.0);
   Combinations found;
   for (std::size_t i = 0; i < count; ++i) {
     const Contact& contact = assembly_.contacts[i];
-    const bool latched = contact.latch && now_.mode.holds[i] != Hold::open;
+    const bool latched = contact.latch && now_.mode.holds[i] != ContactState::open;
     if (!latched && (rows.value(contact.gap) > closed || std::abs(rows.gradient.row(contact.gap).dot(v)) > slow))
       continue;
     std::vector<Combinations::Choice> choices;
     if (contact.slip < 0 || contact.friction == 0.0) {
-      choices = {{Hold::slide, 0}};
+      choices = {{ContactState::slide, 0}};
     } else {
       slips[i] = rows.gradient.row(contact.slip).dot(v);
       mode.anchors[i] = rows.value(contact.slip);
       if (std::abs(slips[i]) > slow)
-        choices = {{Hold::slide, slips[i] > 0.0 ? 1 : -1}};
+        choices = {{ContactState::slide, slips[i] > 0.0 ? 1 : -1}};
       else
-        choices = {{Hold::stick, 0}, {Hold::slide, 1}, {Hold::slide, -1}};
+        choices = {{ContactState::stick, 0}, {ContactState::slide, 1}, {ContactState::slide, -1}};
     }
-    if (!contact.latch) choices.push_back({Hold::open, 0});
+    if (!contact.latch) choices.push_back({ContactState::open, 0});
     found.add(i, std::move(choices));
   }
   return found;
 }
 
 // Whether normal forces push, friction is within its cone, and open contacts do not close.
-bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows, const VectorXd& v, const Held& h,
-                                  const std::vector<double>& slips, double slow) const {
+bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows, const VectorXd& v,
+                                  const ActiveRows& h, const std::vector<double>& slips, double slow) const {
   const ConstraintForces b = balance(mechanics_, h, now_.q, v);
   const double noise = force_noise * b.scale;
   const auto lambda = [&](int row) {
@@ -87,14 +87,15 @@ bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows
     const Contact& contact = assembly_.contacts[touching.contacts[j]];
     const auto& [hold, way] = touching.chosen(j);
     const double small = noise * (1.0 + rows.gradient.row(contact.gap).squaredNorm() / lightest);
-    if (hold == Hold::open) {
+    if (hold == ContactState::open) {
       if (!(rate2(contact.gap) >= -small)) return false;
       continue;
     }
     if (contact.latch) continue;
     const double normal = lambda(contact.gap);
     if (!(normal >= -noise)) return false;
-    if (hold == Hold::stick && !(std::abs(lambda(contact.slip)) <= contact.friction * normal + noise)) return false;
+    if (hold == ContactState::stick && !(std::abs(lambda(contact.slip)) <= contact.friction * normal + noise))
+      return false;
     if (way != 0 && std::abs(slips[touching.contacts[j]]) <= slow && !(way * rate2(contact.slip) >= -small))
       return false;
   }
@@ -102,7 +103,7 @@ bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows
 }
 
 // Selects which closed contacts at rest stay closed, and how: the first combination whose forces are admissible.
-std::string HybridIntegrator::settle(std::optional<Refused> refused) {
+std::string HybridIntegrator::settle(std::optional<ForbiddenTransition> refused) {
   const VectorXd v = velocity();
   const auto rows = mechanics_.row(now_.q);
   const double slow = 1e-9 * (1.0 + v.lpNorm<Eigen::Infinity>());
@@ -112,8 +113,8 @@ std::string HybridIntegrator::settle(std::optional<Refused> refused) {
   Combinations touching = resting_contacts(rows, v, slow, mode, slips);
   const auto is_refused = [&](std::size_t contact, const Combinations::Choice& c) {
     if (static_cast<int>(contact) != refused->contact) return false;
-    if (!refused->hold) return c.hold != Hold::open;
-    return c.hold == *refused->hold && (c.hold != Hold::slide || c.way == refused->way);
+    if (!refused->hold) return c.hold != ContactState::open;
+    return c.hold == *refused->hold && (c.hold != ContactState::slide || c.way == refused->way);
   };
   // repeats without the refusal if no other combination is admissible
   for (const bool refusing : {refused.has_value(), false}) {
@@ -127,7 +128,7 @@ std::string HybridIntegrator::settle(std::optional<Refused> refused) {
         allowed = allowed && !(refusing && is_refused(touching.contacts[j], c));
       }
       if (!allowed) continue;
-      const Held h = held(mode, now_.q);
+      const ActiveRows h = held(mode, now_.q);
       if (!forces_fit(touching, rows, v, h, slips, slow)) continue;
       now_.mode = mode;
       if (!h.rows.empty()) {  // projects on to the hidden constraint, G M^-1 p = 0
@@ -135,7 +136,8 @@ std::string HybridIntegrator::settle(std::optional<Refused> refused) {
         now_.p -= h.G.transpose() * (h.G * mass.solve(h.G.transpose())).llt().solve(h.G * v);
       }
       for (std::size_t i = 0; i < mode.holds.size(); ++i)
-        if (old.holds.size() == mode.holds.size() && old.holds[i] == Hold::open && mode.holds[i] != Hold::open)
+        if (old.holds.size() == mode.holds.size() && old.holds[i] == ContactState::open &&
+            mode.holds[i] != ContactState::open)
           note(Event::touch, static_cast<int>(i), 0.0);
       return "";
     } while (touching.next());
@@ -161,15 +163,16 @@ HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
   const double slow = 1e-12 * (1.0 + impact.v.lpNorm<Eigen::Infinity>());
   for (std::size_t i = 0; i < assembly_.contacts.size(); ++i) {
     const Contact& contact = assembly_.contacts[i];
-    if (rows.value(contact.gap) > closed && now_.mode.holds[i] == Hold::open) continue;
+    if (rows.value(contact.gap) > closed && now_.mode.holds[i] == ContactState::open) continue;
     const double rate = rows.gradient.row(contact.gap).dot(impact.v);
-    const bool latched = contact.latch && now_.mode.holds[i] != Hold::open, hits = rate < -slow;
+    const bool latched = contact.latch && now_.mode.holds[i] != ContactState::open, hits = rate < -slow;
     impact.wanted.push_back(hits ? -contact.restitution * rate : 0.0);
     impact.hitting += hits;
     if (hits && impact.first < 0) impact.first = static_cast<int>(i);
-    std::vector<Combinations::Choice> choices = {{Hold::slide, 0}};
-    if (contact.slip >= 0 && contact.friction > 0.0) choices = {{Hold::stick, 0}, {Hold::slide, 1}, {Hold::slide, -1}};
-    if (!latched) choices.push_back({Hold::open, 0});
+    std::vector<Combinations::Choice> choices = {{ContactState::slide, 0}};
+    if (contact.slip >= 0 && contact.friction > 0.0)
+      choices = {{ContactState::stick, 0}, {ContactState::slide, 1}, {ContactState::slide, -1}};
+    if (!latched) choices.push_back({ContactState::open, 0});
     impact.contacts.add(i, std::move(choices));
   }
   impact.mass.compute(mechanics_.mass(now_.q));
@@ -189,11 +192,11 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
   std::vector<Eigen::Index> normal(contacts.size(), -1), tangential(contacts.size(), -1);
   for (std::size_t j = 0; j < contacts.size(); ++j) {
     const Contact& contact = assembly_.contacts[contacts.contacts[j]];
-    if (contacts.chosen(j).hold == Hold::open) continue;
+    if (contacts.chosen(j).hold == ContactState::open) continue;
     normal[j] = static_cast<Eigen::Index>(held_rows.size());
     held_rows.push_back(contact.gap);
     rates.push_back(impact.wanted[j]);
-    if (contacts.chosen(j).hold != Hold::stick) continue;
+    if (contacts.chosen(j).hold != ContactState::stick) continue;
     tangential[j] = static_cast<Eigen::Index>(held_rows.size());
     held_rows.push_back(contact.slip);
     rates.push_back(0.0);
@@ -220,11 +223,11 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
     const std::size_t i = contacts.contacts[j];
     const Contact& contact = assembly_.contacts[i];
     const auto& [hold, way] = contacts.chosen(j);
-    if (hold == Hold::open) {
+    if (hold == ContactState::open) {
       if (!(rows.gradient.row(contact.gap).dot(v) >= impact.wanted[j] - impact.least_speed)) return std::nullopt;
       continue;
     }
-    if (contact.latch && now_.mode.holds[i] != Hold::open) continue;
+    if (contact.latch && now_.mode.holds[i] != ContactState::open) continue;
     if (!(r(normal[j]) >= -impact.least_impulse)) return std::nullopt;
     if (tangential[j] >= 0 && !(std::abs(r(tangential[j])) <= contact.friction * r(normal[j]) + impact.least_impulse))
       return std::nullopt;
@@ -289,10 +292,10 @@ void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
                  normal =
                      mechanics_.row(now_.q).gradient.row(assembly_.contacts[static_cast<std::size_t>(contact)].gap);
   Mode open = now_.mode;
-  std::fill(open.holds.begin(), open.holds.end(), Hold::open);
+  std::fill(open.holds.begin(), open.holds.end(), ContactState::open);
   const auto miss = [&](double impulse) {
     VectorXd q1, p1;
-    Held constraints = held(open, now_.q);
+    ActiveRows constraints = held(open, now_.q);
     if (!substep(open, constraints, now_.q, reflected + impulse * normal, rest_of_step, q1, p1)) return std::nan("");
     return discrete_energy_ - wanted;
   };
@@ -320,7 +323,7 @@ std::string HybridIntegrator::exchange(int which) {
   now_.q = q;
   now_.p = mechanics_.mass(q) * rates;
   for (std::size_t i = 0; i < now_.mode.holds.size(); ++i)
-    if (!assembly_.contacts[i].latch) now_.mode.holds[i] = Hold::open;
+    if (!assembly_.contacts[i].latch) now_.mode.holds[i] = ContactState::open;
   raised_ += mechanics_.state(q, rates).potential - height;
   note(Event::exchange, which, before - kinetic(now_.q, now_.p));
   for (const Contact& contact : assembly_.contacts)

@@ -43,7 +43,7 @@ inline Layout example_layout() {
           {"knee", "score"}};
 }
 
-inline HeldFile held_file(const std::string& name, const std::string& path, const std::string& content) {
+inline EmbeddedFile held_file(const std::string& name, const std::string& path, const std::string& content) {
   return {name, path, checksum(content), content, content.size(), true};
 }
 

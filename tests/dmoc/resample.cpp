@@ -97,7 +97,7 @@ struct Cart {
 
 TEST(WorstRow, NamesConditionsByHowMuchTheyMiss) {
   Cart c;
-  const AskedRows asked = {{c.asked, "[goal]"}, {c.asked + 2, "[start]"}};
+  const NamedRows asked = {{c.asked, "[goal]"}, {c.asked + 2, "[start]"}};
   EXPECT_EQ(worst_row(c.problem, asked, c.x), "");
   // at rest, all of it at x = 1.5: rows are 1.5, 3 and -0.75, allowed in [0, 1]
   for (int phase = 0; phase < 2; ++phase)

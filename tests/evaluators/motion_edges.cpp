@@ -154,8 +154,8 @@ TEST(MotionEdges, TheNearestOnesAreTaken) {
       const auto at = [](const auto& corners, int i) { return corners[static_cast<std::size_t>(i)]; };
       for (const int i : pair.one) EXPECT_NEAR(at(over, i)[2], std::sqrt(0.5) + gap, 1e-12);
       for (const int i : pair.other) EXPECT_NEAR(at(under, i)[2], std::sqrt(0.5), 1e-12);
-      const auto meeting = dmoc::meeting_of_edges<double>({at(over, pair.one[0]), at(over, pair.one[1])},
-                                                          {at(under, pair.other[0]), at(under, pair.other[1])});
+      const auto meeting = dmoc::edge_distance<double>({at(over, pair.one[0]), at(over, pair.one[1])},
+                                                       {at(under, pair.other[0]), at(under, pair.other[1])});
       EXPECT_NEAR(meeting.gap, gap, 1e-12);
       EXPECT_NEAR(meeting.s, 0.5, 1e-12);
       EXPECT_NEAR(meeting.t, 0.5, 1e-12);

@@ -134,7 +134,7 @@ TEST(HybridParts, ElbowStop) {
     EXPECT_NEAR(m->integrator.velocity()(0), A, 2e-8) << e;
     EXPECT_NEAR(m->integrator.velocity()(1), B, 2e-8) << e;
     if (e == 0.0) {  // it would have to be pulled: released
-      EXPECT_EQ(m->integrator.now().mode.holds[0], Hold::open);
+      EXPECT_EQ(m->integrator.now().mode.holds[0], ContactState::open);
     }
   }
   const auto latched = shipped("two-link", {{"restitution", 0.0}, {"latch", 1.0}}, 6, 0.002);
@@ -213,7 +213,7 @@ TEST(ClosedForms, FrictionStopsABlock) {
   m->run(1.0);
   EXPECT_NEAR(m->times(Event::stick).at(0), 0.5, 1e-12);
   EXPECT_NEAR(m->q(0), 0.5, 1e-12);  // v^2/(2 mu g)
-  EXPECT_EQ(m->integrator.now().mode.holds[0], Hold::stick);
+  EXPECT_EQ(m->integrator.now().mode.holds[0], ContactState::stick);
 }
 
 TEST(ClosedForms, ImpactInTheConeSticksAndBeyondItSlides) {
@@ -264,8 +264,8 @@ TEST(ClosedForms, LadderLeavesItsWallAtTwoThirdsOfItsHeight) {
   const auto again = ladder();
   again->run(times[0]);
   EXPECT_NEAR(again->q(1), 2.0 / 3.0 * std::cos(0.3), 1e-8);
-  EXPECT_EQ(m->integrator.now().mode.holds[0], Hold::open);
-  EXPECT_NE(m->integrator.now().mode.holds[1], Hold::open);
+  EXPECT_EQ(m->integrator.now().mode.holds[0], ContactState::open);
+  EXPECT_NE(m->integrator.now().mode.holds[1], ContactState::open);
   EXPECT_NEAR(m->energy(), 3 * 10 * std::cos(0.3), 1e-9);
 }
 

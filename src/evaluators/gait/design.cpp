@@ -413,7 +413,7 @@ std::shared_ptr<const MotionDescription> GaitDesigns::on_mesh(int intervals) con
 
 TranscribedMotion GaitDesigns::plan(const Eigen::VectorXd& design, const MotionPath&, double) const {
   dmoc::WalkerGait gait = problem(design, gait_.intervals);
-  dmoc::AskedRows asked = gait.asked();
+  dmoc::NamedRows asked = gait.asked();
   return {std::move(gait).motion_problem(), {}, {}, std::move(asked)};
 }
 

@@ -44,12 +44,12 @@ class GaitDesigns final : public MotionDescription {
   MotionPath initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const override;
   double push_of_cold_start() const override;
   double barrier_of_refined() const override { return dmoc::barrier_of_refined; }
-  std::vector<Measure> measures(const Seen* seen) const override;
+  std::vector<Measure> measures(const MetricInputs* seen) const override;
   Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory, const MetricOf& metric) const override;
   ContinuousPlan continuous_plan() const override { return {{true}, "from touch-down to touch-down"}; }
   std::string report(const MetricOf& metric) const override;
   Channels more_channels() const override;
-  std::vector<Eigen::MatrixXd> more_values(const Seen& seen) const override;
+  std::vector<Eigen::MatrixXd> more_values(const MetricInputs& seen) const override;
   std::string root_name() const override { return "foot"; }
   Forces forces() const override;
   std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const override;

@@ -8,7 +8,7 @@
 
 namespace dodyn::evaluators {
 
-std::vector<Measure> GaitDesigns::measures(const Seen* seen) const {
+std::vector<Measure> GaitDesigns::measures(const MetricInputs* seen) const {
   using dmoc::GaitReport;
   static const std::vector<std::pair<Quantity, double GaitReport::*>> columns = {
       {{"absolute_work", "J", "of all joints, as gait.work-rule says"}, &GaitReport::absolute_work},
@@ -141,7 +141,7 @@ Channels GaitDesigns::more_channels() const {
   return {{"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, force_names(walker_->base)}};
 }
 
-std::vector<Eigen::MatrixXd> GaitDesigns::more_values(const Seen& seen) const {
+std::vector<Eigen::MatrixXd> GaitDesigns::more_values(const MetricInputs& seen) const {
   return {seen.motion.events.front().impulse.head(walker_->base).transpose()};
 }
 

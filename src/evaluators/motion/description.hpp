@@ -51,7 +51,7 @@ struct TranscribedMotion {
   dmoc::SeparatingPlanes separation;
   std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // [contacts] functions that initialise the contact's
                                                                   // unknowns in an initial guess
-  dmoc::AskedRows asked = {};
+  dmoc::NamedRows asked = {};
 };
 // Describes the worst violations at x: the parts that overlap most, and the condition with the largest violation, with
 // time.
@@ -137,14 +137,14 @@ class MotionDescription {
   virtual double barrier_of_refined() const { return 0.0; }
 
   // Metrics of the description for a motion on this mesh; null: returns them without values.
-  struct Seen {
+  struct MetricInputs {
     const Eigen::VectorXd& design;
     const SolvedMotion& solved;
     const dmoc::Motion& motion;
     const Trajectory& trajectory;
     dmoc::Clearance clearance = {};  // of the pairs that must not overlap
   };
-  virtual std::vector<Measure> measures(const Seen* seen) const = 0;
+  virtual std::vector<Measure> measures(const MetricInputs* seen) const = 0;
   // Examines the motion on the mesh of `trajectory`.
   virtual Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
                             const MetricOf& metric) const = 0;
@@ -153,7 +153,7 @@ class MotionDescription {
 
   // Returns the channels of the description, which follow those of every motion (trajectory.hpp), and their values.
   virtual Channels more_channels() const = 0;
-  virtual std::vector<Eigen::MatrixXd> more_values(const Seen& seen) const = 0;
+  virtual std::vector<Eigen::MatrixXd> more_values(const MetricInputs& seen) const = 0;
   virtual std::string root_name() const { return "root"; }  // name of the first point
   // Forces on constrained coordinates: the channel's name, and for each coordinate the name of its column.
   struct Forces {

@@ -27,13 +27,13 @@ class MotionDesigns final : public MotionDescription {
   void refer(MotionPath& path, const Eigen::VectorXd& design) const override;
   std::vector<MotionPath> with_other_corners(const MotionPath& path, const Eigen::VectorXd& design) const override;
   int grow() const override { return motion_.growth_steps; }
-  std::vector<Measure> measures(const Seen* seen) const override;
+  std::vector<Measure> measures(const MetricInputs* seen) const override;
   bool pushes_at_a_point() const;  // whether an actuator is not on a coordinate: its work is not measured
   Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory, const MetricOf& metric) const override;
   ContinuousPlan continuous_plan() const override;
   std::string report(const MetricOf& metric) const override;
   Channels more_channels() const override;
-  std::vector<Eigen::MatrixXd> more_values(const Seen& seen) const override;
+  std::vector<Eigen::MatrixXd> more_values(const MetricInputs& seen) const override;
   std::optional<Simulated> drive_forward(const Outcome& archived) const override;
   std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const override;
 

@@ -27,7 +27,7 @@ struct Totals {
   double normal = not_a_number;   // smallest normal force on a standing link, N
   std::vector<double> durations;  // s
 };
-Totals totals_of(const MotionDescription::Seen& seen) {
+Totals totals_of(const MotionDescription::MetricInputs& seen) {
   const dmoc::MotionProblem& problem = seen.solved.planned.problem;
   const auto& tree = problem.system().structure();
   const dmoc::Scheme& scheme = problem.system().scheme();
@@ -157,7 +157,7 @@ bool MotionDesigns::pushes_at_a_point() const {
   return std::any_of(actuators.begin(), actuators.end(), [](const auto& actuator) { return actuator.coordinate < 0; });
 }
 
-std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
+std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
   const Totals totals = seen ? totals_of(*seen) : Totals{};
   std::vector<Measure> all = {
       {{"duration", "s", "of all phases"}, totals.time},
@@ -336,7 +336,7 @@ Channels MotionDesigns::more_channels() const {
          knots(), std::move(names)});
   return all;
 }
-std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const {
+std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const MetricInputs& seen) const {
   auto all = pictures(motion_, seen.design, seen.trajectory.values[MotionChannel::coordinates]);
   const auto names = hold_names(motion_);
   if (names.empty()) return all;

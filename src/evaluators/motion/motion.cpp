@@ -44,7 +44,7 @@ class MotionEvaluator final : public Evaluator {
   int optima_rows() const { return search_.guesses + 2; }  // and that of a parent, and one found near another
   std::size_t optima_channel() const { return channels().size() - 1; }
   // Columns of the archive: the description's, then those of every motion. Null: their names alone.
-  std::vector<Measure> measures(const MotionDescription::Seen* seen, const FoundMotion* found) const;
+  std::vector<Measure> measures(const MotionDescription::MetricInputs* seen, const FoundMotion* found) const;
   Eigen::Index place(const std::string& name) const;  // of a metric
   double metric(const Evaluation& e, const std::string& name) const {
     const Eigen::Index at = place(name);
@@ -68,7 +68,8 @@ class MotionEvaluator final : public Evaluator {
   mutable SolveTimes times_;  // of the solves that this process did, for details()
 };
 
-std::vector<Measure> MotionEvaluator::measures(const MotionDescription::Seen* seen, const FoundMotion* found) const {
+std::vector<Measure> MotionEvaluator::measures(const MotionDescription::MetricInputs* seen,
+                                               const FoundMotion* found) const {
   std::vector<Measure> all = description_->measures(nullptr);
   if (seen) all = found->mesh->measures(seen);
   const auto add = [&](const char* name, const char* unit, const char* meaning, const auto& value) {
@@ -152,7 +153,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   if (e.status == Status::ok)
     e.gradient = found.best->planned.problem.problem().design_gradient(solution.x, solution.multipliers,
                                                                        static_cast<int>(e.design.size()));
-  const MotionDescription::Seen seen{e.design, *found.best, found.motion, found.trajectory, found.clearance};
+  const MotionDescription::MetricInputs seen{e.design, *found.best, found.motion, found.trajectory, found.clearance};
   e.metrics.resize(static_cast<Eigen::Index>(metrics_.size()));
   Eigen::Index at = 0;
   for (const Measure& measure : measures(&seen, &found)) e.metrics(at++) = measure.value;

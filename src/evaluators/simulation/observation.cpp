@@ -45,7 +45,8 @@ template <int n>
 void Observation<n>::look(const rigid::Simulation<n>& simulation, bool in_contact) {
   simulation_ = &simulation;
   in_contact_ = in_contact;
-  if (judged_ && simulation.time() <= judged_->time) judged_.reset();  // another run has begun
+  if (last_equilibrium_ && simulation.time() <= last_equilibrium_->time)
+    last_equilibrium_.reset();  // another run has begun
   coordinates_known_ = false;
   resting_.reset();
   std::fill(frame_known_.begin(), frame_known_.end(), false);
@@ -181,17 +182,19 @@ bool Observation<n>::balanced() {
     if (!fixed_[b] && radii_[b] > 0.0) smallest = std::min(smallest, radii_[b]);
   const double margin = smallest < infinite ? bounce * smallest : simulation_->options().tolerance;
   const auto poses = simulation_->poses();
-  bool still = judged_ && simulation_->time() - judged_->time < while_still;
+  bool still = last_equilibrium_ && simulation_->time() - last_equilibrium_->time < while_still;
   for (std::size_t b = 0; b < fixed_.size() && still; ++b)
-    still = fixed_[b] || rigid::motion_bound(radii_[b], judged_->poses[b].frame(), poses[b].frame()) <= 0.1 * margin;
+    still = fixed_[b] ||
+            rigid::motion_bound(radii_[b], last_equilibrium_->poses[b].frame(), poses[b].frame()) <= 0.1 * margin;
   if (!still) {
-    judged_ = {simulation_->time(), {poses.begin(), poses.end()}, false};
+    last_equilibrium_ = {simulation_->time(), {poses.begin(), poses.end()}, false};
     // the steps of free flight, far from all contacts, do not affect the margin
     const rigid::Margin touch{margin, std::max(margin, coarsest / bounce * margin),
                               in_contact_ ? simulation_->options().step : 0.0};
-    judged_->balanced = balance_->unbalanced(judged_->poses, judged_->time, touch) <= share;
+    last_equilibrium_->balanced =
+        balance_->unbalanced(last_equilibrium_->poses, last_equilibrium_->time, touch) <= share;
   }
-  return judged_->balanced;
+  return last_equilibrium_->balanced;
 }
 
 template <int n>

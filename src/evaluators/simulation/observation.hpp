@@ -48,7 +48,7 @@ class Observation {
   double radius(int body) const { return radii_[body]; }
 
  private:
-  struct Moving {
+  struct PointState {
     rigid::Vector<n> position, velocity;
   };
   struct Box {
@@ -72,12 +72,12 @@ class Observation {
   int reference_ = 0;  // body to which rest is relative
   double rest_speed_;
   std::optional<rigid::EquilibriumTest<n>> balance_;  // for the first simulation for which rest was tested
-  struct Judged {
+  struct EquilibriumResult {
     double time = 0.0;
     std::vector<rigid::Pose<n>> poses;
     bool balanced = false;
   };
-  std::optional<Judged> judged_;  // last test in this run
+  std::optional<EquilibriumResult> last_equilibrium_;  // last test in this run
   const rigid::Controller<n>* controller_;
 
   // at this node

@@ -166,7 +166,7 @@ double Runner<n>::booked() const {
 
 // Adds the impulses of the last step; for a stored motion those since the last row.
 template <int n>
-void Runner<n>::note_impulses(bool motion) {
+void Runner<n>::record_impulses(bool motion) {
   std::map<std::array<int, 2>, rigid::Vector<n>> between;
   for (const auto& contact : now().impulses()) {
     rigid::Vector<n>& sum = between.try_emplace(contact.body, rigid::Vector<n>::Zero()).first->second;
@@ -246,7 +246,7 @@ void Runner<n>::begin(const Start& start) {
 
 // Returns which quantities of a run need an update in each step.
 template <int n>
-typename Runner<n>::Watched Runner<n>::what_to_watch(const SimulationRecord<n>* kept) const {
+typename Runner<n>::RequestedQuantities Runner<n>::requested_quantities(const SimulationRecord<n>* kept) const {
   const bool story = kept && kept->story, motion = kept && kept->motion;
   return {.overlap = (story || course_.uses(StateQuantity::largest_overlap)) && !pairs_.empty() &&
                      course_.options.response != rigid::Response::none,
@@ -257,12 +257,12 @@ typename Runner<n>::Watched Runner<n>::what_to_watch(const SimulationRecord<n>* 
 }
 
 template <int n>
-void Runner<n>::watch(const Watched& watched) {
-  if (watched.overlap && level_ == 0) progress_.overlap = std::max(progress_.overlap, now().overlap());
-  if (watched.spin)
+void Runner<n>::watch(const RequestedQuantities& requested) {
+  if (requested.overlap && level_ == 0) progress_.overlap = std::max(progress_.overlap, now().overlap());
+  if (requested.spin)
     for (const auto& twist : now().twists())
       progress_.spin = std::max(progress_.spin, twist.template tail<rigid::Spin<n>::RowsAtCompileTime>().norm());
-  if (watched.energy) progress_.booked = booked();
+  if (requested.energy) progress_.booked = booked();
   progress_.at_end = now().time() >= course_.end - 0.5 * course_.options.step;
 }
 
@@ -290,12 +290,12 @@ int Runner<n>::fulfilled_rule(const Start& start, std::vector<double>& since) {
 }
 
 template <int n>
-void Runner<n>::note_step(const Watched& watched) {
+void Runner<n>::record_step(const RequestedQuantities& requested) {
   const int updates = now().ledger().impulses;
   progress_.touching =
       course_.options.response == rigid::Response::penalty ? !now().contacts().empty() : updates > impulses_;
   impulses_ = updates;
-  if (watched.impulses && level_ == 0) note_impulses(watched.motion);
+  if (requested.impulses && level_ == 0) record_impulses(requested.motion);
   if (progress_.touching) progress_.touched = now().time();
   if (!cluster_) return;
   cluster_->see(now());
@@ -306,7 +306,7 @@ template <int n>
 SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>& stop, SimulationRecord<n>* kept) {
   begin(start);
   SimulationSummary<n>* story = kept ? kept->story : nullptr;
-  const Watched watched = what_to_watch(kept);
+  const RequestedQuantities requested = requested_quantities(kept);
   if (story) story->before = now().energies(), story->start = now().momenta();
   if (kept && kept->film) kept->film->start();
   std::vector<double> since(course_.rules.size(), -1.0);
@@ -314,7 +314,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
   SimulationResult ended;
   ended.outcome = static_cast<int>(course_.rules.size());
   for (;;) {
-    watch(watched);
+    watch(requested);
     keep_row(kept, false);
     if (kept && kept->film) kept->film->take(now());
     if (const int rule = fulfilled_rule(start, since); rule >= 0) {
@@ -337,7 +337,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
       look();
       break;
     }
-    note_step(watched);
+    record_step(requested);
   }
   keep_row(kept, true);
   ended.time = now().time();

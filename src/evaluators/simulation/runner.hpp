@@ -103,13 +103,13 @@ class Runner {
   struct Pair {
     int one, other;
   };
-  struct Watched {
+  struct RequestedQuantities {
     bool overlap, spin, energy, impulses, motion;
   };
-  Watched what_to_watch(const SimulationRecord<n>* kept) const;
-  void watch(const Watched& watched);
+  RequestedQuantities requested_quantities(const SimulationRecord<n>* kept) const;
+  void watch(const RequestedQuantities& requested);
   int fulfilled_rule(const Start& start, std::vector<double>& since);
-  void note_step(const Watched& watched);
+  void record_step(const RequestedQuantities& requested);
   void summarise(SimulationSummary<n>& story) const;
   bool advance();
   void begin(const Start& start);
@@ -118,7 +118,7 @@ class Runner {
   void keep(Trajectory& shown, int row);
   void keep_row(SimulationRecord<n>* kept, bool last);
   double booked() const;
-  void note_impulses(bool motion);
+  void record_impulses(bool motion);
   void look();
   std::string out_of_range() const;
 

@@ -11,7 +11,7 @@ namespace {
 
 // Metrics after the fractions of the outcomes. `effort` follows if a craft is controlled, and two more with [cost]
 // success.
-enum Rest { wilson_low, wilson_high, time, energy_change, contacts, steps, always };
+enum MetricColumn { wilson_low, wilson_high, time, energy_change, contacts, steps, first_optional_metric };
 
 std::string metric_name(std::string outcome) {
   std::replace_if(
@@ -110,16 +110,16 @@ std::optional<Eigen::MatrixXd> Tally::sum_up(const std::vector<Outcome>& parts, 
 void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
   const auto n = static_cast<double>(tries.rows());
   const auto kinds = static_cast<Eigen::Index>(outcomes.size());
-  const Eigen::Index success_time = always + (controlled ? 1 : 0), restricted_time = success_time + 1;
+  const Eigen::Index success_time = first_optional_metric + (controlled ? 1 : 0), restricted_time = success_time + 1;
   const Eigen::Index more = success_time + (failure_of >= 0 ? 2 : 0);
   e.metrics = Eigen::VectorXd::Zero(kinds + more);
   Eigen::VectorXd count = Eigen::VectorXd::Zero(kinds);
   for (Eigen::Index i = 0; i < tries.rows(); ++i) count[static_cast<Eigen::Index>(tries(i, outcome_column))] += 1.0;
   e.metrics.head(kinds) = count / n;
   auto numbers = e.metrics.tail(more);
-  numbers.head<always>() << not_a_number, not_a_number, tries.col(time_column).mean(),
+  numbers.head<first_optional_metric>() << not_a_number, not_a_number, tries.col(time_column).mean(),
       tries.col(energy_column).cwiseAbs().maxCoeff(), tries.col(contacts_column).sum(), tries.col(steps_column).sum();
-  if (controlled) numbers[always] = tries.col(effort_column).mean();
+  if (controlled) numbers[first_optional_metric] = tries.col(effort_column).mean();
   if (among >= 0) {
     const auto interval = wilson_interval(static_cast<int>(n - count[among]), static_cast<int>(n));
     numbers[wilson_low] = interval[0];
@@ -187,9 +187,9 @@ std::string Tally::report(const Evaluation& e, int starts) const {
     lines += formatted("failure rate    %.4f, Wilson 95 %% [%.4f, %.4f]\n", e.cost, numbers[wilson_low],
                        numbers[wilson_high]);
     lines += formatted("time until %s  %.4g s on average\n", outcomes[static_cast<std::size_t>(failure_of)].c_str(),
-                       numbers[always + (controlled ? 1 : 0)]);
+                       numbers[first_optional_metric + (controlled ? 1 : 0)]);
   }
-  if (controlled) lines += formatted("effort          %.6g N^2 s on average\n", numbers[always]);
+  if (controlled) lines += formatted("effort          %.6g N^2 s on average\n", numbers[first_optional_metric]);
   return lines + formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", numbers[time],
                            numbers[energy_change]);
 }
