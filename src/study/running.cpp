@@ -12,8 +12,8 @@
 namespace dodyn::study {
 namespace {
 
-std::atomic<bool> file_exists = false, ending = false;
-char path[PATH_MAX];  // path of the file, once there is one
+std::atomic<bool> marker_exists = false, marker_is_final = false;
+char marker_path[PATH_MAX];  // path of the file, once there is one
 
 class MarkerFile {
  public:
@@ -26,12 +26,12 @@ class MarkerFile {
 
   // If the file cannot be written, the evaluation runs without a marker.
   void write(const InProgressMarker& running) {
-    if (ending || file_.size() >= sizeof path) return;
+    if (marker_is_final || file_.size() >= sizeof marker_path) return;
     if (descriptor_ < 0) {
       descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
       if (descriptor_ < 0) return;
-      std::strcpy(path, file_.c_str());
-      file_exists = true;
+      std::strcpy(marker_path, file_.c_str());
+      marker_exists = true;
     }
     if (::pwrite(descriptor_, &running, sizeof running, 0) != sizeof running) remove_marker();
   }
@@ -56,8 +56,8 @@ Work with_marker(Work work, std::string file) {
 }
 
 void remove_marker() {
-  ending = true;
-  if (file_exists.exchange(false)) ::unlink(path);
+  marker_is_final = true;
+  if (marker_exists.exchange(false)) ::unlink(marker_path);
 }
 
 std::optional<InProgressMarker> take_marker(const std::string& file) {
