@@ -60,7 +60,7 @@ void become(const std::vector<std::string>& words) {
 
 // Whether this interpreter exists and has the modules that the package needs. Only searches the modules: their import
 // takes 0.2 s of processor time, and the package imports them again.
-bool suits(const std::string& interpreter) {
+bool has_modules(const std::string& interpreter) {
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error(std::string("cannot start a process: ") + std::strerror(errno));
   if (child == 0) {
@@ -80,11 +80,11 @@ bool suits(const std::string& interpreter) {
 
 std::string interpreter() {
   if (const char* chosen = std::getenv("DODYN_PYTHON")) {
-    if (suits(chosen)) return chosen;
+    if (has_modules(chosen)) return chosen;
     throw ConfigError(std::string("DODYN_PYTHON = ") + chosen + ": is no Python from 3.9 on with h5py and numpy");
   }
   for (const char* name : {"python3", "/usr/bin/python3"})
-    if (suits(name)) return name;
+    if (has_modules(name)) return name;
   throw std::runtime_error(
       "needs Python 3 with h5py and numpy, and plot and animate matplotlib (Debian: python3-h5py python3-matplotlib); "
       "DODYN_PYTHON names the interpreter where it is not python3");

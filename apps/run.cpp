@@ -141,8 +141,8 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   try {
     try {
       opened.emplace(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
-                     [&](const study::Progress& tally) {
-                       if (line.due()) line.show(report::progress_text(tally, settings.variables, units));
+                     [&](const study::Progress& progress) {
+                       if (line.due()) line.show(report::progress_text(progress, settings.variables, units));
                      });
     } catch (const archive::Busy& busy) {
       std::cerr << "dodyn: " << busy.what() << "; try again when that has ended\n";
@@ -172,7 +172,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                     : "")
             << "\n"
             << counted(summary.evaluated, "evaluation") << " now, "
-            << (summary.second > 0 ? std::to_string(summary.second) + " of them again, from a neighbour's motion, "
+            << (summary.resolved_again > 0 ? std::to_string(summary.resolved_again) + " of them again, from a neighbour's motion, "
                                    : "")
             << summary.restored << " from the archive\n"
             << report::unanswered_text(summary.unanswered, settings.file);

@@ -197,7 +197,7 @@ void books() {
       const double energy = simulation.energies().total();
       simulation.run(10.0);
       std::printf("%7d %7.0f %14.2e %9d %6d\n", count, 1e3 * h, simulation.energies().total() / energy - 1.0,
-                  simulation.ledger().impulses, simulation.ledger().cuts);
+                  simulation.contact_totals().impulses, simulation.contact_totals().cuts);
     }
   std::printf("stacks, h = 2 ms, largest of 2 s\n%7s %12s %12s %12s %12s %10s\n", "boxes", "drift, m", "spin, rad/s",
               "gain, J", "residual m/s", "CPU s/s");
@@ -216,8 +216,8 @@ void books() {
       gain = std::max(gain, s.energies().total() - energy);
       return false;
     });
-    std::printf("%7d %12.2e %12.2e %12.2e %12.2e %10.3g\n", count, drift, spin, gain, simulation.ledger().residual,
-                0.5 * (cpu() - start));
+    std::printf("%7d %12.2e %12.2e %12.2e %12.2e %10.3g\n", count, drift, spin, gain,
+                simulation.contact_totals().residual, 0.5 * (cpu() - start));
     std::fflush(stdout);
   }
 }

@@ -80,7 +80,7 @@ void Models::update(const ObservedData& observed, KrigingOptions options, bool g
   success_.emplace(x, viable);
 }
 
-VectorXd Models::log_kept(const ObservedData& observed, const MatrixXd& z) const {
+VectorXd Models::log_feasible(const ObservedData& observed, const MatrixXd& z) const {
   VectorXd out = VectorXd::Zero(z.cols()), mean, variance;
   for (std::size_t k = 0; k < observed.constraints.size(); ++k) {
     const IncrementalKriging& tracked = constraints_[k];
@@ -224,7 +224,7 @@ double AcquisitionModel::log_gain(const VectorXd& z, VectorXd& dz) const {
   return a.value;
 }
 
-double AcquisitionModel::log_kept(std::size_t k, const VectorXd& z, VectorXd& dz) const {
+double AcquisitionModel::log_feasible(std::size_t k, const VectorXd& z, VectorXd& dz) const {
   if (models_.constraints()[k].empty()) return 0;
   const Constraint& c = observed_.constraints[k];
   const Prediction p = models_.constraints()[k].model().predict(z);
@@ -238,7 +238,7 @@ double AcquisitionModel::score(const VectorXd& u, VectorXd* gradient) const {
   const VectorXd z = observed_.space.embed(u);
   VectorXd dz = VectorXd::Zero(z.size());
   double value = log_gain(z, dz);
-  for (std::size_t k = 0; k < observed_.constraints.size(); ++k) value += log_kept(k, z, dz);
+  for (std::size_t k = 0; k < observed_.constraints.size(); ++k) value += log_feasible(k, z, dz);
   if (!models_.success().has_no_failures()) {
     VectorXd slope;
     value += options_.success_power * models_.success().log_probability(z, &slope);
@@ -268,7 +268,7 @@ VectorXd AcquisitionModel::parts_of_score(const VectorXd& u) const {
     parts.insert(parts.end(), {p.mean, std::sqrt(std::max(p.variance, 0.0))});
   }
   parts.push_back(log_gain(z, dz));
-  for (std::size_t k = 0; k < observed_.constraints.size(); ++k) parts.push_back(log_kept(k, z, dz));
+  for (std::size_t k = 0; k < observed_.constraints.size(); ++k) parts.push_back(log_feasible(k, z, dz));
   const bool has_no_failures = models_.success().has_no_failures();
   parts.insert(parts.end(), {has_no_failures ? 0 : options_.success_power * models_.success().log_probability(z),
                              has_no_failures ? 0 : distrust * edge_.beyond(z)});
@@ -287,7 +287,7 @@ VectorXd AcquisitionModel::scores(const MatrixXd& units) const {
   fantasies_[0].predict(z, mean, variance);
   for (Index i = 0; i < units.cols(); ++i)
     out(i) = log_augmented_expected_improvement(mean(i), variance(i), incumbent_, noise_variance_).value;
-  out += models_.log_kept(observed_, z);
+  out += models_.log_feasible(observed_, z);
   if (!models_.success().has_no_failures())
     for (Index i = 0; i < units.cols(); ++i)
       out(i) +=

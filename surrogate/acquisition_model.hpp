@@ -31,7 +31,7 @@ class Models {
   const std::vector<IncrementalKriging>& constraints() const { return constraints_; }
   const SuccessClassifier& success() const { return *success_; }  // valid after update()
   // Returns the log of the probability that each point satisfies all constraints, [columns of z].
-  Eigen::VectorXd log_kept(const ObservedData& observed, const Eigen::MatrixXd& z) const;
+  Eigen::VectorXd log_feasible(const ObservedData& observed, const Eigen::MatrixXd& z) const;
   // Returns the feasible evaluation of the lowest predicted cost, of one objective. Null: none, or no model.
   const Evaluation* recommended(const ObservedData& observed) const;
   // Returns the mean variance of the errors of (an evaluation's cost - that of `from`), among evaluations with the
@@ -80,7 +80,7 @@ class AcquisitionModel {
   Kriging with_pending(const IncrementalKriging& tracked) const;
   // Return terms of the score. Each adds its gradient to `dz`.
   double log_gain(const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
-  double log_kept(std::size_t constraint, const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
+  double log_feasible(std::size_t constraint, const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
   void compare();
 
   const ObservedData& observed_;

@@ -20,10 +20,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double lumpy_quality = 0.9;  // leave-one-out R2 below which the costs are irregular (lumpy) for the
-                                       // model
-constexpr double beside = 0.1;         // relative to the range: designs this near to the best carry no information
-                                       // about the rest
+constexpr double irregular_quality = 0.9;  // leave-one-out R2 below which the costs are irregular for the
+                                           // model
+constexpr double beside = 0.1;             // relative to the range: designs this near to the best carry no information
+                                           // about the rest
 constexpr int points_of_open_part = 200;
 constexpr double minor_gain_factor = 1000;  // a gain below this multiple of the least is not significant there
 
@@ -216,10 +216,11 @@ void Ego::step_or_check(Proposal& proposal, const MatrixXd& candidates, bool fai
   const bool nothing = proposal.design.size() == 0 || proposal.score < std::log(gain);
   const bool edges = failures || !observed.constraints.empty();
   // A poor model expects gains everywhere. Between its proposals the search still descends the best basin.
-  const bool lumpy = !edges && !descends() && next_number() % 3 == 1 && cost.samples() <= 300 &&
-                     observed.evaluations.size() > initial_total && cost.leave_one_out().quality() < lumpy_quality;
+  const bool irregular = !edges && !descends() && next_number() % 3 == 1 && cost.samples() <= 300 &&
+                         observed.evaluations.size() > initial_total &&
+                         cost.leave_one_out().quality() < irregular_quality;
   Proposal step;
-  if (lumpy && !nothing) step = along_the_edge(*this);
+  if (irregular && !nothing) step = along_the_edge(*this);
   if (edges && (!observed.constraints.empty() || best_is_near_an_edge()) &&
       (nothing || consecutive_failures >= 2 || next_number() % 2 == 1)) {
     step = observed.constraints.empty() ? along_the_edge(*this) : along_the_constraints(*this, candidates);
@@ -257,14 +258,14 @@ void Ego::compare_pairs() {
   const VectorXd before = selection.recommended ? selection.recommended->design : VectorXd();
   selection = select(observed, models, options.indifference);
   const MatrixXd points = possible_ones(sobol(static_cast<int>(dimensions()), points_of_open_part, options.seed));
-  open = open_part(observed, models, selection, points);
+  open = undecided_region(observed, models, selection, points);
   if (selection.recommended && selection.recommended->design != before) stop_rule.observe(before, {}, true);
 }
 
 // Paired costs: replaces a proposal of the acquisition by a comparison of the recommended design with its rival, every
 // other time, or by a check of the model.
 void Ego::compare_or_check(Proposal& proposal) {
-  const bool nothing = open.probability < open_chance;
+  const bool nothing = open.probability < undecided_chance;
   const VectorXd rival = options.repeat ? rival_of(observed, selection) : VectorXd();
   if (rival.size() > 0 && (nothing || next_number() % 2 == 0)) {
     proposal.design = recommended_or(rival);

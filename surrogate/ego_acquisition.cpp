@@ -72,7 +72,7 @@ AcquisitionModel make_acquisition_model(const EgoState& ego) {
     if (ego.descends()) {
       o.incumbent = warp.forward(ego.basin_search.best(ego.observed).cost);
     } else if (ego.is_settling()) {
-      o.longest = EgoState::longest_in_doubt;
+      o.longest = EgoState::max_check_length;
       o.margin = 0.01 * ego.observed.quantile(0.5, warp);
     }
   }
@@ -154,13 +154,13 @@ Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition
   Proposal proposal;
   for (const Maximum& f : found) proposal.considered.push_back({ego.observed.space.design(f.at), f.value});
   for (const Maximum& f : found) {
-    if (!ego.fresh(f.at) || !ego.possible(f.at)) continue;
+    if (!ego.is_distinct(f.at) || !ego.possible(f.at)) continue;
     proposal.design = ego.instead_of(ego.observed.space.design(f.at));
     proposal.score = f.value;
     break;
   }
   for (std::size_t i = 0; i < order.size() && proposal.design.size() == 0; ++i) {
-    if (!ego.fresh(candidates.col(order[i]))) continue;
+    if (!ego.is_distinct(candidates.col(order[i]))) continue;
     proposal.design = ego.observed.space.design(candidates.col(order[i]));
     proposal.score = values(order[i]);
   }

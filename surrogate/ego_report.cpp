@@ -42,7 +42,7 @@ MatrixXd candidates_of(const EgoState& ego, const Proposal& proposal,
     table.row(i).head(d) = c.design.transpose();
     table(i, d) = static_cast<double>(c.rule);
     table(i, d + 1) = c.score;
-    table(i, d + 2) = ego.fresh(unit, c.rule == Rule::limits ? EgoState::finest : EgoState::resolution);
+    table(i, d + 2) = ego.is_distinct(unit, c.rule == Rule::limits ? EgoState::fine_resolution : EgoState::resolution);
     if (acquisition) table.row(i).tail(table.cols() - d - 3) = acquisition->parts_of_score(unit).transpose();
   }
   return table;

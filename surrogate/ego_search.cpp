@@ -9,7 +9,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-bool EgoState::fresh(const VectorXd& u, double within) const {
+bool EgoState::is_distinct(const VectorXd& u, double within) const {
   const bool noisy = observed.noisy();
   if (noisy && options.repeat) return true;
   return !observed.tried(observed.space.unit(observed.space.design(u)), noisy ? apart : within);
@@ -34,13 +34,13 @@ VectorXd EgoState::recommended_or(const VectorXd& design) const {
   return observed.count_of(best) <= observed.count_of(design) ? best : design;
 }
 
-// Returns the design to evaluate instead. If an evaluated design is within `alike` of the proposed one, more initial
+// Returns the design to evaluate instead. If an evaluated design is within `same_design_distance` of the proposed one, more initial
 // states of it are more informative than a new design next to it.
 VectorXd EgoState::instead_of(const VectorXd& design) const {
   if (!compares_pairs() || !options.repeat) return design;
   const VectorXd u = observed.space.unit(design);
   const Evaluation* nearest = nullptr;
-  double least = alike;
+  double least = same_design_distance;
   for (const Evaluation& e : observed.evaluations) {
     const double distance = (observed.unit(e) - u).cwiseAbs().maxCoeff();
     if (observed.is_informative(e) && distance < least) nearest = &e, least = distance;

@@ -20,22 +20,23 @@ namespace dodyn::surrogate {
 
 // State of a search.
 struct EgoState {
-  static constexpr double resolution = 3e-4;  // smallest distance of two designs, relative to the range
-  static constexpr double finest = 3e-6;      // smallest distance for steps along constraints, where the feasible
-                                              // region may be small
-  static constexpr double apart = 5e-3;       // smallest distance if costs are irregular but reproducible
-  static constexpr double alike = 0.02;       // paired costs: an evaluated design within this distance gets further
-                                              // initial states instead
+  static constexpr double resolution = 3e-4;       // smallest distance of two designs, relative to the range
+  static constexpr double fine_resolution = 3e-6;  // smallest distance for steps along constraints, where the feasible
+                                                   // region may be small
+  static constexpr double apart = 5e-3;            // smallest distance if costs are irregular but reproducible
+  static constexpr double same_design_distance =
+      0.02;  // paired costs: an evaluated design within this distance gets further
+             // initial states instead
   static constexpr double longest_edge_step = 0.25;
-  static constexpr double longest_in_doubt = 0.5;  // largest length scale for checks away from the best, relative to
+  static constexpr double max_check_length = 0.5;  // largest length scale for checks away from the best, relative to
                                                    // the range
 
   EgoOptions options;
   ObservedData observed;
   Models models;
   StopRule stop_rule;
-  Selection selection = {};  // paired costs of one objective: the choice by the latest models,
-  OpenPart open = {};        // and where a better design may be
+  Selection selection = {};   // paired costs of one objective: the choice by the latest models,
+  UndecidedRegion open = {};  // and where a better design may be
   TrustRegion region = {};
   BasinSearch basin_search = {};
   LocalDescent local = {};
@@ -58,7 +59,7 @@ struct EgoState {
   }
   bool is_settling() const { return !options.trust_region && settling(observed, initial_total, batch()); }
   // Whether no evaluated or pending design is within this distance of the point, in the unit cube.
-  bool fresh(const Eigen::VectorXd& unit, double within = resolution) const;
+  bool is_distinct(const Eigen::VectorXd& unit, double within = resolution) const;
   bool possible(const Eigen::VectorXd& unit) const {
     return !options.possible || options.possible(observed.space.design(unit));
   }

@@ -90,7 +90,7 @@ Proposal along_the_edge(const EgoState& ego) {
   const LocalFailureBoundary edge(ego.observed, centre, ego.edge_side);
   Maximum best;
   const auto inside = [&](const VectorXd& u) {
-    return edge.logit(u) > ego.required_log_odds && ego.fresh(u) && ego.possible(u);
+    return edge.logit(u) > ego.required_log_odds && ego.is_distinct(u) && ego.possible(u);
   };
   const auto consider = [&](const MatrixXd& points) { keep_least(cost, space, points, inside, best); };
   const auto within = [&](VectorXd u) {
@@ -141,7 +141,7 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
   const FailureBoundary edge(ego.observed);
   const auto inside = [&](const VectorXd& u) {
     return (!edge.exists() || ego.models.success().logit(space.embed(u)) > ego.required_log_odds) &&
-           ego.fresh(u, EgoState::finest) && ego.possible(u) &&
+           ego.is_distinct(u, EgoState::fine_resolution) && ego.possible(u) &&
            std::all_of(limits.at_most_zero.begin(), limits.at_most_zero.end(),
                        [&](const Smooth& g) { return g(u, nullptr) <= 1e-9; });
   };
@@ -164,7 +164,7 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
     if (found.value > best.value && inside(found.at)) best = found;
   }
   Random random(ego.options.seed * 7001 + ego.observed.evaluations.size());
-  for (double size = 0.05; size > EgoState::finest && best.at.size() > 0; size /= 3) {
+  for (double size = 0.05; size > EgoState::fine_resolution && best.at.size() > 0; size /= 3) {
     MatrixXd about(ego.dimensions(), 100);
     for (Index i = 0; i < about.cols(); ++i)
       for (Index k = 0; k < ego.dimensions(); ++k)
@@ -177,7 +177,7 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
 Proposal step_of_descent(const EgoState& ego) {
   Proposal proposal;
   const LocalDescent::Step step = ego.local.step(ego.observed, ego.least_gain(), ego.options.gradient);
-  if (step.at.size() == 0 || !ego.possible(step.at) || !ego.fresh(step.at, same_design)) return proposal;
+  if (step.at.size() == 0 || !ego.possible(step.at) || !ego.is_distinct(step.at, same_design)) return proposal;
   proposal.rule = Rule::descent;
   proposal.step = step;
   proposal.design = ego.observed.space.design(step.at);
@@ -204,10 +204,10 @@ Proposal check(const EgoState& ego, double gain) {
   if (ego.compares_pairs()) {
     tracked.model().predict_difference(z, space.embed(ego.observed.unit(*ego.selection.recommended)), mean, variance);
   } else {
-    tracked.with_max_length(EgoState::longest_in_doubt).predict(z, mean, variance);
+    tracked.with_max_length(EgoState::max_check_length).predict(z, mean, variance);
     least = tracked.warp().forward(ego.observed.objective(*ego.observed.best(), 0));
   }
-  const VectorXd kept = ego.models.log_kept(ego.observed, z);
+  const VectorXd kept = ego.models.log_feasible(ego.observed, z);
   const NearestDistance crowd(ego.observed);
   Proposal proposal;
   proposal.rule = Rule::check;
@@ -216,7 +216,7 @@ Proposal check(const EgoState& ego, double gain) {
   for (Index i = 0; i < points.cols(); ++i) {
     const double s = std::sqrt(variance(i) + 1e-300), likely = ego.models.success().log_probability(z.col(i));
     doubtful += mean(i) - 2 * s < least - gain && likely + kept(i) > std::log(least_usable);
-    if (!ego.fresh(points.col(i))) continue;
+    if (!ego.is_distinct(points.col(i))) continue;
     const double value = values(i) =
         std::log(crowd.room(points.col(i)) + 1e-12) + likely - 0.25 * std::clamp((mean(i) - least) / s, 0.0, 8.0);
     if (value > proposal.score) proposal.score = value, at = i;

@@ -87,14 +87,14 @@ VectorXd rival_of(const ObservedData& observed, const Selection& selection) {
   return rival;
 }
 
-OpenPart open_part(const ObservedData& observed, const Models& models, const Selection& selection,
-                   const MatrixXd& points) {
+UndecidedRegion undecided_region(const ObservedData& observed, const Models& models, const Selection& selection,
+                                 const MatrixXd& points) {
   if (!selection.recommended || points.cols() == 0) return {};
   const Kriging& model = models.objectives()[0].model();
   const VectorXd from = observed.space.embed(observed.unit(*selection.recommended));
   MatrixXd all(observed.space.embedded(), points.cols());
   for (Index i = 0; i < points.cols(); ++i) all.col(i) = observed.space.embed(points.col(i));
-  const VectorXd kept = models.log_kept(observed, all);
+  const VectorXd kept = models.log_feasible(observed, all);
   std::vector<Index> usable;
   for (Index i = 0; i < all.cols(); ++i)
     if (models.success().log_probability(all.col(i)) + kept(i) > std::log(least_usable)) usable.push_back(i);
@@ -102,10 +102,10 @@ OpenPart open_part(const ObservedData& observed, const Models& models, const Sel
   const MatrixXd z = all(Eigen::all, usable);
   VectorXd mean, variance;
   model.predict_difference(z, from, mean, variance);
-  OpenPart out;
+  UndecidedRegion out;
   Index open = 0;
   for (Index i = 0; i < z.cols(); ++i)
-    open += normal_cdf((-selection.indifference - mean(i)) / std::sqrt(variance(i) + 1e-300)) > open_chance;
+    open += normal_cdf((-selection.indifference - mean(i)) / std::sqrt(variance(i) + 1e-300)) > undecided_chance;
   out.fraction = static_cast<double>(open) / static_cast<double>(points.cols());
   out.probability = probability_of_better(model, z, from, selection.indifference);
   return out;

@@ -35,14 +35,14 @@ Eigen::VectorXd rival_of(const ObservedData& observed, const Selection& selectio
 
 // Where a design may be better than the recommended one by more than the indifference. Designs that probably fail or
 // violate a constraint are none.
-struct OpenPart {
+struct UndecidedRegion {
   double probability = 1;  // that there is such a design among the points
-  double fraction = 1;     // share of the points that are such a design with a probability above `open_chance`
+  double fraction = 1;     // share of the points that are such a design with a probability above `undecided_chance`
 };
-inline constexpr double open_chance = 0.05;
+inline constexpr double undecided_chance = 0.05;
 
 // `points`: designs in the unit cube, one per column.
-OpenPart open_part(const ObservedData& observed, const Models& models, const Selection& selection,
-                   const Eigen::MatrixXd& points);
+UndecidedRegion undecided_region(const ObservedData& observed, const Models& models, const Selection& selection,
+                                 const Eigen::MatrixXd& points);
 
 }  // namespace dodyn::surrogate

@@ -229,7 +229,7 @@ struct Archive::File {
   }
 
   // Recovers a file that another program had open for writing when it ended: unchanged, or as a copy of its valid rows.
-  void mend() {
+  void recover_left_open() {
     std::string kept;
     for (int i = 1; kept.empty() || std::filesystem::exists(kept); ++i)
       kept = path + ".left-open" + (i > 1 ? std::to_string(i) : "");
@@ -253,7 +253,7 @@ struct Archive::File {
         throw Error("was removed or renamed while this run was writing it; put it back, or start again from nothing");
       std::optional<AppendLock> alone(std::in_place, path);
       if (wait_for_others(path, 0)) {
-        mend();
+        recover_left_open();
         alone.emplace(path);  // the file was replaced
       }
       reserve(path, bytes);
@@ -335,7 +335,7 @@ Archive Archive::resume(const std::string& path, std::size_t rows_read) {
     if (length(open_to_read(path), evaluation_table({}, false).front()) != rows_read || rows_read == 0)
       read_all(open_to_read(path), path, false, false);
     auto file = std::make_unique<File>(path);
-    if (wait_for_others(path, 0)) file->mend();
+    if (wait_for_others(path, 0)) file->recover_left_open();
     if (probe(path) == Condition::marked || !file->open()) {
       ExaminedRows sound = examine(open_to_read(path));
       if (!sound.findings.problems.empty())

@@ -309,7 +309,7 @@ class MotionProblem::Reintegration {
   MatrixXd mass(const PhaseLayout& laid, const Element& momentum) const;
   void keep(const PhaseLayout& laid);
   // Changes p at a node so that its velocity satisfies the holds.
-  void let_hold(const PhaseLayout& laid, const Element& momentum, int k) {
+  void satisfy_holds(const PhaseLayout& laid, const Element& momentum, int k) {
     if (!laid.holds.empty()) p_ = with_holding_force(mass(laid, momentum), slopes_at(laid, k, theta_), p_);
   }
   VectorXd residual(Step& step, const VectorXd& at, bool with_slopes);
@@ -440,7 +440,7 @@ bool MotionProblem::Reintegration::drive(const PhaseLayout& laid, int intervals)
 // Moves theta and p from before an event to after it.
 void MotionProblem::Reintegration::pass(const EventLayout& joint) {
   const PhaseLayout &from = laid(joint.event.from), &to = laid(joint.event.to);
-  let_hold(from, from.momentum_last, from.index.intervals);
+  satisfy_holds(from, from.momentum_last, from.index.intervals);
   const MatrixXd M = mass(from, from.momentum_last);
   const VectorXd v = M.llt().solve(p_);
   const VectorXd arriving =
@@ -449,7 +449,7 @@ void MotionProblem::Reintegration::pass(const EventLayout& joint) {
   theta_ = picked(problem_.relabelled(joint.event, theta_), to.functions->moving);
   p_ = picked(arriving, to.functions->moving);
   if (push.size() > 0) p_ += push;
-  let_hold(to, to.momentum_first, 0);
+  satisfy_holds(to, to.momentum_first, 0);
   compare(to, 0);
 }
 

@@ -139,11 +139,11 @@ class Simulation {
   Nodes<n> x_, v_, force_;
   std::vector<rigid::Pose<n>> poses_;
   std::vector<rigid::Twist<n>> momentum_, wrench_;  // [rigid bodies] [linear; angular about the centre], world axes
-  struct Principal {
+  struct PrincipalInertia {
     Matrix<n> axes = Matrix<n>::Identity();           // principal axes as columns, body coordinates
     rigid::Spin<n> moments = rigid::Spin<n>::Zero();  // principal moments, kg m^2
   };
-  std::vector<Principal> principal_;
+  std::vector<PrincipalInertia> principal_;
   double elastic_ = 0.0, contact_ = 0.0, potential_ = 0.0;
   std::vector<geometry::Frame<n>> frames_;
   std::vector<rigid::ConfigurationGradient<n>> gradient_, contact_gradient_;

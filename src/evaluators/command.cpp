@@ -37,7 +37,7 @@
 #include <system_error>
 #include <thread>
 
-#include "evaluators/last_words.hpp"
+#include "evaluators/error_stream.hpp"
 #include "evaluators/named_files.hpp"
 #include "evaluators/processors.hpp"
 #include "evaluators/program.hpp"
@@ -110,8 +110,8 @@ std::string shortened(const std::string& line) {
 }
 
 // Returns the last line of the program on its error stream; if there is none, that of its launcher.
-std::string said_last(const fs::path& directory) {
-  const LastWords words = last_words(end_of(directory / "stderr"));
+std::string last_error_line(const fs::path& directory) {
+  const ErrorStreamSummary words = summarise_error_stream(end_of(directory / "stderr"));
   return shortened(words.program.empty() ? words.launcher : words.program);
 }
 
@@ -257,8 +257,9 @@ class Command final : public Evaluator {
       environment.push_back("DODYN_HOSTS=" + share->hosts());
       environment.push_back("DODYN_LAUNCH=" + launch_line(*share));
     }
-    const End end = run({settings_.text("command.run"), directory, environment, launcher_ == "srun" ? 3.0 : 0.0}, task,
-                        settings_.real("study.grace-period") / 2);
+    const ProgramResult end =
+        run({settings_.text("command.run"), directory, environment, launcher_ == "srun" ? 3.0 : 0.0}, task,
+            settings_.real("study.grace-period") / 2);
     WorkingDirectories::make_readable(directory);
     const fs::path result = directory / "result.json";
     const bool answered = fs::exists(fs::symlink_status(result));
@@ -270,8 +271,9 @@ class Command final : public Evaluator {
       if (answered)
         evaluation = read_back(text_of(result), end, evaluation);
       else
-        evaluation.reason = end.text() + (end.stopped ? "" : ", and no result.json") +
-                            (end.good() ? ": the program writes JSON to $DODYN_RESULT_FILE (docs/own-program.md)" : "");
+        evaluation.reason =
+            end.text() + (end.stopped ? "" : ", and no result.json") +
+            (end.succeeded() ? ": the program writes JSON to $DODYN_RESULT_FILE (docs/own-program.md)" : "");
     } catch (const std::system_error&) {
       throw;
     } catch (const std::exception& error) {
@@ -281,7 +283,8 @@ class Command final : public Evaluator {
     outcome.killed =
         (evaluation.status == Status::lost && end.from_outside()) || (evaluation.status == Status::failed && !answered);
     if (!evaluation.ok())
-      if (const std::string words = said_last(directory); !words.empty()) evaluation.reason += "; stderr: " + words;
+      if (const std::string words = last_error_line(directory); !words.empty())
+        evaluation.reason += "; stderr: " + words;
   }
 
   // Returns the record of a task without an answer: its identity, and NaN metrics.
@@ -292,9 +295,9 @@ class Command final : public Evaluator {
   }
 
   // Throws MachineTrouble if the shell or a launcher reports that it did not start the program.
-  void refuse_unstarted(const End& end, const fs::path& directory) const {
-    const LastWords words = last_words(end_of(directory / "stderr"));
-    if (end.stopped || end.good()) return;
+  void refuse_unstarted(const ProgramResult& end, const fs::path& directory) const {
+    const ErrorStreamSummary words = summarise_error_stream(end_of(directory / "stderr"));
+    if (end.stopped || end.succeeded()) return;
     if (end.not_found()) {
       const std::string said = without_shell(shortened(words.program));
       throw MachineTrouble((said.empty() ? "the program cannot be started" : said) + " (" + end.text() + ")" +
@@ -369,16 +372,16 @@ class Command final : public Evaluator {
     return line + (options.empty() || line.empty() ? "" : " ") + options;
   }
 
-  struct Served {
+  struct ServerInstance {
     std::unique_ptr<Server> server;
     fs::path directory;
   };
 
   // Returns an idle server, or starts one.
-  Served a_server() const {
+  ServerInstance idle_or_new_server() const {
     const std::lock_guard lock(mutex_);
     while (!servers_.empty()) {
-      Served served = std::move(servers_.back());
+      ServerInstance served = std::move(servers_.back());
       servers_.pop_back();
       if (served.server->alive()) return served;
       dismiss(std::move(served), true);
@@ -387,7 +390,7 @@ class Command final : public Evaluator {
     gethostname(host, sizeof host - 1);
     const std::string number = servers_started_ == 0 ? "" : "-" + std::to_string(servers_started_);
     ++servers_started_;
-    Served served;
+    ServerInstance served;
     served.directory =
         directories_->make("server-" + std::string(host) + "-" + std::to_string(getpid()) + name_ + number);
     served.server = std::make_unique<Server>(Program{settings_.text("command.serve"), served.directory,
@@ -401,7 +404,7 @@ class Command final : public Evaluator {
     Evaluation& evaluation = outcome.evaluation;
     evaluation = unanswered(task.evaluation);
     evaluation.status = Status::failed;
-    Served served = a_server();
+    ServerInstance served = idle_or_new_server();
     Server::Answer answer;
     try {
       answer = served.server->ask(request(task).dump(), task);
@@ -411,7 +414,7 @@ class Command final : public Evaluator {
     }
     const bool gone = answer.line.empty() && !answer.stopped;
     if (gone && answer.end.not_found()) {
-      const std::string said = without_shell(said_last(served.directory));
+      const std::string said = without_shell(last_error_line(served.directory));
       dismiss(std::move(served), settings_.text("command.keep") == "none");
       throw MachineTrouble((said.empty() ? "the server cannot be started" : said) + " (" + answer.end.text() + ")" +
                            place_hint());
@@ -435,7 +438,7 @@ class Command final : public Evaluator {
       evaluation.reason = "its answer " + shown(answer.line) + ": " + error.what();
     }
     if (!evaluation.ok() && !understood) {  // if one line is lost, the next answers would belong to other evaluations
-      if (const std::string words = said_last(served.directory); !words.empty())
+      if (const std::string words = last_error_line(served.directory); !words.empty())
         evaluation.reason += "; stderr: " + words;
       dismiss(std::move(served), settings_.text("command.keep") == "none");
     } else {
@@ -445,7 +448,7 @@ class Command final : public Evaluator {
     return outcome;
   }
 
-  static void dismiss(Served served, bool forget) {
+  static void dismiss(ServerInstance served, bool forget) {
     served.server.reset();
     if (forget) WorkingDirectories::remove(served.directory);
   }
@@ -541,7 +544,7 @@ class Command final : public Evaluator {
   }
 
   // Returns the evaluation with a program's answer. Throws if the answer cannot be read; then none of it counts.
-  Evaluation read_back(const std::string& text, const End& end, Evaluation evaluation) const {
+  Evaluation read_back(const std::string& text, const ProgramResult& end, Evaluation evaluation) const {
     json result;
     try {
       result = json::parse(text, [](int depth, json::parse_event_t, json&) {
@@ -596,7 +599,7 @@ class Command final : public Evaluator {
       if (status == std::end(all_statuses)) throw std::runtime_error("unknown status '" + word + "'");
       evaluation.status = *status;
       if (!evaluation.ok() && evaluation.reason.empty()) evaluation.reason = "says the command";
-    } else if (!end.good()) {
+    } else if (!end.succeeded()) {
       evaluation.reason = end.text() + (evaluation.reason.empty() ? "" : ": " + evaluation.reason);
     } else if (result.contains("cost")) {
       evaluation.status = Status::ok;
@@ -634,10 +637,10 @@ class Command final : public Evaluator {
   bool own_folder_;              // whether the folder of the working directories was made for this study
   int workers_ = 1, ranks_ = 1;  // concurrent evaluations; processors of an evaluation
   std::string launcher_;
-  std::shared_ptr<Processors> processors_;  // null: programs are started without a launcher
-  std::string mismatch_;                    // what this machine cannot provide; empty: nothing
-  mutable std::mutex mutex_;                // protects servers_
-  mutable std::vector<Served> servers_;     // idle servers
+  std::shared_ptr<Processors> processors_;       // null: programs are started without a launcher
+  std::string mismatch_;                         // what this machine cannot provide; empty: nothing
+  mutable std::mutex mutex_;                     // protects servers_
+  mutable std::vector<ServerInstance> servers_;  // idle servers
   mutable int servers_started_ = 0;
 };
 

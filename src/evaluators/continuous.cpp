@@ -88,26 +88,26 @@ class ContinuousDriver {
         numbers_(numbers.begin(), numbers.end()),
         n_(system.n()) {}
 
-  Departure run(const std::vector<PlannedPhase>& phases) {
+  Deviation run(const std::vector<PlannedPhase>& phases) {
     for (std::size_t i = 0; i < phases.size(); ++i) {
       const PlannedPhase& phase = phases[i];
       enter(phase);
       if (phase.restarts) begin(phase);
-      if (!std::isfinite(departure_.largest)) departure_ = {0.0, 0.0, 0.0, 0.0};
+      if (!std::isfinite(deviation_.largest)) deviation_ = {0.0, 0.0, 0.0, 0.0};
       for (Eigen::Index k = 0; k + 1 < phase.q.rows(); ++k) {
         apply(phase, k);
         if (!advance(0.0, 1.0, step_tolerance)) return {infinity, infinity, infinity, infinity};
-        departure_.largest = std::max(departure_.largest, distance(phase.q.row(k + 1).transpose()));
+        deviation_.largest = std::max(deviation_.largest, distance(phase.q.row(k + 1).transpose()));
       }
       if (i + 1 == phases.size() || phases[i + 1].restarts)
-        departure_.at_end = std::max(departure_.at_end, distance(phase.q.row(phase.q.rows() - 1).transpose()));
+        deviation_.at_end = std::max(deviation_.at_end, distance(phase.q.row(phase.q.rows() - 1).transpose()));
     }
-    return departure_;
+    return deviation_;
   }
 
   // Simulates the phases with feedback.
-  void track(const std::vector<PlannedPhase>& phases, Departure& departure) {
-    departure.tracked = departure.correction = 0.0;
+  void track(const std::vector<PlannedPhase>& phases, Deviation& deviation) {
+    deviation.tracked = deviation.correction = 0.0;
     for (const PlannedPhase& phase : phases) {
       enter(phase);
       const VectorXd now = state_;
@@ -121,15 +121,15 @@ class ContinuousDriver {
         apply(phase, k);
         if (!feedback.empty()) {
           const VectorXd correction = feedback[at].gain * (x - nodes[at].state)(moves()) + feedback[at].ahead;
-          departure.correction = std::max(departure.correction, correction.cwiseAbs().maxCoeff());
+          deviation.correction = std::max(deviation.correction, correction.cwiseAbs().maxCoeff());
           controls_.rowwise() -= correction.transpose();
         }
         if (!through(nodes, k, x)) {
-          departure.tracked = departure.correction = infinity;
+          deviation.tracked = deviation.correction = infinity;
           return;
         }
         x = state_;
-        departure.tracked = std::max(departure.tracked, distance(phase.q.row(k + 1).transpose()));
+        deviation.tracked = std::max(deviation.tracked, distance(phase.q.row(k + 1).transpose()));
       }
     }
   }
@@ -367,37 +367,37 @@ class ContinuousDriver {
   MatrixXd controls_;      // of the interval, at its quadrature points
   double interval_ = 0.0;  // s
   double step_ = 0.0;      // next step, suggested by the last one, s
-  Departure departure_;
+  Deviation deviation_;
   VectorXd z_, bias_;
   MatrixXd mass_;
 };
 
 }  // namespace
 
-Departure drive_continuously(const dmoc::System& system, const std::vector<double>& numbers,
+Deviation drive_continuously(const dmoc::System& system, const std::vector<double>& numbers,
                              const std::vector<PlannedPhase>& phases) {
   if (phases.empty()) return {};
   ContinuousDriver driver(system, numbers);
-  Departure departure = driver.run(phases);
-  driver.track(phases, departure);
-  return departure;
+  Deviation deviation = driver.run(phases);
+  driver.track(phases, deviation);
+  return deviation;
 }
 
-std::string departure_text(const Departure& departure, const std::string& note) {
+std::string deviation_text(const Deviation& deviation, const std::string& note) {
   const std::string remark = note.empty() ? "" : " (" + note + ")";
-  if (std::isnan(departure.largest)) return "  the continuous equations of motion were not driven" + remark + "\n";
+  if (std::isnan(deviation.largest)) return "  the continuous equations of motion were not driven" + remark + "\n";
   std::string text =
-      std::isinf(departure.largest)
+      std::isinf(deviation.largest)
           ? "  the continuous equations of motion have no solution under these controls to the end" + remark + "\n"
           : formatted(
                 "  the continuous equations of motion under these controls end %.2g from the plan, at most %.2g from "
                 "its nodes (m, rad)",
-                departure.at_end, departure.largest) +
+                deviation.at_end, deviation.largest) +
                 remark + "\n";
-  if (std::isfinite(departure.tracked))
+  if (std::isfinite(deviation.tracked))
     text += formatted(
         "  with feedback at every node: at most %.2g from the plan's nodes, by changes of controls of at most %.3g\n",
-        departure.tracked, departure.correction);
+        deviation.tracked, deviation.correction);
   return text;
 }
 

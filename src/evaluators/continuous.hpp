@@ -1,10 +1,10 @@
 // Integrates the continuous equations of motion with a plan's controls: M(q) a = dL/dq - (d/dt M) v + forces, by the
-// pair of Dormand and Prince (1980) with error control. It does not use the transcription, so its departure from the
+// pair of Dormand and Prince (1980) with error control. It does not use the transcription, so its deviation from the
 // plan measures the discretisation error of the plan's mesh. Holds of a phase
 // (dmoc/hold.hpp) add forces along their slopes G, such that G a + (d/dt G) v = 0.
 //
 // An unstable system amplifies the smallest difference. So a second integration adds feedback at every node, by the
-// regulator of rollout/feedback.hpp with derivatives of the continuous equations. Its departure is the distance to a
+// regulator of rollout/feedback.hpp with derivatives of the continuous equations. Its deviation is the distance to a
 // motion that the machine can make.
 #pragma once
 
@@ -30,7 +30,7 @@ struct PlannedPhase {
   int order = 2;  // of the plan (dmoc/scheme.hpp): its controls are polynomials of degree order/2 - 1
 };
 
-struct Departure {
+struct Deviation {
   // Largest difference of a coordinate (for a spherical joint: the angle between attitudes), m or rad. at_end: at
   // the end of the phases before a restart; largest: at any node. NaN: nothing was integrated; infinite: the
   // integration failed.
@@ -40,10 +40,10 @@ struct Departure {
 };
 
 // Returns lines for a report. `note`: the restarts and the phases that were not integrated, or empty.
-std::string departure_text(const Departure& departure, const std::string& note);
+std::string deviation_text(const Deviation& deviation, const std::string& note);
 
 // `numbers`: parameters of the model.
-Departure drive_continuously(const dmoc::System& system, const std::vector<double>& numbers,
+Deviation drive_continuously(const dmoc::System& system, const std::vector<double>& numbers,
                              const std::vector<PlannedPhase>& phases);
 
 }  // namespace dodyn::evaluators

@@ -82,7 +82,7 @@ std::vector<Finding> examine(const Examined& m) {
   find(m.lift > 0.35, suspicious, formatted("the gait lifts its foot by %.2f m", m.lift));
   find(m.spike > 0.25 * m.largest_control, suspicious,
        formatted("a control of %.3g stands alone in one time step", m.spike));
-  for (const Exertion& e : m.exertions)
+  for (const ActuatorEffort& e : m.actuator_efforts)
     find(e.largest > (e.has_cost ? usual_exertion_at_a_cost : usual_exertion) * e.reference, suspicious,
          formatted("actuator %s reaches %.4g, %.0f times what weight and a steady motion ask; it has no limit%s",
                    e.actuator.c_str(), e.largest, e.largest / e.reference, e.has_cost ? "" : " and no cost"));
@@ -145,8 +145,9 @@ std::string warnings_text(const std::vector<Finding>& findings) {
   return text + (findings.empty() ? "  none\n" : "");
 }
 
-std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::VectorXd& t, const Eigen::MatrixXd& q,
-                                const Eigen::MatrixXd& u, const std::vector<bool>& has_cost) {
+std::vector<ActuatorEffort> actuator_efforts(const systems::Tree<double>& tree, const Eigen::VectorXd& t,
+                                             const Eigen::MatrixXd& q, const Eigen::MatrixXd& u,
+                                             const std::vector<bool>& has_cost) {
   using autodiff::Dual;
   const double duration = t(t.size() - 1) - t(0);
   const auto& actuators = tree.actuators;
@@ -196,11 +197,11 @@ std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::
   const auto pushed = [&](const std::vector<double>& control) {
     return tree.forces(first.data(), still.data(), control.data());
   };
-  std::vector<Exertion> all;
+  std::vector<ActuatorEffort> all;
   for (std::size_t a = 0; a < actuators.size(); ++a) {
     const auto& actuator = actuators[a];
     if (actuator.limit) continue;
-    Exertion e{actuator.name, u.col(static_cast<Eigen::Index>(a)).cwiseAbs().maxCoeff(), 0.0, has_cost[a]};
+    ActuatorEffort e{actuator.name, u.col(static_cast<Eigen::Index>(a)).cwiseAbs().maxCoeff(), 0.0, has_cost[a]};
     if (actuator.coordinate >= 0) {
       e.reference = largest_of(turns[static_cast<std::size_t>(actuator.coordinate)]);
     } else {  // an actuator at a point: the control that overcomes the load of a coordinate

@@ -21,7 +21,7 @@ struct Finding {
 };
 
 // Effort of an actuator without a limit.
-struct Exertion {
+struct ActuatorEffort {
   std::string actuator;
   double largest = 0.0;    // largest magnitude, N or N m
   double reference = 0.0;  // effort for the weight and a steady motion
@@ -49,10 +49,10 @@ struct Examined {
   double lift = not_a_number;           // largest height of a walker's foot, m
   double spike = 0.0;                   // excess of a control over those of both neighbouring time steps, N or N m
   double largest_control = 0.0;         // reference of `spike`, see examine_controls()
-  std::vector<Exertion> exertions = {};
+  std::vector<ActuatorEffort> actuator_efforts = {};
   struct Accuracy {
     double allowed = 0.0;           // allowed value of `tracked`, m or rad; 0: any
-    double tracked = not_a_number;  // Departure::tracked (evaluators/continuous.hpp)
+    double tracked = not_a_number;  // Deviation::tracked (evaluators/continuous.hpp)
     double intervals = 0.0;
     std::string evaluator;
   } accuracy = {};
@@ -77,12 +77,13 @@ std::string with_warning(const std::string& words, const std::string& reason);
 // Returns the lines of a report: a title and the findings, or "none".
 std::string warnings_text(const std::vector<Finding>& findings);
 
-// Returns the exertions of the actuators without a limit. t: [nodes], s; q: [nodes, coordinates]; u: [rows, actuators];
+// Returns the efforts of the actuators without a limit. t: [nodes], s; q: [nodes, coordinates]; u: [rows, actuators];
 // `has_cost`: [actuators]. The reference is the largest load of all coordinates of the actuator's kind (slide or turn):
 // weight, springs and inertia times acceleration. The acceleration is the larger of 4 x range/duration^2 (from rest to
 // rest) and 2 x speed^2/range (oscillation).
-std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::VectorXd& t, const Eigen::MatrixXd& q,
-                                const Eigen::MatrixXd& u, const std::vector<bool>& has_cost);
+std::vector<ActuatorEffort> actuator_efforts(const systems::Tree<double>& tree, const Eigen::VectorXd& t,
+                                             const Eigen::MatrixXd& q, const Eigen::MatrixXd& u,
+                                             const std::vector<bool>& has_cost);
 
 // Returns for every actuator whether the cost depends on it: by `all`, by resistive losses, or by a formula.
 std::vector<bool> have_cost(const systems::Tree<systems::Number>& tree, bool all, bool losses,

@@ -75,7 +75,7 @@ void signal_descendants(int signal) {
 constexpr char terminate_all = 't', kill_all = 'k';
 
 // The guardian's report at the end.
-struct Ended {
+struct GuardianReport {
   int status;       // of the program, from waitpid
   int start_error;  // errno of the failed start; 0: the program started
 };
@@ -140,7 +140,7 @@ long milliseconds_now() {
   const pid_t program = start(directory, out, err, arguments, environment);
   if (program < 0) {
     const pid_t none = 0;
-    const Ended ended{0, start_error};
+    const GuardianReport ended{0, start_error};
     send(socket, &none, sizeof none, MSG_NOSIGNAL);
     send(socket, &ended, sizeof ended, MSG_NOSIGNAL);
     _exit(0);
@@ -186,7 +186,7 @@ long milliseconds_now() {
     }
     for (signalfd_siginfo info; read(children, &info, sizeof info) > 0;) continue;
   }
-  const Ended report{status, start_error};
+  const GuardianReport report{status, start_error};
   send(socket, &report, sizeof report, MSG_NOSIGNAL);
   _exit(0);
 }
@@ -200,24 +200,24 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-bool End::good() const { return !stopped && WIFEXITED(status) && WEXITSTATUS(status) == 0; }
-double End::code() const { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
-bool End::not_found() const {
+bool ProgramResult::succeeded() const { return !stopped && WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+double ProgramResult::code() const { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+bool ProgramResult::not_found() const {
   return !stopped && WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127);
 }
-std::string End::text() const {
+std::string ProgramResult::text() const {
   if (stopped) return "stopped at its time limit";
   if (WIFSIGNALED(status))
     return "killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   return "exit code " + std::to_string(WEXITSTATUS(status));
 }
-bool End::from_outside() const {
+bool ProgramResult::from_outside() const {
   if (stopped) return false;
   if (WIFSIGNALED(status)) return sent_by_others(WTERMSIG(status));
   return WEXITSTATUS(status) > 128 && sent_by_others(WEXITSTATUS(status) - 128);  // a shell reports its child so
 }
 
-End run(const Program& program, const Task& task, double grace) {
+ProgramResult run(const Program& program, const Task& task, double grace) {
   using Clock = std::chrono::steady_clock;
   std::vector<std::string> words = {"sh", "-c", program.line};
   const auto arguments = pointers(words), environment = pointers(program.environment);
@@ -237,7 +237,7 @@ End run(const Program& program, const Task& task, double grace) {
   close(ends[1]);
   const int socket = ends[0];
 
-  End end;
+  ProgramResult end;
   pid_t group = -1;  // process group of the program; -1: the guardian has not reported it yet
   int cannot_start = 0;
   auto kill_at = Clock::time_point::max();
@@ -246,7 +246,7 @@ End run(const Program& program, const Task& task, double grace) {
     pollfd ready{socket, POLLIN, 0};
     const double left = std::min(task.seconds_left(), 0.02);
     if (poll(&ready, 1, end.stopped ? 10 : std::max(1, static_cast<int>(1000 * left))) > 0) {
-      Ended ended{SIGKILL, 0};
+      GuardianReport ended{SIGKILL, 0};
       const bool first = group < 0;
       const std::size_t size = first ? sizeof group : sizeof ended;
       if (recv(socket, first ? static_cast<void*>(&group) : &ended, size, MSG_WAITALL) == static_cast<ssize_t>(size)) {

@@ -25,11 +25,11 @@ struct Program {
 };
 
 // The end of a program.
-struct End {
-  int status = 0;        // of its first process, from waitpid
-  bool stopped = false;  // ended by dodyn: at its time limit, or because the run ends
-  bool good() const;     // exit code 0, and not ended by dodyn
-  double code() const;   // exit code, or 128 + the number of the signal
+struct ProgramResult {
+  int status = 0;          // of its first process, from waitpid
+  bool stopped = false;    // ended by dodyn: at its time limit, or because the run ends
+  bool succeeded() const;  // exit code 0, and not ended by dodyn
+  double code() const;     // exit code, or 128 + the number of the signal
   // Whether the exit code is 126 or 127, by which a shell reports that it could not start a command.
   bool not_found() const;
   std::string text() const;
@@ -42,6 +42,6 @@ struct End {
 // task's time limit all get SIGTERM, so that they can write their best result. They get SIGKILL `grace` seconds later,
 // or when the run ends. Throws std::system_error if the shell cannot be started: no processes, handles or memory left,
 // or no such directory.
-End run(const Program& program, const Task& task, double grace);
+ProgramResult run(const Program& program, const Task& task, double grace);
 
 }  // namespace dodyn::evaluators

@@ -4,7 +4,7 @@
 
 namespace dodyn::evaluators {
 
-Refinement refine(const MeshLimits& limits, Meshed motion, const std::function<std::string(Meshed&)>& finer) {
+Refinement refine(const MeshLimits& limits, MeshResult motion, const std::function<std::string(MeshResult&)>& finer) {
   Refinement done;
   while (done.count < limits.refinements) {
     const bool settled = limits.tolerance <= 0.0 || (done.count > 0 && std::abs(done.change) <= limits.tolerance);

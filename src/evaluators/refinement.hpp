@@ -8,13 +8,13 @@
 namespace dodyn::evaluators {
 
 struct MeshLimits {
-  double accuracy = 0.0;   // Departure::tracked (evaluators/continuous.hpp), m or rad; 0: any
+  double accuracy = 0.0;   // Deviation::tracked (evaluators/continuous.hpp), m or rad; 0: any
   double tolerance = 0.0;  // relative change of the cost by a refinement; 0: any
   int refinements = 0;     // maximum number
 };
 
 // A motion on a mesh.
-struct Meshed {
+struct MeshResult {
   double cost = 0.0, tracked = 0.0;
   bool overlaps = false;  // parts overlap between its nodes by more than is allowed
 };
@@ -27,6 +27,6 @@ struct Refinement {
 
 // `finer`: solves on twice as many intervals and stores the motion in its argument. Returns why it failed; empty:
 // success.
-Refinement refine(const MeshLimits& limits, Meshed motion, const std::function<std::string(Meshed&)>& finer);
+Refinement refine(const MeshLimits& limits, MeshResult motion, const std::function<std::string(MeshResult&)>& finer);
 
 }  // namespace dodyn::evaluators

@@ -27,7 +27,7 @@ class Server {
   struct Answer {
     std::string line;      // without the line end; empty: no answer
     bool stopped = false;  // stopped at the task's time limit, or because the run ends; the server has ended then
-    End end;               // how it ended, if it ended by itself
+    ProgramResult end;     // how it ended, if it ended by itself
   };
   // Sends a line and waits for an answer. After no answer, or one that is not a line, the server is not usable any
   // more. Throws std::system_error if it could not be started.
@@ -42,7 +42,7 @@ class Server {
   std::string begun_;  // beginning of an incomplete line
   std::atomic<bool> ended_ = false;
   std::stop_source kill_;
-  End end_;                     // valid if ended_
+  ProgramResult end_;           // valid if ended_
   std::exception_ptr trouble_;  // valid if ended_: why it could not be started
   std::thread life_;
 };

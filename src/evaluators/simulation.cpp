@@ -11,7 +11,7 @@
 #include "evaluators/parameters.hpp"
 #include "evaluators/shapes.hpp"
 #include "evaluators/simulation/keys.hpp"
-#include "evaluators/simulation/tally.hpp"
+#include "evaluators/simulation/outcome_statistics.hpp"
 #include "record/text.hpp"
 #include "systems/repetition.hpp"
 #include "systems/sections.hpp"
@@ -58,8 +58,8 @@ class SimulationEvaluator final : public Evaluator {
         throw settings.error("design." + free.name + ".min",
                              "the number of links depends on it; allowed: a value, design." + free.name + " = NUMBER");
     check_dimensions(settings, model_);
-    SimulationOptions& course = own_.course;
-    course.held = simulation::held_links(settings, model_);
+    SimulationOptions& run_options = own_.run_options;
+    run_options.held = simulation::held_links(settings, model_);
     simulation::FormulaReader reader(model_, starts_.variables(), !settings.text("control.craft").empty());
     starts_.read(reader);
     for (const CustomSection* section : settings.sections_of("require"))
@@ -67,19 +67,19 @@ class SimulationEvaluator final : public Evaluator {
     static const Key duration{.name = "dwell", .default_value = "0", .unit = "s", .minimum = 0, .maximum = 1e6};
     for (const CustomSection* section : settings.sections_of("outcome")) {
       const std::string& name = section->name;
-      if (name == "end" || name == "failed" || (name == "unresolved" && course.coils))
+      if (name == "end" || name == "failed" || (name == "unresolved" && run_options.coils))
         throw section->error(
             name == "end" ? "is reserved for runs that no outcome ends; choose another name"
             : name == "failed"
                 ? "is reserved for runs that break down; choose another name"
                 : "is reserved for runs whose coils leave the range of their table; choose another name");
-      course.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
+      run_options.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
     }
     read_cost(reader);
     for (const CustomSection* section : settings.sections_of("metrics"))
       for (const CustomEntry& entry : section->entries) properties_.push_back({entry, reader.property(entry)});
-    control_ = simulation::Control::read(settings, model_, reader, course.options.step);
-    tally_.controlled = control_.has_value();
+    control_ = simulation::Control::read(settings, model_, reader, run_options.options.step);
+    statistics_.controlled = control_.has_value();
     starts_.check_used(reader);
     if (own_.start > starts_.count())
       throw settings.error("simulation.initial-state",
@@ -87,7 +87,8 @@ class SimulationEvaluator final : public Evaluator {
     // Reports models that no design can make valid before the study starts. For example, bodies() supports only some
     // kinds of joints.
     const auto values = model_.evaluate<double>();
-    channels_ = simulation::runner_channels(model_, values, course.nodes, course.by_impulses(), control_.has_value());
+    channels_ =
+        simulation::runner_channels(model_, values, run_options.nodes, run_options.by_impulses(), control_.has_value());
     try {
       if (model_.dimension == 2)
         describe<2>(values);
@@ -96,27 +97,27 @@ class SimulationEvaluator final : public Evaluator {
     } catch (const std::invalid_argument& error) {
       throw settings.error("simulation.model", error.what());
     }
-    if (course.uses(StateQuantity::largest_impulse) && !course.by_impulses())
+    if (run_options.uses(StateQuantity::largest_impulse) && !run_options.by_impulses())
       throw settings.error("simulation.contact-method",
                            "has no impulses, which max_impulse needs; allowed: projection, event-driven");
     expect_surfaces_of_penalty();
-    if (own_.course.coils) try_coils(values);
+    if (own_.run_options.coils) try_coils(values);
     if (control_) try_control();
   }
 
   std::vector<Quantity> metrics() const override {
-    std::vector<Quantity> all = tally_.metrics();
+    std::vector<Quantity> all = statistics_.metrics();
     if (misalignment_)
       all.push_back({"capture", "SI",
                      "largest misalignment up to which all initial states end as " +
-                         tally_.outcomes[static_cast<std::size_t>(tally_.failure_of)] +
+                         statistics_.outcomes[static_cast<std::size_t>(statistics_.success_outcome)] +
                          "; 0: that of the smallest does not"});
     for (const auto& [entry, formula] : properties_) all.push_back({entry.key, "SI", "of the design: " + entry.value});
     return all;
   }
 
   Pairing pairing() const override {
-    if (tally_.among >= 0 || starts_.count() < 2)
+    if (statistics_.given_outcome >= 0 || starts_.count() < 2)
       return Pairing::none;  // designs differ in the states of a conditional mean
     return starts_.are_drawn() ? Pairing::extensible : Pairing::fixed;
   }
@@ -139,7 +140,7 @@ class SimulationEvaluator final : public Evaluator {
     Channels list;
     if (!starts_.variables().empty())
       list.push_back({"initial_state", "", "what differs between initial states, SI", n, starts_.variables()});
-    list.push_back(tally_.channel(n));
+    list.push_back(statistics_.channel(n));
     if (!filmed()) list.insert(list.end(), channels_.begin(), channels_.end());
     if (corners_ > 0) list.push_back(shapes_channel(model_.dimension, corners_));
     if (filmed()) list.push_back(simulation::film_channel(n, own_.frames, channels_[1]));
@@ -178,7 +179,7 @@ class SimulationEvaluator final : public Evaluator {
 
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override {
     Outcome outcome{asked, {}};
-    const auto tries = tally_.sum_up(parts, starts_.count(), outcome.evaluation);
+    const auto tries = statistics_.aggregate(parts, starts_.count(), outcome.evaluation);
     if (!tries) return outcome;
     Eigen::MatrixXd films(filmed() ? starts_.count() * own_.frames : 0, channels_[1].coordinates.size() + 1);
     Eigen::Index row = 0;
@@ -192,7 +193,7 @@ class SimulationEvaluator final : public Evaluator {
     add_properties(*tries, outcome.evaluation);
     auto& values = outcome.trajectory.values;
     if (!starts_.variables().empty()) values.push_back(where(asked));
-    values.push_back(tally_.archived(*tries));
+    values.push_back(statistics_.archived(*tries));
     auto& first = parts.front().trajectory.values;
     values.insert(values.end(), std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
     if (filmed()) values.push_back(std::move(films));
@@ -210,7 +211,7 @@ class SimulationEvaluator final : public Evaluator {
   }
 
   std::string report(const Outcome& outcome) const override {
-    std::string lines = tally_.report(outcome.evaluation, starts_.count());
+    std::string lines = statistics_.report(outcome.evaluation, starts_.count());
     const auto own = static_cast<Eigen::Index>(properties_.size() + (misalignment_ ? 1u : 0u));
     const auto& metrics = outcome.evaluation.metrics;
     if (own == 0 || metrics.size() < own) return lines;
@@ -225,29 +226,29 @@ class SimulationEvaluator final : public Evaluator {
   bool filmed() const { return starts_.count() > 1 && own_.frames > 0; }
 
   void read_cost(simulation::FormulaReader& reader) {
-    auto& names = tally_.outcomes;
-    for (const auto& rule : own_.course.rules) names.push_back(rule.name);
+    auto& names = statistics_.outcomes;
+    for (const auto& rule : own_.run_options.rules) names.push_back(rule.name);
     names.insert(names.end(), {"end", "failed"});
-    tally_.failed = static_cast<int>(names.size()) - 1;
-    if (own_.course.coils) names.emplace_back("unresolved");
-    tally_.end = own_.course.end;
+    statistics_.failed = static_cast<int>(names.size()) - 1;
+    if (own_.run_options.coils) names.emplace_back("unresolved");
+    statistics_.end = own_.run_options.end;
     for (const CustomSection* section : settings_.sections_of("cost")) {
       const CustomEntry *share = section->find("success"), *formula = section->find("cost"),
                         *misalignment = section->find("misalignment");
       read_among(*section);
       if (share && formula) throw formula->error("is given next to success; allowed: one of them");
-      if (formula) own_.course.cost = reader.number(*formula);
-      tally_.formula = formula != nullptr;
+      if (formula) own_.run_options.cost = reader.number(*formula);
+      statistics_.formula = formula != nullptr;
       if (misalignment && !share) throw misalignment->error("has no effect without success");
       if (misalignment) misalignment_ = reader.start(*misalignment, misalignment->parsed());
       if (!share) continue;
-      tally_.failure_of = outcome_named(*share);
+      statistics_.success_outcome = outcome_named(*share);
     }
   }
 
   int outcome_named(const CustomEntry& entry) const {
-    const auto& names = tally_.outcomes;
-    const auto judged = names.begin() + tally_.failed, at = std::find(names.begin(), judged, entry.value);
+    const auto& names = statistics_.outcomes;
+    const auto judged = names.begin() + statistics_.failed, at = std::find(names.begin(), judged, entry.value);
     if (at == judged)
       throw entry.error("no outcome of that name" + did_you_mean(entry.value, names) +
                         "; allowed: " + listed({names.begin(), judged}));
@@ -256,27 +257,29 @@ class SimulationEvaluator final : public Evaluator {
 
   // Reads the outcome over which the mean is taken, and the largest fraction of other outcomes.
   void read_among(const CustomSection& section) {
-    const CustomEntry *among = section.find("given-outcome"), *others = section.find("max-other-share");
-    if (const CustomEntry* share = section.find("success"); share && (among || others))
-      throw(among ? among : others)->error("is of a mean, and success gives a share; allowed: one of them");
-    if (others && !among) throw others->error("has no effect without given-outcome; add given-outcome = OUTCOME");
-    if (!among) return;
-    tally_.among = outcome_named(*among);
+    const CustomEntry *given_outcome = section.find("given-outcome"), *others = section.find("max-other-share");
+    if (const CustomEntry* share = section.find("success"); share && (given_outcome || others))
+      throw(given_outcome ? given_outcome : others)
+          ->error("is of a mean, and success gives a share; allowed: one of them");
+    if (others && !given_outcome)
+      throw others->error("has no effect without given-outcome; add given-outcome = OUTCOME");
+    if (!given_outcome) return;
+    statistics_.given_outcome = outcome_named(*given_outcome);
     static const Key key{.name = "max-other-share", .default_value = "1", .unit = "1", .minimum = 0, .maximum = 1};
-    tally_.most_others = section.real(key);
+    statistics_.max_other_share = section.real(key);
   }
 
   template <int n>
   void describe(const systems::Values<double>& values) {
     const auto world = systems::bodies<n>(model_, values).world;
     for (const auto& body : world.bodies) bodies_.push_back(body.name);
-    rigid::Simulation<n>(world, own_.course.options);
+    rigid::Simulation<n>(world, own_.run_options.options);
     corners_ = static_cast<int>(shapes(world).rows());
   }
 
   // Throws if [surface] has losses: springs between overlapping bodies know neither friction nor restitution.
   void expect_surfaces_of_penalty() const {
-    if (own_.course.options.response != rigid::Response::penalty) return;
+    if (own_.run_options.options.response != rigid::Response::penalty) return;
     for (const bool upper : {false, true}) {
       Given given = set(settings_);
       for (const Variable& free : settings_.variables) given[free.name] = upper ? free.upper : free.lower;
@@ -296,7 +299,7 @@ class SimulationEvaluator final : public Evaluator {
       throw settings_.error("coils.table", "is of the plane, and the model is spatial; allowed: a planar model");
     auto world = systems::bodies<2>(model_, values).world;
     try {
-      rigid::CoilForce(world, own_.course.coils->form, own_.course.coils->range);
+      rigid::CoilForce(world, own_.run_options.coils->form, own_.run_options.coils->range);
     } catch (const std::invalid_argument& error) {
       throw settings_.error("coils.table", std::string("the model ") + error.what());
     }
@@ -316,9 +319,9 @@ class SimulationEvaluator final : public Evaluator {
         plan_of.dipole_offset = -1e3;
       }
       if (model_.dimension == 2)
-        simulation::controller(simulation::held(systems::bodies<2>(model_, values), own_.course.held), plan_of);
+        simulation::controller(simulation::held(systems::bodies<2>(model_, values), own_.run_options.held), plan_of);
       else
-        simulation::controller(simulation::held(systems::bodies<3>(model_, values), own_.course.held), plan_of);
+        simulation::controller(simulation::held(systems::bodies<3>(model_, values), own_.run_options.held), plan_of);
     } catch (const std::invalid_argument& error) {
       throw settings_.error("control.craft", error.what());
     }
@@ -334,7 +337,7 @@ class SimulationEvaluator final : public Evaluator {
     return given;
   }
 
-  // Appends the deviations of the initial states and the design's properties to the tally's metrics.
+  // Appends the deviations of the initial states and the design's properties to the metrics of the outcomes.
   void add_properties(const Eigen::MatrixXd& tries, Evaluation& e) const {
     const Given design = designed(e.design);
     std::vector<double> own;
@@ -342,7 +345,7 @@ class SimulationEvaluator final : public Evaluator {
       std::vector<std::pair<double, bool>> states;  // size of the misalignment, and whether the state succeeds
       for (int i = 0; i < starts_.count(); ++i)
         states.emplace_back(std::abs(value(*misalignment_, starts_.start(i, design, set_of(e)))),
-                            tries(i, simulation::outcome_column) == tally_.failure_of);
+                            tries(i, simulation::outcome_column) == statistics_.success_outcome);
       std::sort(states.begin(), states.end());  // of equal ones those that fail first
       const auto failing = std::find_if(states.begin(), states.end(), [](const auto& state) { return !state.second; });
       own.push_back(failing == states.begin() ? 0.0 : std::prev(failing)->first);
@@ -422,7 +425,7 @@ class SimulationEvaluator final : public Evaluator {
     for (int i = first; i < last; ++i) {
       const Start start = starts_.start(i, design, set);
       if (!runner || starts_.varies_model()) {
-        runner.emplace(model_, start.values, own_.course, plan(task.evaluation.design, start));
+        runner.emplace(model_, start.values, own_.run_options, plan(task.evaluation.design, start));
         if (filmed()) film.emplace(runner->world());
       }
       simulation::SimulationRecord<n> kept;
@@ -479,18 +482,18 @@ class SimulationEvaluator final : public Evaluator {
   template <int n>
   Simulated showing(const Task& task, const Given& design) const {
     const Start start = starts_.start(own_.start - 1, design);
-    Runner<n> runner(model_, start.values, own_.course, plan(task.evaluation.design, start));
+    Runner<n> runner(model_, start.values, own_.run_options, plan(task.evaluation.design, start));
     Trajectory motion = blank();
-    simulation::SimulationSummary<n> story;
-    simulation::SimulationRecord<n> kept{.motion = &motion, .story = &story};
+    simulation::SimulationSummary<n> summary;
+    simulation::SimulationRecord<n> kept{.motion = &motion, .summary = &summary};
     const std::clock_t clock = std::clock();
     const SimulationResult ended = runner.run(
         start, [&] { return task.seconds_left() == 0.0; }, &kept);
     const double seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
     Simulated result;
-    const bool cost_is_finite = !own_.course.cost || std::isfinite(ended.cost);
+    const bool cost_is_finite = !own_.run_options.cost || std::isfinite(ended.cost);
     result.completed = ended.reason.empty() && !ended.timed_out && cost_is_finite;
-    const auto& options = own_.course.options;
+    const auto& options = own_.run_options.options;
     result.report = formatted("model           %s, %zu bodies, %s\n", own_.model.c_str(), bodies_.size(),
                               n == 2 ? "planar" : "spatial") +
                     formatted("method          %s, %s, h = %g s\n", settings_.text("simulation.stepper").c_str(),
@@ -504,41 +507,44 @@ class SimulationEvaluator final : public Evaluator {
     }
     result.report += ended.reason.empty()
                          ? formatted("ended           %s at t = %.6g s, %ld steps%s\n",
-                                     tally_.outcomes[static_cast<std::size_t>(ended.outcome)].c_str(), ended.time,
+                                     statistics_.outcomes[static_cast<std::size_t>(ended.outcome)].c_str(), ended.time,
                                      ended.steps, ended.timed_out ? ", at its time limit" : "")
-                         : "ended           " + tally_.outcomes[static_cast<std::size_t>(ended.outcome)] + ": " +
+                         : "ended           " + statistics_.outcomes[static_cast<std::size_t>(ended.outcome)] + ": " +
                                ended.reason + "\n";
-    if (own_.course.cost)
+    if (own_.run_options.cost)
       result.report += cost_is_finite ? formatted("cost            %.9g\n", ended.cost)
                                       : std::string("cost            is not a finite number\n");
-    const auto& ledger = story.ledger;
+    const auto& contact_totals = summary.contact_totals;
     result.report +=
-        formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", story.before.kinetic,
-                  story.after.kinetic, story.before.potential, story.after.potential) +
-        formatted("                by impacts %.4g J, by projections %.4g J, ", ledger.impact,
-                  ledger.projection.total()) +
-        (ledger.forces != 0.0 ? formatted("by damping, drag and driving forces %.4g J, ", ledger.forces) : "") +
+        formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", summary.before.kinetic,
+                  summary.after.kinetic, summary.before.potential, summary.after.potential) +
+        formatted("                by impacts %.4g J, by projections %.4g J, ", contact_totals.impact,
+                  contact_totals.projection.total()) +
+        (contact_totals.forces != 0.0 ? formatted("by damping, drag and driving forces %.4g J, ", contact_totals.forces)
+                                      : "") +
         formatted("unaccounted for %.4g J\n", ended.energy_change) +
         formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
-                  (story.end.linear - story.start.linear).norm(), (story.end.angular - story.start.angular).norm(),
-                  ledger.momentum.angular.norm()) +
+                  (summary.end.linear - summary.start.linear).norm(),
+                  (summary.end.angular - summary.start.angular).norm(), contact_totals.momentum.angular.norm()) +
         (control_
              ? formatted(
                    "control         effort %.6g N^2 s, work %.4g J, impulse %.4g N s, attitude off by %.4g rad at "
                    "most%s%s\n",
-                   story.control.effort, story.control.work, story.control.impulse.norm(), story.control.largest_angle,
-                   story.control.largest_angle > std::numbers::pi - rigid::half_turn_margin
+                   summary.control.effort, summary.control.work, summary.control.impulse.norm(),
+                   summary.control.largest_angle,
+                   summary.control.largest_angle > std::numbers::pi - rigid::half_turn_margin
                        ? ": half a turn, where its direction is arbitrary"
                        : "",
-                   story.control.replanned > 0 ? formatted(", %d new curves", story.control.replanned).c_str() : "")
+                   summary.control.replanned > 0 ? formatted(", %d new curves", summary.control.replanned).c_str() : "")
              : std::string()) +
-        formatted("largest         overlap %.3g m, angular velocity %.4g rad/s", std::max(story.overlap, 0.0),
-                  story.spin) +
-        (own_.course.by_impulses() ? formatted(", impulse of two bodies in a step %.4g N s\n", story.impulse) : "\n") +
+        formatted("largest         overlap %.3g m, angular velocity %.4g rad/s", std::max(summary.overlap, 0.0),
+                  summary.spin) +
+        (own_.run_options.by_impulses() ? formatted(", impulse of two bodies in a step %.4g N s\n", summary.impulse)
+                                        : "\n") +
         formatted("contact         %d updates of contacts, %d shortened steps, %zu pairs of shapes touch at the end\n",
-                  ledger.impulses, ledger.cuts, story.touching) +
+                  contact_totals.impulses, contact_totals.cuts, summary.touching) +
         formatted("                %d impacts limited so that they add no energy, velocities solved to %.2g m/s\n",
-                  ledger.energy_limited, ledger.residual) +
+                  contact_totals.energy_limited, contact_totals.residual) +
         formatted("speed           %.4g s simulated per CPU second\n", ended.time / std::max(1e-9, seconds));
     result.channels = channels_;
     result.trajectory = std::move(motion);
@@ -562,7 +568,7 @@ class SimulationEvaluator final : public Evaluator {
   std::optional<Formula> misalignment_;
   std::vector<std::string> bodies_;
   int corners_ = 0;
-  simulation::Tally tally_;
+  simulation::OutcomeStatistics statistics_;
   Channels channels_;  // channels of a motion
 };
 

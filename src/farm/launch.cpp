@@ -81,7 +81,7 @@ RemoteProcess::RemoteProcess(const std::string& process_address) {
   if (!here.empty() && place(here) == place(process_address)) pid_ = std::atoi(process_address.c_str());
 }
 
-bool RemoteProcess::gone() {
+bool RemoteProcess::has_exited() {
   const auto now = std::chrono::steady_clock::now();
   if (pid_ == 0 || now < next_look_) return false;
   next_look_ = now + std::chrono::milliseconds(250);

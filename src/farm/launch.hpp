@@ -34,7 +34,7 @@ class RemoteProcess {
  public:
   explicit RemoteProcess(const std::string& process_address);
   // Whether the process was absent now and a quarter of a second ago. By then its last messages have arrived.
-  bool gone();
+  bool has_exited();
 
  private:
   pid_t pid_ = 0;  // 0: unknown

@@ -50,7 +50,7 @@ Event given_up(const Task& task, int rank, const std::string& host) {
       formatted("evaluation %lld does not stop at its time limit; rank %d (%s) is given up", id, rank, host.c_str()));
 }
 
-Task without_motion(const Task& task) {
+Task without_warm_start(const Task& task) {
   Task rest;
   rest.evaluation = task.evaluation;
   rest.part = task.part;
@@ -270,7 +270,7 @@ void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Wo
     if (state.closed) return;
     Task task = *pop_front(state.queue);
     const bool may_be_copied = std::isfinite(timeouts.duplicate_after);
-    running = {may_be_copied ? task : without_motion(task), Clock::now(),
+    running = {may_be_copied ? task : without_warm_start(task), Clock::now(),
                from_now(Seconds(task.time_limit + timeouts.grace))};
     if (task.stop.stop_requested()) running->stop.request_stop();  // cancel() came while the task was queued
     task.stop = running->stop.get_token();

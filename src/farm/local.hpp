@@ -64,7 +64,7 @@ class LocalFarm : public Farm {
 Event given_up(const Task& task, int rank, const std::string& host);
 
 // Returns the task without its warm start, to be remembered while it runs.
-Task without_motion(const Task& task);
+Task without_warm_start(const Task& task);
 
 // Makes needs_hard_exit() true. Called when a farm closes while an evaluation still runs, and when a session has lost a
 // rank.

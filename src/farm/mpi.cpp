@@ -184,7 +184,7 @@ class MpiFarm : public Farm {
     if (done.state != Assignment::wanted) return;
     worker.rests_until = from_now(Seconds(worker.rest.after(outcome.evaluation)));
     median_duration_.add(outcome.evaluation.seconds);
-    if (outcome.evaluation.status == Status::lost && under_way_elsewhere(done)) return;
+    if (outcome.evaluation.status == Status::lost && runs_elsewhere(done)) return;
     if (done.of_rank_0) {
       own_.accept_remote_result(std::move(outcome));
     } else {
@@ -233,7 +233,7 @@ class MpiFarm : public Farm {
           Assignment& next = workers_[i].tasks[k];
           if (next.state != Assignment::wanted) continue;
           drop(i, next);
-          if (!under_way_elsewhere(next)) own_.put_back(unpack_task(*next.message));
+          if (!runs_elsewhere(next)) own_.put_back(unpack_task(*next.message));
         }
       }
       log_event(
@@ -247,7 +247,7 @@ class MpiFarm : public Farm {
     int usable = 0;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& worker = workers_[i];
-      if (!worker.lost && silence_.too_long_since(worker.heard)) {
+      if (!worker.lost && silence_.silent_too_long(worker.heard)) {
         log_event(event_now("rank lost", formatted("rank %d (%s) has been silent for %g s and is lost", rank_of(i),
                                                    worker.host.c_str(), timeouts_.silence)));
         worker.lost = true;
@@ -275,7 +275,7 @@ class MpiFarm : public Farm {
   void give_up(Worker& worker, Assignment::State state, Outcome outcome) {
     Assignment& first = worker.tasks.front();
     first.state = state;
-    if (!under_way_elsewhere(first)) own_.give_back(std::move(outcome));
+    if (!runs_elsewhere(first)) own_.give_back(std::move(outcome));
     for (std::size_t i = worker.tasks.size() - 1; i > 0; --i) {
       if (worker.tasks[i].state != Assignment::wanted) continue;
       worker.tasks[i].state = Assignment::dropped;
@@ -305,7 +305,7 @@ class MpiFarm : public Farm {
 
   Assignment& send(std::size_t i, const Task& task, std::shared_ptr<const Bytes> message) {
     Assignment& assignment = workers_[i].tasks.emplace_back();
-    assignment.task = without_motion(task);
+    assignment.task = without_warm_start(task);
     assignment.message = std::move(message);
     assignment.sending = start_send(*assignment.message, rank_of(i), task_tag);
     begin(assignment);
@@ -322,7 +322,7 @@ class MpiFarm : public Farm {
           visit(i, each);
   }
 
-  bool under_way_elsewhere(const Assignment& assignment) {
+  bool runs_elsewhere(const Assignment& assignment) {
     bool any = assignment.of_rank_0 && own_.runs(assignment.task);
     if (assignment.copied)
       for_each_wanted(&assignment.task, [&](std::size_t, Assignment& other) { any |= &other != &assignment; });
@@ -356,16 +356,16 @@ class MpiFarm : public Farm {
       });
       if (const auto task = oldest ? std::nullopt : own_.straggler(time)) {
         send(i, *task, std::make_shared<const Bytes>(pack(*task))).of_rank_0 = true;
-        begun_again(*task, 0, i);
+        log_speculative_copy(*task, 0, i);
       } else if (oldest) {
         oldest->copied = true;
         send(i, oldest->task, oldest->message).copied = true;
-        begun_again(oldest->task, its_rank, i);
+        log_speculative_copy(oldest->task, its_rank, i);
       }
     }
   }
 
-  void begun_again(const Task& task, std::size_t rank, std::size_t worker) {
+  void log_speculative_copy(const Task& task, std::size_t rank, std::size_t worker) {
     const std::lock_guard lock(incidents_mutex_);
     incidents_.push_back(event_now(
         "begun again", formatted("evaluation %lld, part %d takes long on rank %zu; begun again on rank %d",
@@ -448,11 +448,11 @@ Session::~Session() {
     for (int other = 1; other < size_; ++other) send_unwatched(how, other, farewell_tag);
     if (needs_hard_exit()) return;
   } else {
-    const auto latest = Clock::now() + last_words;
+    const auto latest = Clock::now() + farewell_timeout;
     PollBackoff pause;
     RemoteProcess master(master_);
     for (bool farewell = false; !farewell && Clock::now() < latest; pause.sleep()) {
-      if (master.gone()) _exit(1);  // otherwise MPI_Finalize would wait for rank 0 forever
+      if (master.has_exited()) _exit(1);  // otherwise MPI_Finalize would wait for rank 0 forever
       if (const auto status = look(0, MPI_ANY_TAG)) {
         if (status->MPI_TAG == task_tag) abort_all(rank_, "left with tasks still coming");
         const Bytes how = receive(*status);
@@ -498,7 +498,7 @@ void serve(const Session& session, const Work& work, Timeouts timeouts) try {
   const std::string host = std::to_string(getpid()) + " " + host_name();
   RemoteProcess master(session.master());
   HeartbeatMonitor silence(timeouts.silence);
-  const auto latest_begin = Clock::now() + last_words;
+  const auto latest_begin = Clock::now() + farewell_timeout;
   std::optional<Clock::time_point> heard;  // rank 0 may need a long time before it has a farm
   Bytes answer;
   MPI_Request sending = MPI_REQUEST_NULL;
@@ -520,10 +520,11 @@ void serve(const Session& session, const Work& work, Timeouts timeouts) try {
       if (status->MPI_TAG != heartbeat_tag) pause.reset();
     }
     if (silence.listen()) send_unwatched(host, 0, heartbeat_tag);
-    const bool gone = master.gone();
-    if (gone || (heard ? silence.too_long_since(*heard, Timeouts::wait_for_rank_0) : Clock::now() > latest_begin)) {
+    const bool has_exited = master.has_exited();
+    if (has_exited ||
+        (heard ? silence.silent_too_long(*heard, Timeouts::wait_for_rank_0) : Clock::now() > latest_begin)) {
       std::fprintf(stderr, "dodyn: rank %d: rank 0 %s; leaving\n", session.rank(),
-                   gone ? "is gone" : "has fallen silent");
+                   has_exited ? "is gone" : "has fallen silent");
       own.reset();  // asks the evaluation to stop, so that it can end its child processes
       _exit(1);
     }

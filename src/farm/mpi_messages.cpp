@@ -31,7 +31,7 @@ MPI_Request start_send(const Bytes& bytes, int destination, Tag tag) {
 }
 
 bool finish_send(MPI_Request& request) {
-  const auto latest = Clock::now() + last_words;
+  const auto latest = Clock::now() + farewell_timeout;
   for (PollBackoff pause; Clock::now() < latest; pause.sleep()) {
     int done = 0;
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);

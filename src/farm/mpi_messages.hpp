@@ -34,7 +34,7 @@ class PollBackoff {
 };
 
 // The longest wait for the first and the last message of rank 0, which it sends before and after the life of a farm.
-constexpr std::chrono::seconds last_words(60);
+constexpr std::chrono::seconds farewell_timeout(60);
 
 // Returns the status of a message that has arrived, if any.
 std::optional<MPI_Status> look(int source, int tag);
@@ -66,7 +66,7 @@ class HeartbeatMonitor {
   }
   // Returns the current time of a clock that stands still while this rank does not listen.
   Clock::time_point listened() const { return last_look_ - missed_; }
-  bool too_long_since(Clock::time_point heard, double times = 1) const { return listened() - heard > times * most_; }
+  bool silent_too_long(Clock::time_point heard, double times = 1) const { return listened() - heard > times * most_; }
 
  private:
   const Seconds most_;

@@ -64,7 +64,7 @@ struct Parameters {
   double strict_leaf_threshold = 0.01, max_pivot_threshold = 0.1;
   int factorisations_for_error = 2;  // limit per direction
   double refined_error = 1e-12;      // refinement of a solution stops at this error
-  int max_pivotless = 30;            // see hopeless()
+  int max_pivotless = 30;            // see is_stalled()
   // line search (section 2.3), (18) to (23)
   double gamma_theta = 1e-5, gamma_phi = 1e-8, delta = 1.0, s_theta = 1.1, s_phi = 2.3, eta = 1e-8;
   double gamma_alpha = 0.05, min_alpha = 1e-12;
@@ -151,7 +151,7 @@ class InteriorPoint {
   // Whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
   // pivots are unstable, variables are delayed from front to front, and a factorisation takes a hundred times as long.
   // Initial guesses rarely recover from that.
-  bool hopeless() const { return pivotless_ > numbers.max_pivotless; }
+  bool is_stalled() const { return pivotless_ > numbers.max_pivotless; }
 
   // Factorises the system [H + D, A^T; A, -E] (dv, dy) = -(g, gap) with A = [J, -1], slacks eliminated. If only the
   // correct inertia is of use, a factorisation stops as soon as the inertia is certainly wrong.
@@ -186,7 +186,7 @@ class InteriorPoint {
   bool take_restoring_step(Restoration& r, const VectorXd& slope);
   void accept(Point& next, double alpha, double alpha_z);
   void least_squares_multipliers();
-  void take_up_multipliers();
+  void estimate_multipliers();
   double longest(const VectorXd& value, const VectorXd& step, double tau) const;
   double longest_multiplier_step(double tau) const;
   bool filter_accepts(double theta, double barrier) const;
@@ -649,7 +649,7 @@ bool InteriorPoint::find_direction() {
     shift_ = last_shift_ == 0.0 ? numbers.first_shift : std::max(numbers.min_shift, last_shift_ / numbers.shift_decay);
     right = attempt();
   }
-  for (int attempts = 1; !right && shift_ < numbers.max_shift && !late() && !hopeless(); ++attempts) {
+  for (int attempts = 1; !right && shift_ < numbers.max_shift && !late() && !is_stalled(); ++attempts) {
     shift_ *= last_shift_ == 0.0 ? numbers.first_shift_growth : numbers.shift_growth;
     right = attempt();
     if (!right && attempts == numbers.attempts_to_doubt) right = attempt_regularised();
@@ -845,7 +845,7 @@ bool InteriorPoint::soft_step() {
 }
 
 // Sets the multipliers after a restoration: those of bounds from the barrier, those of rows by least squares.
-void InteriorPoint::take_up_multipliers() {
+void InteriorPoint::estimate_multipliers() {
   for (const int i : bounded_below_) lower_z_[i] = std::min(numbers.max_multiplier, mu_ / (at_.v[i] - lower_[i]));
   for (const int i : bounded_above_) upper_z_[i] = std::min(numbers.max_multiplier, mu_ / (upper_[i] - at_.v[i]));
   least_squares_multipliers();
@@ -880,7 +880,7 @@ Ending InteriorPoint::end_feasible(Restoration& r) {
     lower_z_ = r.lower_z;
     upper_z_ = r.upper_z;
   } else {
-    take_up_multipliers();
+    estimate_multipliers();
   }
   return {SolveStatus::not_converged, "no further progress"};
 }
@@ -950,7 +950,7 @@ std::optional<Ending> InteriorPoint::restore() {
   VectorXd slope(N_);
   for (; solution_.iterations < options_.max_iterations; ++solution_.iterations) {
     if (late()) return Ending{SolveStatus::timed_out, "time limit"};
-    if (hopeless()) return Ending{SolveStatus::not_converged, no_pivots};
+    if (is_stalled()) return Ending{SolveStatus::not_converged, no_pivots};
     y_ = at_.gap;  // the multipliers of the restoration problem
     if (!differentiate(true)) return not_a_number;
     // least-squares gradient, projected on the bounds; zero at a point of locally minimal infeasibility
@@ -979,7 +979,7 @@ std::optional<Ending> InteriorPoint::restore() {
     }
     if (at_.theta <= p.enough * theta_0 && filter_accepts(at_.theta, at_.barrier)) {
       if (!differentiate(false)) return not_a_number;
-      take_up_multipliers();
+      estimate_multipliers();
       return std::nullopt;
     }
   }
@@ -1007,7 +1007,7 @@ Ending InteriorPoint::iterate() {
     update_residual();
     if (optimal()) return {SolveStatus::solved, "first-order optimal"};
     if (late()) return {SolveStatus::timed_out, "time limit"};
-    if (hopeless()) return {SolveStatus::not_converged, no_pivots};
+    if (is_stalled()) return {SolveStatus::not_converged, no_pivots};
     if (solution_.iterations >= options_.max_iterations) return {SolveStatus::not_converged, "iteration limit"};
     if (!(at_.v.lpNorm<Eigen::Infinity>() < numbers.diverged))
       return {SolveStatus::not_converged, "iterates diverge, the problem may be unbounded"};

@@ -19,12 +19,12 @@ namespace {
 // during the problem's callbacks, so that evaluations of several threads overlap.
 std::mutex ipopt_lock;
 
-class Unlocked {
+class ScopedUnlock {
  public:
-  Unlocked() { ipopt_lock.unlock(); }
-  ~Unlocked() { ipopt_lock.lock(); }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
+  ScopedUnlock() { ipopt_lock.unlock(); }
+  ~ScopedUnlock() { ipopt_lock.lock(); }
+  ScopedUnlock(const ScopedUnlock&) = delete;
+  ScopedUnlock& operator=(const ScopedUnlock&) = delete;
 };
 
 // Adapts a Problem to Ipopt's interface TNLP. A callback that returns false makes Ipopt take a shorter step.
@@ -67,7 +67,7 @@ class Adapter : public Ipopt::TNLP {
   }
 
   bool eval_f(Index n, const Number* x, bool new_x, Number& value) override {
-    const Unlocked unlocked;
+    const ScopedUnlock unlocked;
     move_to(n, x, new_x);
     if (late()) return false;
     value = problem_.objective(x_);
@@ -75,14 +75,14 @@ class Adapter : public Ipopt::TNLP {
   }
 
   bool eval_grad_f(Index n, const Number* x, bool new_x, Number* gradient) override {
-    const Unlocked unlocked;
+    const ScopedUnlock unlocked;
     move_to(n, x, new_x);
     problem_.objective_gradient(x_, vector(gradient, n));
     return vector(gradient, n).allFinite();
   }
 
   bool eval_g(Index n, const Number* x, bool new_x, Index m, Number* values) override {
-    const Unlocked unlocked;
+    const ScopedUnlock unlocked;
     move_to(n, x, new_x);
     if (late()) return false;
     problem_.constraint_values(x_, vector(values, m));
@@ -92,7 +92,7 @@ class Adapter : public Ipopt::TNLP {
   bool eval_jac_g(Index n, const Number* x, bool new_x, Index, Index count, Index* rows, Index* columns,
                   Number* values) override {
     if (!values) return copy(problem_.jacobian_pattern, rows, columns);
-    const Unlocked unlocked;
+    const ScopedUnlock unlocked;
     move_to(n, x, new_x);
     problem_.jacobian(x_, vector(values, count));
     return vector(values, count).allFinite();
@@ -101,7 +101,7 @@ class Adapter : public Ipopt::TNLP {
   bool eval_h(Index n, const Number* x, bool new_x, Number objective_factor, Index m, const Number* lambda, bool,
               Index count, Index* rows, Index* columns, Number* values) override {
     if (!values) return copy(problem_.hessian_pattern, rows, columns);
-    const Unlocked unlocked;
+    const ScopedUnlock unlocked;
     move_to(n, x, new_x);
     y_ = Eigen::Map<const VectorXd>(lambda, m);
     problem_.hessian(x_, objective_factor, y_, vector(values, count));

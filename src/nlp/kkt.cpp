@@ -85,13 +85,14 @@ void rounding_of_gradient(const Problem& problem, const VectorXd& x, const Vecto
 namespace {
 
 // Rounding errors of the residuals.
-struct Allowance {
+struct RoundingErrors {
   VectorXd rows, gradient;  // [constraints], [variables]
   double roundoff = 0.0;    // relative, of the unknowns
 };
 
 Residuals residuals(const Problem& problem, const VectorXd& x, const VectorXd& multipliers,
-                    const VectorXd& lower_multipliers, const VectorXd& upper_multipliers, const Allowance& allowed) {
+                    const VectorXd& lower_multipliers, const VectorXd& upper_multipliers,
+                    const RoundingErrors& allowed) {
   Residuals result;
   const VectorXd stationarity = lagrangian_gradient(problem, x, multipliers) - lower_multipliers + upper_multipliers;
   for (int i = 0; i < x.size(); ++i) raise(result.stationarity, std::abs(stationarity[i]) - allowed.gradient[i]);
@@ -136,7 +137,7 @@ Residuals residuals_beyond_rounding(const Problem& problem, const VectorXd& x, c
   problem.jacobian(x, jacobian);
   problem.hessian(x, 1.0, multipliers, hessian);
   const VectorXd of_bounds = unit_roundoff * (lower_multipliers.cwiseAbs() + upper_multipliers.cwiseAbs());
-  Allowance allowed{rounding_of_rows(problem, x, jacobian), {}, unit_roundoff};
+  RoundingErrors allowed{rounding_of_rows(problem, x, jacobian), {}, unit_roundoff};
   rounding_of_gradient(problem, x, multipliers, jacobian, hessian, allowed.gradient);
   allowed.gradient += of_bounds;
   return residuals(problem, x, multipliers, lower_multipliers, upper_multipliers, allowed);

@@ -54,23 +54,23 @@ std::string bound_note(const std::vector<Variable>& variables, const Eigen::Vect
   return text.empty() ? "" : text + ": the optimum may lie beyond the range";
 }
 
-std::string progress_text(const study::Progress& tally, const std::vector<Variable>& variables,
+std::string progress_text(const study::Progress& progress, const std::vector<Variable>& variables,
                           const OutputUnits& units) {
   std::map<Status, int> counts;
-  for (const auto& [id, evaluation] : tally.evaluations) ++counts[evaluation.status];
-  std::string text = formatted("[%zu/%d] ", tally.evaluations.size(), tally.limit);
+  for (const auto& [id, evaluation] : progress.evaluations) ++counts[evaluation.status];
+  std::string text = formatted("[%zu/%d] ", progress.evaluations.size(), progress.limit);
   for (const auto& [status, count] : counts)
     text += std::to_string(count) + " " + std::string(to_string(status)) + ", ";
-  text += formatted("%d running", tally.running);
-  if (const Evaluation* best = tally.best) {
+  text += formatted("%d running", progress.running);
+  if (const Evaluation* best = progress.best) {
     std::vector<Variable> shown = variables;
     const Eigen::VectorXd factors = convert(shown, units);
     text +=
         "; best " + formatted("%.4g", best->cost) + " at " + design_text(shown, best->design.cwiseProduct(factors), 4);
   }
-  text += "; " + duration(tally.seconds);
-  if (std::isfinite(tally.seconds_left) && tally.seconds_left >= 1.0)
-    text += ", up to " + duration(tally.seconds_left) + " left";
+  text += "; " + duration(progress.seconds);
+  if (std::isfinite(progress.seconds_left) && progress.seconds_left >= 1.0)
+    text += ", up to " + duration(progress.seconds_left) + " left";
   return text;
 }
 

@@ -26,7 +26,7 @@ std::string design_text(const std::vector<Variable>& variables, const Eigen::Vec
 std::string bound_note(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
 
 // Returns "[12/40] 11 ok, 1 failed, 2 running; best 0.1126 at knee = 0.35 m; 43 s, up to 1 min 10 s left".
-std::string progress_text(const study::Progress& tally, const std::vector<Variable>& variables,
+std::string progress_text(const study::Progress& progress, const std::vector<Variable>& variables,
                           const OutputUnits& units = {});
 
 // The evaluations that a table lists, and their order.

@@ -34,7 +34,7 @@ class ChargeTree {
   static constexpr int order = 5, most_in_leaf = 2;  // order of the moments; number of bodies in a leaf
   static constexpr int size = (order + 1) * (order + 2) * (order + 3) / 6;
   using Coefficients = std::array<double, size>;
-  struct Charged {          // A body with charges.
+  struct ChargedBody {      // A body with charges.
     int body, first, last;  // first and last: range of its charges in `own_`
     Vector<3> middle;
   };
@@ -59,7 +59,7 @@ class ChargeTree {
 
   const World<n>* world_;
   std::vector<int> own_;  // charges grouped by body
-  std::vector<Charged> bodies_;
+  std::vector<ChargedBody> bodies_;
   int moving_ = 0;  // number of bodies that are not fixed; they come first
   std::vector<Cell> cells_;
   std::vector<Vector<3>> place_;                // [charges of the world]

@@ -16,34 +16,34 @@ class Decomposition final : public ContactResponse<n> {
   using VectorX = Eigen::VectorXd;
 
  public:
-  explicit Decomposition(const Pieces<n>& pieces)
-      : pieces_(pieces),
-        project_(pieces),
-        law_(make_with_restitution(pieces.world, pieces.options)),
-        at_predicted_(pieces.bodies),
-        at_projected_(pieces.bodies),
-        at_end_(pieces.bodies) {}
+  explicit Decomposition(const ResponseContext<n>& context)
+      : context_(context),
+        project_(context),
+        law_(make_with_restitution(context.world, context.options)),
+        at_predicted_(context.bodies),
+        at_projected_(context.bodies),
+        at_end_(context.bodies) {}
 
   void restart() override {
     project_.restart();
     law_->restart();
     step_end_ = -std::numeric_limits<double>::infinity();
     touching_.clear();
-    for (int i = 0; i < static_cast<int>(pieces_.detection.found().size()); ++i)
-      if (pieces_.detection.found()[i].normal_gap() >= -pieces_.options.tolerance)
-        touching_.push_back(pieces_.detection.key(i));
+    for (int i = 0; i < static_cast<int>(context_.detection.found().size()); ++i)
+      if (context_.detection.found()[i].normal_gap() >= -context_.options.tolerance)
+        touching_.push_back(context_.detection.key(i));
   }
 
-  Progress advance(double t, double h, State<n>& state, StepRecord<n>& books) override {
-    if (!pieces_.integrator.advance(t, h, state, predicted_))
+  Progress advance(double t, double h, State<n>& state, StepRecord<n>& record) override {
+    if (!context_.integrator.advance(t, h, state, predicted_))
       return {0.0, 0.5, {{-1, -1}, 0.0, "the implicit step did not converge"}};
     frames_of(state.poses, frames0_);
     frames_of(predicted_.poses, frames1_);
-    pieces_.detection.find(frames1_);
-    if (const PenetrationCheck way = passage<n>(pieces_, frames0_, frames1_); !way.free())
-      return {0.0, way.share, way.blame};
+    context_.detection.find(frames1_);
+    if (const PenetrationCheck way = check_penetration<n>(context_, frames0_, frames1_); !way.free())
+      return {0.0, way.share, way.cause};
     double deepest = 0.0;
-    for (const auto& c : pieces_.detection.found()) deepest = std::max(deepest, c.normal_gap());
+    for (const auto& c : context_.detection.found()) deepest = std::max(deepest, c.normal_gap());
     if (deepest <= 0.0) {
       std::swap(state, predicted_);
       touching_.clear();
@@ -51,10 +51,10 @@ class Decomposition final : public ContactResponse<n> {
     }
     Progress progress;
     if (t >= step_end_) {
-      step_end_ = t + pieces_.options.step;
+      step_end_ = t + context_.options.step;
       retries_ = 0;
     }
-    if (mend(h, deepest, state, books, progress)) {
+    if (correct_overlap(h, deepest, state, record, progress)) {
       progress.done = h;
       progress.origin = Progress::Origin::corrected_step;
     }
@@ -63,15 +63,15 @@ class Decomposition final : public ContactResponse<n> {
 
  private:
   // Corrects a prediction whose largest overlap is `deepest`, m.
-  bool mend(double h, double deepest, State<n>& state, StepRecord<n>& books, Progress& progress) {
-    Ledger<n>& ledger = books.ledger;
-    const double margin = std::max(3.0 * deepest, pieces_.options.tolerance);  // d_b of section 3.5.3
-    const double V0 = pieces_.forces.energy(predicted_.poses);
+  bool correct_overlap(double h, double deepest, State<n>& state, StepRecord<n>& record, Progress& progress) {
+    ContactTotals<n>& contact_totals = record.contact_totals;
+    const double margin = std::max(3.0 * deepest, context_.options.tolerance);  // d_b of section 3.5.3
+    const double V0 = context_.forces.energy(predicted_.poses);
     at_predicted_.set(predicted_.poses);
     at_predicted_.velocity(predicted_.p, nu_);
     const Momenta<n> L0 = momenta(at_predicted_, predicted_.poses, nu_);
     const double T0 = kinetic_energy(predicted_.p, nu_);
-    if (!project_(predicted_.poses, margin, projected_.poses, impact_.points, progress.blame)) return false;
+    if (!project_(predicted_.poses, margin, projected_.poses, impact_.points, progress.cause)) return false;
     at_projected_.set(projected_.poses);
     lift(at_predicted_, predicted_.poses, predicted_.p, at_projected_, projected_.poses, lifted_, projected_.p);
 
@@ -82,7 +82,7 @@ class Decomposition final : public ContactResponse<n> {
     law_->resolve(
         at_projected_, projected_.p, by_forces_, h, [this]() -> const VectorX& { return projection_energy(); },
         impact_);
-    if (impact_.residual_projection_energy > 0.0 && retries_ < 12 && h > 0.01 * pieces_.options.step) {
+    if (impact_.residual_projection_energy > 0.0 && retries_ < 12 && h > 0.01 * context_.options.step) {
       // contact that began and ended within the step: a shorter step resolves it
       ++retries_;
       progress.retry = 0.25;
@@ -91,18 +91,18 @@ class Decomposition final : public ContactResponse<n> {
     impact_.apply(projected_.p, p_after_);
     at_projected_.velocity(p_after_, nu_);
     const double T2 = kinetic_energy(p_after_, nu_);
-    const Ledger<n> ledger_before = ledger;
-    ledger.projection.kinetic += T1 - T0 + impact_.lasting;
-    ledger.impact += T2 - T1 - impact_.lasting;
-    ledger.momentum.linear += L1.linear - L0.linear;
-    ledger.momentum.angular += L1.angular - L0.angular;
-    ++ledger.impulses;
-    ledger.energy_limited += impact_.energy_limited;
-    ledger.residual = std::max(ledger.residual, impact_.residual);
+    const ContactTotals<n> totals_before = contact_totals;
+    contact_totals.projection.kinetic += T1 - T0 + impact_.lasting;
+    contact_totals.impact += T2 - T1 - impact_.lasting;
+    contact_totals.momentum.linear += L1.linear - L0.linear;
+    contact_totals.momentum.angular += L1.angular - L0.angular;
+    ++contact_totals.impulses;
+    contact_totals.energy_limited += impact_.energy_limited;
+    contact_totals.residual = std::max(contact_totals.residual, impact_.residual);
 
     // A lasting contact acts over the whole interval, as a force would: it displaces the prediction by h/2 M^-1 I. Then
     // resting bodies stay in place and sticking ones do not creep. The projection alone does not ensure this.
-    offset_.setZero(pieces_.bodies.dofs());
+    offset_.setZero(context_.bodies.dofs());
     bool lasts = false;
     for (std::size_t i = 0; i < impact_.points.size(); ++i)
       if (impact_.rests[i] && std::binary_search(touching_.begin(), touching_.end(), impact_.points[i].pair))
@@ -114,9 +114,9 @@ class Decomposition final : public ContactResponse<n> {
     if (lasts) {
       const Momenta<n> L2 = momenta(at_projected_, projected_.poses, nu_);
       displaced_.resize(predicted_.poses.size());
-      pieces_.bodies.reparametrise(predicted_.poses, offset_, displaced_);
-      if (!project_(displaced_, margin, predicted_.poses, points_, progress.blame)) {
-        ledger = ledger_before;
+      context_.bodies.reparametrise(predicted_.poses, offset_, displaced_);
+      if (!project_(displaced_, margin, predicted_.poses, points_, progress.cause)) {
+        contact_totals = totals_before;
         return false;
       }
       at_end_.set(predicted_.poses);
@@ -124,16 +124,16 @@ class Decomposition final : public ContactResponse<n> {
       state.poses.swap(predicted_.poses);
       at_end_.velocity(state.p, nu_);
       const Momenta<n> L3 = momenta(at_end_, state.poses, nu_);
-      ledger.projection.kinetic += kinetic_energy(state.p, nu_) - T2;
-      ledger.momentum.linear += L3.linear - L2.linear;
-      ledger.momentum.angular += L3.angular - L2.angular;
+      contact_totals.projection.kinetic += kinetic_energy(state.p, nu_) - T2;
+      contact_totals.momentum.linear += L3.linear - L2.linear;
+      contact_totals.momentum.angular += L3.angular - L2.angular;
     } else {
       state.poses.swap(projected_.poses);
       state.p.swap(p_after_);
     }
-    pieces_.bodies.orthonormalise(state.poses);
-    ledger.projection.potential += pieces_.forces.energy(state.poses) - V0;
-    impact_.report(books.impulses);
+    context_.bodies.orthonormalise(state.poses);
+    contact_totals.projection.potential += context_.forces.energy(state.poses) - V0;
+    impact_.report(record.impulses);
     touching_.clear();
     for (const auto& point : impact_.points)
       if (point.touches && (touching_.empty() || touching_.back() != point.pair)) touching_.push_back(point.pair);
@@ -143,14 +143,14 @@ class Decomposition final : public ContactResponse<n> {
   // Returns the energy that the projection gave to each body or tree, stored at its first degree of freedom, J. It is
   // the work against the potentials by the trapezoidal rule plus the change by the lift.
   const VectorX& projection_energy() {
-    const Multibody<n>& bodies = pieces_.bodies;
+    const Multibody<n>& bodies = context_.bodies;
     raised_.setZero(bodies.dofs());
     frames_of(predicted_.poses, frames0_);
     frames_of(projected_.poses, frames1_);
     gradient0_.resize(bodies.size());
     gradient1_.resize(bodies.size());
-    pieces_.forces.potential(frames0_, gradient0_);
-    pieces_.forces.potential(frames1_, gradient1_);
+    context_.forces.potential(frames0_, gradient0_);
+    context_.forces.potential(frames1_, gradient1_);
     for (int b = 0; b < bodies.size(); ++b) {
       if (bodies.is_fixed(b)) continue;
       ConfigurationGradient<n> moved;
@@ -169,7 +169,7 @@ class Decomposition final : public ContactResponse<n> {
     return raised_;
   }
 
-  Pieces<n> pieces_;
+  ResponseContext<n> context_;
   Projection<n> project_;
   std::unique_ptr<ImpactLaw<n>> law_;
   std::vector<PairKey> touching_;  // pairs in contact at the start of the step, ascending
@@ -190,10 +190,10 @@ class Decomposition final : public ContactResponse<n> {
 }  // namespace
 
 template <int n>
-std::unique_ptr<ContactResponse<n>> make_decomposition(const Pieces<n>& pieces) {
-  return std::make_unique<Decomposition<n>>(pieces);
+std::unique_ptr<ContactResponse<n>> make_decomposition(const ResponseContext<n>& context) {
+  return std::make_unique<Decomposition<n>>(context);
 }
-template std::unique_ptr<ContactResponse<2>> make_decomposition(const Pieces<2>&);
-template std::unique_ptr<ContactResponse<3>> make_decomposition(const Pieces<3>&);
+template std::unique_ptr<ContactResponse<2>> make_decomposition(const ResponseContext<2>&);
+template std::unique_ptr<ContactResponse<3>> make_decomposition(const ResponseContext<3>&);
 
 }  // namespace dodyn::rigid

@@ -14,50 +14,51 @@ class Exact final : public ContactResponse<n> {
   using VectorX = Eigen::VectorXd;
 
  public:
-  explicit Exact(const Pieces<n>& pieces) : pieces_(pieces), find_points_(pieces.world), inertia_(pieces.bodies) {}
+  explicit Exact(const ResponseContext<n>& context)
+      : context_(context), find_points_(context.world), inertia_(context.bodies) {}
 
   void restart() override { last_interval_ = 0.0; }
 
-  Progress advance(double t, double h, State<n>& state, StepRecord<n>& books) override {
+  Progress advance(double t, double h, State<n>& state, StepRecord<n>& record) override {
     // reflects approaching pairs that touch at the start, before anything moves
     Progress progress;
     frames_of(state.poses, frames0_);
-    pieces_.detection.find(frames0_, pieces_.options.tolerance);
+    context_.detection.find(frames0_, context_.options.tolerance);
     inertia_.set(state.poses);
-    for (int round = 0; approaching(state, progress.blame); ++round) {
-      if (round > 100 * pieces_.bodies.size()) return progress;
-      reflect(state.p, p_after_, books);
-      if (pieces_.options.jump == JumpCondition::discrete_energy && last_interval_ > 0.0) {
+    for (int round = 0; approaching(state, progress.cause); ++round) {
+      if (round > 100 * context_.bodies.size()) return progress;
+      reflect(state.p, p_after_, record);
+      if (context_.options.jump == JumpCondition::discrete_energy && last_interval_ > 0.0) {
         by_energy(t, h, state, progress);
         return progress;
       }
       state.p = p_after_;
     }
 
-    if (!pieces_.integrator.advance(t, h, state, next_)) {
-      progress.blame.what = "the implicit step did not converge";
+    if (!context_.integrator.advance(t, h, state, next_)) {
+      progress.cause.what = "the implicit step did not converge";
       return progress;
     }
     frames_of(next_.poses, frames1_);
-    pieces_.detection.find(frames1_);
-    if (const PenetrationCheck way = passage<n>(pieces_, frames0_, frames1_); !way.free())
-      return {0.0, way.share, way.blame};
+    context_.detection.find(frames1_);
+    if (const PenetrationCheck way = check_penetration<n>(context_, frames0_, frames1_); !way.free())
+      return {0.0, way.share, way.cause};
     // the earliest collision of the pairs that overlap at the end
     double first = h;
     bool collides = false;
-    for (int i = 0; i < static_cast<int>(pieces_.detection.found().size()); ++i) {
-      const auto& c = pieces_.detection.found()[i];
+    for (int i = 0; i < static_cast<int>(context_.detection.found().size()); ++i) {
+      const auto& c = context_.detection.found()[i];
       if (c.gap <= 0.0) continue;
-      progress.blame = {c.body, c.normal_gap(), "collision time not found"};
+      progress.cause = {c.body, c.normal_gap(), "collision time not found"};
       const double at = collision_time(i, t, first, state);
       if (at < 0.0) return progress;
       if (at < first || !collides) first = at;
       collides = true;
     }
     if (collides) {
-      if (!pieces_.integrator.advance(t, first, state, next_)) return progress;
+      if (!context_.integrator.advance(t, first, state, next_)) return progress;
       frames_of(next_.poses, frames1_);
-      pieces_.detection.find(frames1_);
+      context_.detection.find(frames1_);
     }
     accept(first, state, progress);
     return progress;
@@ -72,9 +73,9 @@ class Exact final : public ContactResponse<n> {
   }
 
   // Whether a touching pair approaches; stores the points of the fastest in `impact_`.
-  bool approaching(const State<n>& state, FailureCause& blame) {
+  bool approaching(const State<n>& state, FailureCause& cause) {
     auto& points = impact_.points;
-    find_points_.collect(pieces_.detection, frames0_, pieces_.options.tolerance, false, points);
+    find_points_.collect(context_.detection, frames0_, context_.options.tolerance, false, points);
     inertia_.velocity(state.p, nu_);
     impact_.rows.build(inertia_, points, false);
     int worst = -1;
@@ -84,10 +85,10 @@ class Exact final : public ContactResponse<n> {
         fastest = u;
         worst = i;
       }
-    for (int b = 0; b < pieces_.bodies.size(); ++b)
+    for (int b = 0; b < context_.bodies.size(); ++b)
       scale = std::max(scale, inertia_.twist(b, nu_).template head<n>().norm());
     if (worst < 0 || -fastest <= 1e-13 * scale) return false;
-    blame = {points[worst].body, points[worst].gap,
+    cause = {points[worst].body, points[worst].gap,
              "a contact lasts (contact-method event-driven has no resting contact)"};
     const PairKey pair = points[worst].pair;
     std::erase_if(points, [&](const auto& point) { return point.pair != pair; });
@@ -98,12 +99,12 @@ class Exact final : public ContactResponse<n> {
   // which the gap is not yet positive; -1: no root is bracketed.
   double collision_time(int i, double t, double h, const State<n>& state) {
     const auto gap = [&](double s) {
-      if (!pieces_.integrator.advance(t, s, state, trial_)) return std::numeric_limits<double>::quiet_NaN();
+      if (!context_.integrator.advance(t, s, state, trial_)) return std::numeric_limits<double>::quiet_NaN();
       frames_of(trial_.poses, frames1_);
-      return pieces_.detection.look(i, frames1_).gap;
+      return context_.detection.look(i, frames1_).gap;
     };
     double low = 0.0, high = h;
-    double g_low = pieces_.detection.look(i, frames0_).gap, g_high = gap(h);
+    double g_low = context_.detection.look(i, frames0_).gap, g_high = gap(h);
     if (g_high <= 0.0) return h;                       // an earlier pair has shortened the interval
     for (int k = 0; g_low >= -1e-14 && k < 30; ++k) {  // the pair touches at the start and separates: start a little
                                                        // later
@@ -141,7 +142,7 @@ class Exact final : public ContactResponse<n> {
 
   // Solves the impact (3.73) of the pair in `impact_`, at `inertia_`: the root mu_c != 0 of the energy condition.
   // Closed form if the pair touches in one point.
-  void reflect(const VectorX& p, VectorX& after, StepRecord<n>& books) {
+  void reflect(const VectorX& p, VectorX& after, StepRecord<n>& record) {
     auto& points = impact_.points;
     auto& rows = impact_.rows;
     auto& impulse = impact_.impulse;
@@ -153,8 +154,8 @@ class Exact final : public ContactResponse<n> {
     double fastest = 0.0;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double u = rows.relative_velocity(static_cast<int>(i), 0, nu_);
-      target_[i] = -restitution(pieces_.world, points[i]) * u;
-      friction_[i] = friction(pieces_.world, points[i]);
+      target_[i] = -restitution(context_.world, points[i]) * u;
+      friction_[i] = friction(context_.world, points[i]);
       fastest = std::max(fastest, std::abs(u));
     }
     const double T = kinetic_energy(p, nu_);
@@ -162,9 +163,9 @@ class Exact final : public ContactResponse<n> {
     impact_.apply(p, after);
     inertia_.velocity(after, nu_);
     by_impact_ = kinetic_energy(after, nu_) - T;
-    books.ledger.impact += by_impact_;
-    ++books.ledger.impulses;
-    impact_.report(books.impulses);
+    record.contact_totals.impact += by_impact_;
+    ++record.contact_totals.impulses;
+    impact_.report(record.impulses);
   }
 
   // Solves the impact with (3.76b): the discrete energies of the intervals before and after are equal, except for the
@@ -173,17 +174,17 @@ class Exact final : public ContactResponse<n> {
   void by_energy(double t, double h, State<n>& state, Progress& progress) {
     inertia_.velocity(state.p, nu_);
     const double T = kinetic_energy(state.p, nu_);
-    const double E = discrete_energy(pieces_.bodies, pieces_.forces, before_contact_, state.poses, last_interval_);
+    const double E = discrete_energy(context_.bodies, context_.forces, before_contact_, state.poses, last_interval_);
     for (double after = h;; after *= 0.5) {
-      if (after < 1e-9 * pieces_.options.step) {
-        progress.blame.what = "no interval after the impact is free of contact";
+      if (after < 1e-9 * context_.options.step) {
+        progress.cause.what = "no interval after the impact is free of contact";
         return;
       }
       if (!with_energy(t, after, E, std::abs(E) + T, state)) continue;
       frames_of(next_.poses, frames1_);
-      pieces_.detection.find(frames1_);
-      bool free = passage<n>(pieces_, frames0_, frames1_).free();
-      for (const auto& c : pieces_.detection.found()) free = free && c.gap <= 0.0;
+      context_.detection.find(frames1_);
+      bool free = check_penetration<n>(context_, frames0_, frames1_).free();
+      for (const auto& c : context_.detection.found()) free = free && c.gap <= 0.0;
       if (!free) continue;
       accept(after, state, progress);
       return;
@@ -199,9 +200,9 @@ class Exact final : public ContactResponse<n> {
       trial_.p = p_after_;
       for (std::size_t i = 0; i < impact_.points.size(); ++i)
         impact_.rows.add_momentum(static_cast<int>(i), 0, extra * impact_.impulse[n * i], trial_.p);
-      if (!pieces_.integrator.advance(t, h, trial_, next_)) return false;
+      if (!context_.integrator.advance(t, h, trial_, next_)) return false;
       const double error =
-          discrete_energy(pieces_.bodies, pieces_.forces, state.poses, next_.poses, h) - E - by_impact_;
+          discrete_energy(context_.bodies, context_.forces, state.poses, next_.poses, h) - E - by_impact_;
       if (std::abs(error) <= 1e-14 * scale) return true;
       const double slope = k == 0 ? 0.0 : (error - last_error) / (extra - last_extra);
       last_error = error;
@@ -212,7 +213,7 @@ class Exact final : public ContactResponse<n> {
     return false;
   }
 
-  Pieces<n> pieces_;
+  ResponseContext<n> context_;
   std::vector<Pose<n>> before_contact_;  // poses at the start of the interval that ends at the state
   double last_interval_ = 0.0;           // s; 0: there is none
 
@@ -231,10 +232,10 @@ class Exact final : public ContactResponse<n> {
 }  // namespace
 
 template <int n>
-std::unique_ptr<ContactResponse<n>> make_exact(const Pieces<n>& pieces) {
-  return std::make_unique<Exact<n>>(pieces);
+std::unique_ptr<ContactResponse<n>> make_exact(const ResponseContext<n>& context) {
+  return std::make_unique<Exact<n>>(context);
 }
-template std::unique_ptr<ContactResponse<2>> make_exact(const Pieces<2>&);
-template std::unique_ptr<ContactResponse<3>> make_exact(const Pieces<3>&);
+template std::unique_ptr<ContactResponse<2>> make_exact(const ResponseContext<2>&);
+template std::unique_ptr<ContactResponse<3>> make_exact(const ResponseContext<3>&);
 
 }  // namespace dodyn::rigid

@@ -54,7 +54,7 @@ class Island {
   using Block = typename BlockCholesky<width>::Block;
   using Along = Eigen::Matrix<double, directions, 1>;
   using Slope = Eigen::Matrix<double, directions, directions>;
-  // Pieces of P. off: no impulse; sticks: inside the cone; slides: on its surface; rubs, rubs_edge: no normal impulse
+  // Regions of P. off: no impulse; sticks: inside the cone; slides: on its surface; rubs, rubs_edge: no normal impulse
   // of its own, friction by the given one.
   enum class Mode : char { off, sticks, slides, rubs, rubs_edge };
   struct Share {  // effect of a contact on the momentum of one node

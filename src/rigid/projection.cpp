@@ -6,26 +6,26 @@
 namespace dodyn::rigid {
 
 template <int n>
-Projection<n>::Projection(const Pieces<n>& pieces)
-    : pieces_(pieces), find_points_(pieces.world), inertia_(pieces.bodies) {}
+Projection<n>::Projection(const ResponseContext<n>& pieces)
+    : context_(pieces), find_points_(pieces.world), inertia_(pieces.bodies) {}
 
 template <int n>
 bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points,
-                               FailureCause& blame) {
-  const double tolerance = pieces_.options.tolerance;
-  offset_.setZero(pieces_.bodies.dofs());
+                               FailureCause& cause) {
+  const double tolerance = context_.options.tolerance;
+  offset_.setZero(context_.bodies.dofs());
   to = from;
   pressing_.clear();
   double last = std::numeric_limits<double>::infinity();
   for (int k = 0; k < 40; ++k) {
     frames_of(to, frames_);
-    pieces_.detection.find(frames_, margin);  // bodies that no longer move are still obstacles
-    find_points_.collect(pieces_.detection, frames_, margin, false, points);
+    context_.detection.find(frames_, margin);  // bodies that no longer move are still obstacles
+    find_points_.collect(context_.detection, frames_, margin, false, points);
     double worst = 0.0;
     for (const auto& point : points)
       if (point.gap > worst) {
         worst = point.gap;
-        blame = {point.body, point.gap, "closest-point projection did not converge"};
+        cause = {point.body, point.gap, "closest-point projection did not converge"};
       }
     // Near a corner successive programs may alternate between two planes, so that the pair never touches. Such pairs
     // are closed explicitly.
@@ -66,7 +66,7 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
     for (std::size_t i = 0; i < points.size(); ++i)
       if (impulse_[n * i] > 0.0 && (pressing_.empty() || pressing_.back() != points[i].pair))
         pressing_.push_back(points[i].pair);
-    pieces_.bodies.reparametrise(from, offset_, to);
+    context_.bodies.reparametrise(from, offset_, to);
   }
   return false;
 }
@@ -91,7 +91,7 @@ double Projection<n>::widest_pressing(const std::vector<ContactPoint<n>>& points
 
 template <int n>
 void Projection<n>::mark_touching(std::vector<ContactPoint<n>>& points) const {
-  const double tolerance = pieces_.options.tolerance;
+  const double tolerance = context_.options.tolerance;
   for (std::size_t first = 0, end; first < points.size(); first = end) {
     double nearest = -std::numeric_limits<double>::infinity();
     for (end = first; end < points.size() && points[end].pair == points[first].pair; ++end)

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "rigid/guess.hpp"
+#include "rigid/impulse_guess.hpp"
 #include "rigid/impulses.hpp"
 #include "rigid/response.hpp"
 
@@ -14,28 +14,28 @@ class Projection {
   using Poses = std::vector<Pose<n>>;
 
  public:
-  explicit Projection(const Pieces<n>& pieces);
+  explicit Projection(const ResponseContext<n>& pieces);
   void restart() { guess_.clear(); }
 
   // Computes the poses `to` without overlap that are nearest to `from` in the kinetic metric. Uses successive quadratic
   // programs over all points closer than `margin` (m). Sets `points` to the contact points there. Points within the
   // tolerance touch, and so does the nearest point of each pair that pressed, even if the last program overshot.
   // Otherwise that pair would carry no impulse. Returns false if it does not converge, with the pair of the largest
-  // overlap in `blame`.
+  // overlap in `cause`.
   bool operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points,
-                  FailureCause& blame);
+                  FailureCause& cause);
 
  private:
   double widest_pressing(const std::vector<ContactPoint<n>>& points);
   void mark_touching(std::vector<ContactPoint<n>>& points) const;
 
-  Pieces<n> pieces_;
+  ResponseContext<n> context_;
   ContactPoints<n> find_points_;
   std::vector<geometry::Frame<n>> frames_;
   Inertia<n> inertia_;
   ContactRows<n> rows_;
   ContactSolver<n> solver_;
-  Guess<n> guess_;
+  ImpulseGuess<n> guess_;
   Eigen::VectorXd offset_, kept_;
   std::vector<double> target_, impulse_, unsettled_;
   std::vector<char> skip_;

@@ -26,20 +26,20 @@ struct FailureCause {
 struct Progress {
   double done = 0.0;   // time advanced, s; 0: the state is unchanged
   double retry = 0.5;  // fraction of the time to try next
-  FailureCause blame;  // the most difficult contact, if any
+  FailureCause cause;  // the most difficult contact, if any
   // Source of the state: the integrator's last step, that step corrected by contact, or the search of a collision time.
   enum class Origin { step, corrected_step, search } origin = Origin::search;
 };
 
 template <int n>
 struct StepRecord {
-  Ledger<n> ledger;                         // totals since start()
+  ContactTotals<n> contact_totals;          // totals since start()
   std::vector<ContactImpulse<n>> impulses;  // impulses of the step
 };
 
 // The components of a simulation that a response uses; they outlive it.
 template <int n>
-struct Pieces {
+struct ResponseContext {
   const World<n>& world;
   const Options& options;
   const Multibody<n>& bodies;
@@ -54,26 +54,26 @@ class ContactResponse {
   virtual ~ContactResponse() = default;
   // The state was set without a step; the detection has just found its contacts.
   virtual void restart() {}
-  // Advances the state by at most h (s) from t (s). Adds the changes by contact to the books.
-  virtual Progress advance(double t, double h, State<n>& state, StepRecord<n>& books) = 0;
+  // Advances the state by at most h (s) from t (s). Adds the changes by contact to the record.
+  virtual Progress advance(double t, double h, State<n>& state, StepRecord<n>& record) = 0;
 };
 
 template <int n>
-std::unique_ptr<ContactResponse<n>> make_response(const Pieces<n>& pieces);
+std::unique_ptr<ContactResponse<n>> make_response(const ResponseContext<n>& context);
 template <int n>
-std::unique_ptr<ContactResponse<n>> make_exact(const Pieces<n>& pieces);
+std::unique_ptr<ContactResponse<n>> make_exact(const ResponseContext<n>& context);
 template <int n>
-std::unique_ptr<ContactResponse<n>> make_decomposition(const Pieces<n>& pieces);
+std::unique_ptr<ContactResponse<n>> make_decomposition(const ResponseContext<n>& context);
 
 // Tests whether bodies moved between two lists of frames, those of the last find(), without tunnelling and without
 // sinking so deep that the exit direction is ambiguous. If not, `share` is the fraction of the motion up to contact.
 struct PenetrationCheck {
   double share = 1.0;
-  FailureCause blame;
+  FailureCause cause;
   bool free() const { return share == 1.0; }
 };
 template <int n>
-PenetrationCheck passage(const Pieces<n>& pieces, Frames<n> from, Frames<n> to);
+PenetrationCheck check_penetration(const ResponseContext<n>& context, Frames<n> from, Frames<n> to);
 
 // Returns the coefficients of the two surfaces at a point.
 template <int n>

@@ -18,7 +18,7 @@
 #include <cmath>
 #include <limits>
 
-#include "rigid/guess.hpp"
+#include "rigid/impulse_guess.hpp"
 #include "rigid/impact.hpp"
 
 namespace dodyn::rigid {
@@ -233,7 +233,7 @@ class WithRestitution final : public ImpactLaw<n> {
   const World<n>& world_;
   const Options& options_;
   ContactSolver<n> solver_;
-  Guess<n> guess_;  // impulses of compression of the last impact
+  ImpulseGuess<n> guess_;  // impulses of compression of the last impact
   Eigen::VectorXd nu_, force_velocity_, before_, compressed_;
   Eigen::VectorXd forced_;  // energy that the forces of a whole step give from rest, by degree of freedom, J
   std::vector<double> target_, friction_, compression_, expansion_;

@@ -79,7 +79,7 @@ struct Simulation<n>::Machine {
   }
 
   bool step();
-  bool give_up(const FailureCause& blame, const std::string& after);
+  bool give_up(const FailureCause& cause, const std::string& after);
   double power(double t);
   void finish();
 
@@ -99,7 +99,7 @@ struct Simulation<n>::Machine {
   State<n> state, last_node;
   std::vector<Pose<n>> start_poses;
   std::vector<Twist<n>> twists;
-  StepRecord<n> books;
+  StepRecord<n> record;
   Outcome outcome;
 
   // for observers
@@ -117,9 +117,9 @@ bool Simulation<n>::Machine::step() {
   constexpr double just_inside = 1e-9;  // relative to an interval: a user's force may jump at its end
   last_node = state;
   for (auto* actor : actors) actor->node(time, state.poses, twists);
-  books.impulses.clear();
+  record.impulses.clear();
   const double end = start_time + (steps + 1) * options.step;
-  FailureCause last_blame;
+  FailureCause last_cause;
   double interval = end - time;
   int cuts = 0, parts = 0;
   double before = 0.0;
@@ -129,15 +129,15 @@ bool Simulation<n>::Machine::step() {
     Progress progress;
     try {
       before = forces.has_wrench() ? power(time + just_inside * interval) : 0.0;
-      progress = response->advance(time, interval, state, books);
+      progress = response->advance(time, interval, state, record);
     } catch (const std::runtime_error& error) {  // the hyperplane program fails on diverged numbers
-      progress.blame.what = error.what();
-      return give_up(progress.blame, "a step");
+      progress.cause.what = error.what();
+      return give_up(progress.cause, "a step");
     }
-    FailureCause& blame = progress.blame;
+    FailureCause& cause = progress.cause;
     if (!state.p.allFinite()) {
-      blame.what = "the motion is not a finite number";
-      return give_up(blame, "a step");
+      cause.what = "the motion is not a finite number";
+      return give_up(cause, "a step");
     }
     if (progress.done > 0.0) {
       for (auto* actor : actors) actor->passed(time, progress.done);
@@ -146,27 +146,27 @@ bool Simulation<n>::Machine::step() {
         const double work = stepped
                                 ? integrator->work()
                                 : 0.5 * progress.done * (before + power(time + (1.0 - just_inside) * progress.done));
-        books.ledger.forces += work;
-        // Forces acted along the prediction, and contact corrected the motion. The ledger of the projection gets the
+        record.contact_totals.forces += work;
+        // Forces acted along the prediction, and contact corrected the motion. The total of the projection gets the
         // difference in work.
         if (progress.origin == Progress::Origin::corrected_step)
-          books.ledger.projection.kinetic += integrator->work() - work;
+          record.contact_totals.projection.kinetic += integrator->work() - work;
       }
       time = progress.done >= end - time ? end : time + progress.done;
       interval = end - time;
       cuts = 0;
       // accumulating bounces: infinitely many in a finite time (Zeno)
       if (++parts > most_parts) {
-        if (blame.bodies[0] < 0) blame = last_blame;
-        blame.what = "contacts without end";
-        return give_up(blame, std::to_string(most_parts) + " parts of the step");
+        if (cause.bodies[0] < 0) cause = last_cause;
+        cause.what = "contacts without end";
+        return give_up(cause, std::to_string(most_parts) + " parts of the step");
       }
-      if (blame.bodies[0] >= 0) last_blame = blame;
+      if (cause.bodies[0] >= 0) last_cause = cause;
       continue;
     }
-    ++books.ledger.cuts;
+    ++record.contact_totals.cuts;
     if (++cuts > options.max_cuts)
-      return give_up(blame, std::to_string(options.max_cuts) + " cuts of the step in a row");
+      return give_up(cause, std::to_string(options.max_cuts) + " cuts of the step in a row");
     interval *= progress.retry;
   }
   ++steps;
@@ -189,11 +189,11 @@ double Simulation<n>::Machine::power(double t) {
 
 // Returns to the last node.
 template <int n>
-bool Simulation<n>::Machine::give_up(const FailureCause& blame, const std::string& after) {
-  outcome = {Outcome::failed, time, blame.bodies, blame.gap, blame.what};
-  if (blame.bodies[0] >= 0)
-    outcome.reason += " between '" + world.bodies[blame.bodies[0]].name + "' and '" +
-                      world.bodies[blame.bodies[1]].name + "', overlap " + number(blame.gap) + " m,";
+bool Simulation<n>::Machine::give_up(const FailureCause& cause, const std::string& after) {
+  outcome = {Outcome::failed, time, cause.bodies, cause.gap, cause.what};
+  if (cause.bodies[0] >= 0)
+    outcome.reason += " between '" + world.bodies[cause.bodies[0]].name + "' and '" +
+                      world.bodies[cause.bodies[1]].name + "', overlap " + number(cause.gap) + " m,";
   outcome.reason += " at t = " + number(time) + " s after " + after;
   state = last_node;
   time = start_time + steps * options.step;
@@ -251,8 +251,8 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   m.inertia.momentum(m.nu, m.state.p);
   m.time = m.start_time = t;
   m.steps = 0;
-  m.books.ledger = {};
-  m.books.impulses.clear();
+  m.record.contact_totals = {};
+  m.record.impulses.clear();
   m.outcome = {};
   m.integrator->restart();
   m.detection.restart();
@@ -315,13 +315,13 @@ const Outcome& Simulation<n>::outcome() const {
   return machine_->outcome;
 }
 template <int n>
-const Ledger<n>& Simulation<n>::ledger() const {
-  return machine_->books.ledger;
+const ContactTotals<n>& Simulation<n>::contact_totals() const {
+  return machine_->record.contact_totals;
 }
 
 template <int n>
 std::span<const ContactImpulse<n>> Simulation<n>::impulses() const {
-  return machine_->books.impulses;
+  return machine_->record.impulses;
 }
 
 template <int n>

@@ -67,7 +67,7 @@ class Simulation {
 
   Energies<n> energies() const;
   Momenta<n> momenta() const;
-  const Ledger<n>& ledger() const;
+  const ContactTotals<n>& contact_totals() const;
   double overlap() const;  // largest over all pairs, along the contact normal, m; negative: minus the smallest distance
                            // found
 

@@ -44,7 +44,7 @@ struct ContactImpulse {
 
 // Sums of the changes by contact since start(). Subtract them from the invariants to test conservation.
 template <int n>
-struct Ledger {
+struct ContactTotals {
   // Energy change by three causes: the projection and lift of overlapping bodies; normal impulses of lasting contacts;
   // and the difference in work of forces without potential between the prediction and the corrected motion.
   Energies<n> projection;

@@ -130,7 +130,7 @@ class Reader {
     settings_.all.insert(settings_.all.end(), rest.begin(), rest.end());
     mark_idle();
     if (!in_scenario_) read_scenarios(variables);
-    heed_scenarios();
+    mark_used_by_scenarios();
     return std::move(settings_);
   }
 
@@ -316,7 +316,7 @@ class Reader {
     for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
         if (name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
-        if (const Removed* gone = find_removed(name))
+        if (const RemovedKey* gone = find_removed(name))
           fail(value.where, "the key '" + shown(name) + "' was removed; " + gone->advice);
         if (!renamed(name, known).empty())
           fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
@@ -563,7 +563,7 @@ class Reader {
   }
 
   // Marks a default as used if a scenario uses it, and as idle if every scenario overrides it.
-  void heed_scenarios() {
+  void mark_used_by_scenarios() {
     const auto& scenarios = settings_.scenarios;
     if (scenarios.empty()) return;
     for (Setting& setting : settings_.all) {

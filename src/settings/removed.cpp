@@ -4,8 +4,8 @@
 
 namespace dodyn {
 
-const Removed* find_removed(const std::string& key, const std::string& word) {
-  static const std::vector<Removed> all = {
+const RemovedKey* find_removed(const std::string& key, const std::string& word) {
+  static const std::vector<RemovedKey> all = {
       {"air-table.gain-attitude", "", "0.01", "leave it out: the craft and its controller have fixed numbers"},
       {"air-table.gain-position", "", "1.2", "leave it out: the craft and its controller have fixed numbers"},
       {"air-table.gain-spin", "", "0.008", "leave it out: the craft and its controller have fixed numbers"},
@@ -41,7 +41,7 @@ const Removed* find_removed(const std::string& key, const std::string& word) {
        "leave it out: the model's mean stands for the cost of a design that is being evaluated"},
   };
   const auto at =
-      std::find_if(all.begin(), all.end(), [&](const Removed& one) { return one.key == key && one.word == word; });
+      std::find_if(all.begin(), all.end(), [&](const RemovedKey& one) { return one.key == key && one.word == word; });
   return at == all.end() ? nullptr : &*at;
 }
 

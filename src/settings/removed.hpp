@@ -6,7 +6,7 @@
 
 namespace dodyn {
 
-struct Removed {
+struct RemovedKey {
   std::string key;     // "surrogate.kernel"
   std::string word;    // a removed word of an existing choice; empty: the key itself was removed
   std::string value;   // value that corresponds to the present behaviour, as an archive may contain it; empty: none
@@ -14,6 +14,6 @@ struct Removed {
 };
 
 // Returns the entry of a key, or of a word of a key; null: none.
-const Removed* find_removed(const std::string& key, const std::string& word = "");
+const RemovedKey* find_removed(const std::string& key, const std::string& word = "");
 
 }  // namespace dodyn

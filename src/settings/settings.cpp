@@ -149,7 +149,7 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
   }
   for (const auto& [name, value] : then) {
     // If a key was removed, its value must correspond to the present behaviour.
-    if (const Removed* gone = find_removed(name); gone && gone->value == value) continue;
+    if (const RemovedKey* gone = find_removed(name); gone && gone->value == value) continue;
     if (!now.count(name) && std::find(settings.idle.begin(), settings.idle.end(), name) == settings.idle.end())
       differing.push_back(name + ": " + value + " / none");
   }

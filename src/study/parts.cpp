@@ -17,7 +17,7 @@ namespace dodyn::study {
 namespace {
 
 // The header of one answer in the file. `size` bytes follow: an outcome as the farm sends it (farm/message.hpp).
-struct Head {
+struct AnswerHeader {
   std::uint64_t size;
   std::uint32_t checksum;
 };
@@ -28,7 +28,7 @@ std::uint32_t checksum(const farm::Bytes& bytes) {
   return crc.checksum();
 }
 
-bool same_question(const Evaluation& a, const Evaluation& b) {
+bool is_same_task(const Evaluation& a, const Evaluation& b) {
   return a.parent == b.parent && a.seed == b.seed && a.design.size() == b.design.size() && a.design == b.design;
 }
 
@@ -46,8 +46,9 @@ void Parts::read() {
   std::error_code none;
   const std::uint64_t size = in ? std::filesystem::file_size(file_, none) : 0;
   std::uint64_t sound = 0;
-  for (Head head; in.read(reinterpret_cast<char*>(&head.size), sizeof head.size) &&
-                  in.read(reinterpret_cast<char*>(&head.checksum), sizeof head.checksum) && head.size <= size;) {
+  for (AnswerHeader head; in.read(reinterpret_cast<char*>(&head.size), sizeof head.size) &&
+                          in.read(reinterpret_cast<char*>(&head.checksum), sizeof head.checksum) &&
+                          head.size <= size;) {
     farm::Bytes bytes(head.size);
     if (!in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) break;
     if (checksum(bytes) != head.checksum) break;
@@ -71,7 +72,7 @@ void Parts::read() {
 
 std::vector<int> Parts::missing(const Evaluation& asked) {
   auto entry = entries_.find(asked.id);
-  if (entry != entries_.end() && !same_question(entry->second.question(), asked)) {
+  if (entry != entries_.end() && !is_same_task(entry->second.question(), asked)) {
     entries_.erase(entry);
     entry = entries_.end();
   }
@@ -83,7 +84,7 @@ std::vector<int> Parts::missing(const Evaluation& asked) {
 
 void Parts::write(const Outcome& answer) const {
   const farm::Bytes bytes = farm::pack(answer);
-  const Head head{bytes.size(), checksum(bytes)};
+  const AnswerHeader head{bytes.size(), checksum(bytes)};
   std::ofstream out(file_, std::ios::binary | std::ios::app);
   out.write(reinterpret_cast<const char*>(&head.size), sizeof head.size);
   out.write(reinterpret_cast<const char*>(&head.checksum), sizeof head.checksum);

@@ -106,7 +106,7 @@ bool Study::resolve_again() {
       evaluations_[id] = std::move(row);
       changed.insert(id);
     }
-    second_ += static_cast<int>(better.size());
+    resolved_again_count_ += static_cast<int>(better.size());
     for (Evaluation& row : better) {
       std::erase_if(tried_, [&](const auto& pair) { return pair.first == row.id || pair.second == row.id; });
       reevaluations_.push_back({evaluations_.size(), std::move(row)});

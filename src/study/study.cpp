@@ -143,7 +143,7 @@ Summary Study::summary(bool was_finished) const {
   if (ending_ == Ending::limit) all.undecided_fraction = strategy_.undecided_fraction();
   all.evaluated = evaluated_;
   all.restored = restored_;
-  all.second = second_;
+  all.second = resolved_again_count_;
   if (best) all.best = *best;
   std::map<std::string, int> reasons;
   for (const auto& [id, row] : evaluations_) {
@@ -186,7 +186,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
   for (const auto id : new_) evaluations_.erase(id);
   stop(Ending::repeated, "repeated " + counted(before.size(), "evaluation") + "; dodyn run continues the search");
   do arrivals_.clear();  // no strategy receives these outcomes
-  while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()));
+  while (evaluate() && (farm_.outstanding() > 0 || !completed_outcomes_.empty() || !deferred_losses_.empty()));
   evaluations_.merge(before);  // adds ids that an interruption left without a new answer
   close(false);
   return summary(false);
@@ -312,7 +312,7 @@ bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
 bool Study::evaluate() {
   for (const auto id : std::exchange(new_, {})) submit(pending_.at(id));
   double latest = 0;
-  while ((farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()) &&
+  while ((farm_.outstanding() > 0 || !completed_outcomes_.empty() || !deferred_losses_.empty()) &&
          !(asynchronous_ && !arrivals_.empty() && interrupted_.empty())) {
     if (interrupted_.empty() && !(interrupted_ = given_up_.empty() ? interruption_() : given_up_).empty()) {
       farm_.cancel_queued();
@@ -320,12 +320,12 @@ bool Study::evaluate() {
       latest = now() + settings_.real("study.grace-period");
     }
     if (!interrupted_.empty() && now() >= latest) break;
-    if (farm_.evaluators() == 0 && whole_.empty() && deferred_losses_.empty())
+    if (farm_.evaluators() == 0 && completed_outcomes_.empty() && deferred_losses_.empty())
       return stop(Ending::interrupted, "no evaluator is left: every rank is lost or hangs in an evaluation");
     collect();
     if (now() >= next_watch_) {  // watch_ reads all rows; it may take up to 10 % of the time
       const double began = now();
-      watch_(tally());
+      watch_(progress());
       next_watch_ = now() + 10 * (now() - began);
     }
   }
@@ -353,7 +353,7 @@ bool Study::tell() {
     if (observed_.size() <= static_cast<std::size_t>(id)) observed_.resize(static_cast<std::size_t>(id) + 1);
     observed_[static_cast<std::size_t>(id)] = true;
     ++observed_count_;
-    add_start(id);
+    add_warm_start_candidate(id);
     failures_ += failure(row->second.status);
     if (asynchronous_) arrivals_.pop_front();
   }
@@ -385,7 +385,7 @@ void Study::tell(const Evaluation& evaluation) {
 void Study::submit(const Evaluation& asked) {
   const std::vector<int> missing = parts_.missing(asked);
   for (const int part : missing) submit(asked, part);
-  if (missing.empty()) whole_.push_back(join(evaluator_, asked, parts_.answers(asked.id)));
+  if (missing.empty()) completed_outcomes_.push_back(join(evaluator_, asked, parts_.answers(asked.id)));
 }
 
 void Study::submit(const Evaluation& asked, int part) {
@@ -419,7 +419,7 @@ void Study::commit(Write&& write) {
 
 // Waits briefly for outcomes and archives all that have arrived in one append.
 void Study::collect() {
-  std::vector<Outcome> outcomes = std::exchange(whole_, {});
+  std::vector<Outcome> outcomes = std::exchange(completed_outcomes_, {});
   auto wait = std::chrono::milliseconds(outcomes.empty() ? 100 : 0);
   while (auto answer = farm_.next(std::exchange(wait, std::chrono::milliseconds(0)))) {
     gather(std::move(*answer), outcomes);
@@ -443,7 +443,7 @@ void Study::collect() {
     parts_.forget(evaluation.id);
     if (evaluation.ok()) {
       trajectories_[evaluation.id] = in_a_row(trajectory);
-      add_start(evaluation.id);
+      add_warm_start_candidate(evaluation.id);
     }
     busy_seconds_ += evaluation.seconds;
     ++evaluated_;
@@ -593,7 +593,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
       return archive::Archive::create(path, layout_, provenance);
     }
 
-    archive::Contents contents = archive::read(path, [&] { look_while_reading(); });
+    archive::Contents contents = archive::read(path, [&] { check_interruption(); });
     const std::string remedy = "; remove it or choose another study.archive";
     const std::string difference = study_mismatch(settings_, evaluator_, contents);
     // If only the search differs and not the costs, another archive can be initialised from this one.
@@ -630,7 +630,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
   }
 }
 
-void Study::look_while_reading() const {
+void Study::check_interruption() const {
   if (const std::string reason = interruption_(); !reason.empty())
     throw Interrupted(settings_.text("study.archive") + ": " + reason + " while it was read");
 }
@@ -641,7 +641,7 @@ void Study::read_trajectories() {
   const std::vector<std::int64_t> ids = std::exchange(unread_trajectories_, {});
   if (ids.empty()) return;
   const auto keep = [&](std::size_t row, const Trajectory& trajectory) {
-    if (row % rows_between_looks == 0) look_while_reading();
+    if (row % rows_between_looks == 0) check_interruption();
     if (ids[row] >= 0) trajectories_[ids[row]] = in_a_row(trajectory);
   };
   try {
@@ -651,7 +651,7 @@ void Study::read_trajectories() {
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }
-  for (const auto& [id, trajectory] : trajectories_) add_start(id);
+  for (const auto& [id, trajectory] : trajectories_) add_warm_start_candidate(id);
 }
 
 // Returns the nearest evaluation with a trajectory (ranges scaled to one). Of equal distances the lowest id; -1: none.
@@ -673,11 +673,11 @@ std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
     if (parent < 0 || squared < least || (squared == least && id < parent)) parent = id, least = squared;
     return true;
   };
-  const auto middle = starts_.lower_bound({design(0), 0});
+  const auto middle = warm_start_candidates_.lower_bound({design(0), 0});
   auto up = middle, down = middle;
-  while (up != starts_.end() || down != starts_.begin()) {
-    if (up != starts_.end() && !closer(*up++)) up = starts_.end();
-    if (down != starts_.begin() && !closer(*--down)) down = starts_.begin();
+  while (up != warm_start_candidates_.end() || down != warm_start_candidates_.begin()) {
+    if (up != warm_start_candidates_.end() && !closer(*up++)) up = warm_start_candidates_.end();
+    if (down != warm_start_candidates_.begin() && !closer(*--down)) down = warm_start_candidates_.begin();
   }
   return parent;
 }
@@ -696,13 +696,13 @@ Trajectory Study::trajectory_of(std::int64_t id) const {
 }
 
 // Makes this evaluation's motion available to other designs, once the strategy has received it with a trajectory.
-void Study::add_start(std::int64_t id) {
+void Study::add_warm_start_candidate(std::int64_t id) {
   const auto trajectory = trajectories_.find(id);
   if (trajectory != trajectories_.end() && !trajectory->second.empty() && is_observed(id))
-    starts_.emplace(evaluations_.at(id).design(0), id);
+    warm_start_candidates_.emplace(evaluations_.at(id).design(0), id);
 }
 
-Progress Study::tally() const {
+Progress Study::progress() const {
   const double seconds_each = evaluated_ ? busy_seconds_ / evaluated_ : not_a_number;
   const auto left = static_cast<double>(limit_) - static_cast<double>(evaluations_.size());
   const int evaluators = std::max(farm_.evaluators(), 1);

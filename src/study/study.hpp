@@ -70,7 +70,7 @@ struct Summary {
   double undecided_fraction = not_a_number;  // after Ending::limit: share of the box where the search cannot rule out a
                                              // better design
   int evaluated = 0, restored = 0;           // evaluations of this run, and of earlier runs
-  int second = 0;  // evaluations of this run that solved a design again from a neighbour's motion
+  int resolved_again = 0;  // evaluations of this run that solved a design again from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // by status: ids for which another attempt may give an
                                                            // answer
   std::string commonest;           // the most frequent reason of these but for numbers; empty: none
@@ -137,8 +137,8 @@ class Study {
   std::int64_t nearest(const Eigen::VectorXd& design) const;
   std::uint64_t seed_of(std::int64_t id, const Eigen::VectorXd& design) const;
   void tell(const Evaluation& evaluation);
-  void add_start(std::int64_t id);
-  void look_while_reading() const;  // throws Interrupted if the run must end
+  void add_warm_start_candidate(std::int64_t id);
+  void check_interruption() const;  // throws Interrupted if the run must end
   void read_trajectories();
   bool is_observed(std::int64_t id) const {
     return static_cast<std::size_t>(id) < observed_.size() && observed_[static_cast<std::size_t>(id)];
@@ -147,7 +147,7 @@ class Study {
   std::map<std::int64_t, const Evaluation*> latest() const;
   double excess(const Evaluation& of, const Evaluation& by) const;
   bool better_than_before(const Evaluation& row) const;
-  Progress tally() const;
+  Progress progress() const;
 
   const Settings& settings_;
   const Evaluator& evaluator_;
@@ -164,10 +164,11 @@ class Study {
   std::map<std::int64_t, Evaluation> evaluations_;            // by id: final results that the strategy has received or
                                                               // will receive
   std::map<std::int64_t, std::vector<double>> trajectories_;  // by id, status ok only: all channels in one vector
-  std::vector<std::int64_t> unread_trajectories_;     // id of each row of the archive, -1: not ok; empty after the
-                                                      // trajectories are read
-  std::set<std::pair<double, std::int64_t>> starts_;  // designs that nearest() may return: first variable, id
-  std::map<std::int64_t, int> lost_;                  // lost attempts by id
+  std::vector<std::int64_t> unread_trajectories_;  // id of each row of the archive, -1: not ok; empty after the
+                                                   // trajectories are read
+  std::set<std::pair<double, std::int64_t>>
+      warm_start_candidates_;         // designs that nearest() may return: first variable, id
+  std::map<std::int64_t, int> lost_;  // lost attempts by id
   std::deque<std::int64_t>
       arrivals_;  // asynchronous: ids of evaluations_ that the strategy has not received, in order of arrival
   struct Reevaluation {
@@ -184,8 +185,8 @@ class Study {
   archive::Archive archive_;
   Parts parts_;
   std::optional<InProgressMarker>
-      interrupted_evaluation_;  // evaluation that rank 0 was running when it was killed in an earlier run
-  std::vector<Outcome> whole_;  // evaluations that the parts of an earlier run complete
+      interrupted_evaluation_;               // evaluation that rank 0 was running when it was killed in an earlier run
+  std::vector<Outcome> completed_outcomes_;  // evaluations that the parts of an earlier run complete
 
   std::vector<Event> events_;  // not yet archived
 
@@ -207,7 +208,7 @@ class Study {
   int width_ = 0;           // width() at the last call of ask()
   int failures_ = 0;        // failed evaluations that the strategy has received
   std::size_t iterations_ = 0;
-  int evaluated_ = 0, restored_ = 0, second_ = 0;
+  int evaluated_ = 0, restored_ = 0, resolved_again_count_ = 0;
   double started_ = 0, busy_seconds_ = 0, next_watch_ = 0;
   Ending ending_ = Ending::none;
   std::string reason_;

@@ -38,7 +38,7 @@ variational::Formulation formulation(const HybridModel& system) {
       add(contact.gap);
       if (contact.slip) add(*contact.slip);
     }
-    for (const Wire& wire : pieces.constraints) add(wire.zero);
+    for (const HolonomicConstraint& wire : pieces.constraints) add(wire.zero);
     return rows;
   };
   f.watched = [&model, &pieces, mapped](const Vars& q, const Vars& v, const Vars& p) {

@@ -65,16 +65,17 @@ void add_slides(const Link<double>& link, const Frame<T>& before, const Frame<T>
 
 // A joint's turns one after the other: angles, axes in the world, and the attitude after each.
 template <class T>
-struct Turned {
+struct JointRotations {
   std::vector<T> angles;
   std::vector<Vector3<T>> axes;
   std::vector<Matrix3<T>> rotations;
 };
 template <class T>
-Turned<T> turned(const Link<double>& link, const std::vector<Move>& turns, const Frame<T>& before, const Frame<T>& f) {
+JointRotations<T> turned(const Link<double>& link, const std::vector<Move>& turns, const Frame<T>& before,
+                         const Frame<T>& f) {
   const auto oblique = [&](const Move& move) { return lift<T>(link.axes[move.axis - 3]); };
   const auto turned_by = product_of_transposed(before.rotation, f.rotation);
-  Turned<T> all;
+  JointRotations<T> all;
   all.angles = turns[0].is_oblique()  // the only one: bodies.cpp sees to it
                    ? std::vector<T>{turn_angle(turned_by, oblique(turns[0]))}
                    : turn_angles(turned_by, turns);
@@ -133,7 +134,7 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
       continue;
     }
     const Vector3<T> spin = f.rotation * f.spin - before.rotation * before.spin;
-    const Turned<T> joint = turned(link, turns, before, f);
+    const JointRotations<T> joint = turned(link, turns, before, f);
     const auto dual = dual_of(joint.axes);
     for (std::size_t i = 0; i < turns.size(); ++i) {
       state.q.push_back(joint.angles[i]);

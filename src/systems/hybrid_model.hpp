@@ -19,7 +19,7 @@ struct GapContact {
                                                           // closed
   int line = 0;
 };
-struct Wire {
+struct HolonomicConstraint {
   std::string name;
   Formula<Number> zero;  // function that is held at zero
 };
@@ -35,7 +35,7 @@ struct StartValue {
 };
 struct HybridParts {
   std::vector<GapContact> contacts;  // [contact NAME] and [stop NAME]
-  std::vector<Wire> constraints;
+  std::vector<HolonomicConstraint> constraints;
   std::vector<Reset> resets;
   std::vector<StartValue> start;
 };

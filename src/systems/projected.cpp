@@ -44,7 +44,7 @@ void check_supported(const HybridModel& system) {
 }
 
 // Row of the constraint, behind those of the contact.
-int wire_row(const HybridModel& system) { return system.pieces.contacts[0].slip ? 2 : 1; }
+int constraint_row(const HybridModel& system) { return system.pieces.contacts[0].slip ? 2 : 1; }
 
 // Returns a coordinate other than `but` in which the row is affine with a positive coefficient, tested at 40 points;
 // -1: none.
@@ -85,7 +85,7 @@ Vars eliminated(std::vector<Vars> M, const Vars& g) {
 // one; p: the model's numbers, then k or the angle of the walls.
 struct Maps {
   variational::Formulation original;
-  int n, normal, wire, wire_row;
+  int n, normal, wire, constraint_row;
   const std::vector<int>& kept;
 
   std::size_t place(int c) const { return std::find(kept.begin(), kept.end(), c) - kept.begin(); }
@@ -109,7 +109,7 @@ struct Maps {
 
   Vars inside(const Vars& z, const Vars& p) const {
     const Vars q = unnormalised(z, p);
-    return wire < 0 ? q : solved(q, wire_row, wire, Var(0.0), p);
+    return wire < 0 ? q : solved(q, constraint_row, wire, Var(0.0), p);
   }
 
   // M^-1 grad(gap), its component along grad(gap) being 1
@@ -199,13 +199,13 @@ Projected::Projected(const HybridModel& system) : system_(system) {
   if (!circle_ && (normal_ = affine_coordinate(plain, 0, -1)) < 0)
     model.fail(
         0, "method projected: its gap grows with no coordinate at a constant rate, as that of y - f(x) does with y");
-  if (!system.pieces.constraints.empty() && (wire_ = affine_coordinate(plain, wire_row(system), normal_)) < 0)
+  if (!system.pieces.constraints.empty() && (wire_ = affine_coordinate(plain, constraint_row(system), normal_)) < 0)
     model.fail(0,
                "method projected: its constraint grows with no coordinate at a constant rate, as that of x - f(y) does "
                "with x");
   for (int c = 0; c < n; ++c)
     if (c != wire_) kept_.push_back(c);
-  const Maps maps{formulation(system), n, normal_, wire_, wire_row(system), kept_};
+  const Maps maps{formulation(system), n, normal_, wire_, constraint_row(system), kept_};
   inside_ = maps.record([&](const Vars& z, const Vars& p) { return maps.inside(z, p); });
   outside_ =
       maps.record([&](const Vars& z, const Vars& p) { return circle_ ? maps.cubic(z, p) : maps.reflected(z, p); });
@@ -264,8 +264,8 @@ double Projected::bound(const std::vector<double>& parameters) const {
 }
 
 // Checks Lemma 3: on the surface, grad(gap) M^-1 grad(constraint) = 0.
-void Projected::check_wire(const variational::Mechanics& model) const {
-  const int row = wire_row(system_), n = model.n();
+void Projected::check_constraint(const variational::Mechanics& model) const {
+  const int row = constraint_row(system_), n = model.n();
   for (int i = 0; i < 100; ++i) {
     Eigen::VectorXd q(n);
     for (int d = 0; d < n; ++d) q(d) = std::numbers::pi * spread(i, static_cast<std::size_t>(d));
@@ -312,7 +312,7 @@ Projected::Instance Projected::instance(const Values<double>& values, double k) 
     parameters.push_back(alpha);
     all.law = {-1, alpha};
   } else {
-    if (wire_ >= 0) check_wire(plain);
+    if (wire_ >= 0) check_constraint(plain);
     parameters.push_back(0.0);
     const double a = bound(parameters);
     all.least_k = a * a;

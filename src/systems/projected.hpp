@@ -42,7 +42,7 @@ class Projected {
 
  private:
   double bound(const std::vector<double>& parameters) const;  // bound on |d Delta/dz|
-  void check_wire(const variational::Mechanics& model) const;
+  void check_constraint(const variational::Mechanics& model) const;
 
   const HybridModel& system_;
   int normal_ = -1, wire_ = -1;  // coordinates that the gap and the constraint replace

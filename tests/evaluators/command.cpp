@@ -16,7 +16,7 @@
 #include <sstream>
 #include <thread>
 
-#include "evaluators/last_words.hpp"
+#include "evaluators/error_stream.hpp"
 #include "evaluators/named_files.hpp"
 #include "farm/perform.hpp"
 #include "record/machine.hpp"
@@ -278,7 +278,7 @@ TEST_F(CommandTest, WantOfHandlesAndRoomIsTheMachinesTrouble) {
 // If a program runs under a launcher, the reason contains the program's message, not the launcher's.
 TEST_F(CommandTest, TheReasonIsTheProgramsNotItsLaunchers) {
   const std::string rule(74, '-'), sign(83, '=');
-  const auto words = [](const std::string& text) { return last_words(text).program; };
+  const auto words = [](const std::string& text) { return summarise_error_stream(text).program; };
   EXPECT_EQ(words("mesh is tangled\n" + rule +
                   "\nPrimary job  terminated normally, but 1 process returned\n"
                   "a non-zero exit code. Per user-direction, the job has been aborted.\n" +
@@ -296,10 +296,11 @@ TEST_F(CommandTest, TheReasonIsTheProgramsNotItsLaunchers) {
             "mesh is tangled");
   EXPECT_EQ(words("no slots\n" + rule + "\n"), "no slots");
   EXPECT_EQ(words(rule + "\nMPI_ABORT was invoked on rank 0\n" + rule + "\ndiverged\n"), "diverged");
-  const LastWords root = last_words(rule +
-                                    "\nmpiexec has detected an attempt to run as root.\n\nRunning as root is\n"
-                                    "We reiterate our advice against doing so - please proceed at your own risk.\n" +
-                                    rule);
+  const ErrorStreamSummary root =
+      summarise_error_stream(rule +
+                             "\nmpiexec has detected an attempt to run as root.\n\nRunning as root is\n"
+                             "We reiterate our advice against doing so - please proceed at your own risk.\n" +
+                             rule);
   EXPECT_EQ(root.program, "");
   EXPECT_EQ(root.launcher, "mpiexec has detected an attempt to run as root.");
   EXPECT_TRUE(root.cannot_start);

@@ -135,10 +135,10 @@ inertia = 0.3, 0.2, 0.1
     phase.q(k + 1, 5) = std::atan2(-R(2, 0), R(2, 2));
   }
   const auto numbers = model.evaluate<double>().numbers;
-  const Departure departure = drive_continuously(system, numbers, {phase});
-  EXPECT_LE(departure.largest, 1e-6);
-  EXPECT_LE(departure.tracked, 1e-6);  // without a control, feedback adds nothing
-  EXPECT_EQ(departure.correction, 0.0);
+  const Deviation deviation = drive_continuously(system, numbers, {phase});
+  EXPECT_LE(deviation.largest, 1e-6);
+  EXPECT_LE(deviation.tracked, 1e-6);  // without a control, feedback adds nothing
+  EXPECT_EQ(deviation.correction, 0.0);
   phase.q(K, 4) += 0.01;  // a plan that ends elsewhere
   EXPECT_NEAR(drive_continuously(system, numbers, {phase}).at_end, 0.01, 1e-6);
 }
@@ -207,11 +207,11 @@ TEST_F(Continuous, APlanThatItsControlsDoNotMakeIsRefinedOrRefused) {
 }
 
 TEST(Refinement, HalvesUntilBothAreMetOrNoMoreIsAllowed) {
-  const auto halves = [](Meshed& m) -> std::string {  // second order, to a cost of 1
+  const auto halves = [](MeshResult& m) -> std::string {  // second order, to a cost of 1
     m = {1.0 + (m.cost - 1.0) / 4.0, m.tracked / 4.0};
     return "";
   };
-  const Meshed first{1.64, 0.32};
+  const MeshResult first{1.64, 0.32};
   EXPECT_EQ(refine({}, first, halves).count, 0);
   EXPECT_EQ(refine({0.32, 0.0, 5}, first, halves).count, 0);
   EXPECT_EQ(refine({0.01, 0.0, 5}, first, halves).count, 3);
@@ -219,22 +219,22 @@ TEST(Refinement, HalvesUntilBothAreMetOrNoMoreIsAllowed) {
   EXPECT_EQ(refine({0.0, 0.05, 9}, first, halves).count, 3);
   EXPECT_NEAR(refine({0.0, 0.05, 9}, first, halves).change, 1.01 / 1.04 - 1.0, 1e-12);
   EXPECT_EQ(refine({0.001, 0.05, 9}, first, halves).count, 5);
-  const Refinement failed = refine({0.01, 0.0, 5}, first, [](Meshed&) { return "iteration limit"; });
+  const Refinement failed = refine({0.01, 0.0, 5}, first, [](MeshResult&) { return "iteration limit"; });
   EXPECT_EQ(failed.count, 0);
   EXPECT_EQ(failed.failure, "iteration limit");
 }
 
 TEST_F(Continuous, WhatIsNotDrivenIsNamed) {
-  EXPECT_TRUE(std::isnan(Departure{}.at_end));
-  EXPECT_EQ(departure_text({}, "contacts push by an energy of overlap"),
+  EXPECT_TRUE(std::isnan(Deviation{}.at_end));
+  EXPECT_EQ(deviation_text({}, "contacts push by an energy of overlap"),
             "  the continuous equations of motion were not driven (contacts push by an energy of overlap)\n");
   EXPECT_EQ(
-      departure_text({3.6, 3.7, 0.02, 1.5}, ""),
+      deviation_text({3.6, 3.7, 0.02, 1.5}, ""),
       "  the continuous equations of motion under these controls end 3.6 from the plan, at most 3.7 from its nodes "
       "(m, rad)\n  with feedback at every node: at most 0.02 from the plan's nodes, by changes of controls of at most "
       "1.5\n");
   const double none = std::numeric_limits<double>::infinity();
-  EXPECT_NE(departure_text({none, none, none, none}, "").find("have no solution"), std::string::npos);
+  EXPECT_NE(deviation_text({none, none, none, none}, "").find("have no solution"), std::string::npos);
   const auto evaluator =
       make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg", {"--motion.initial-guesses", "1"}));
   const Outcome outcome = evaluator->evaluate(task());

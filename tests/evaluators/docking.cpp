@@ -10,7 +10,7 @@
 
 #include "evaluators/evaluator.hpp"
 #include "evaluators/simulation/observation.hpp"
-#include "evaluators/simulation/tally.hpp"
+#include "evaluators/simulation/outcome_statistics.hpp"
 #include "farm/local.hpp"
 #include "geometry/hyperplanes.hpp"
 #include "study/parts.hpp"

@@ -125,7 +125,7 @@ TEST(Examination, AnActuatorWithoutLimitIsComparedWithWeightAndMotion) {
   Eigen::MatrixXd q(3, 1), u(2, 4);
   q << 0.0, 0.3, 0.5;
   u << 1.0, 11500.0, 3.0, 5.0, -30.0, 0.0, 0.0, -5.0;
-  const auto all = exertions(tree, Eigen::Vector3d(0.0, 1.0, 2.0), q, u, {true, false, true, true});
+  const auto all = actuator_efforts(tree, Eigen::Vector3d(0.0, 1.0, 2.0), q, u, {true, false, true, true});
   ASSERT_EQ(all.size(), 3u);  // the fourth has a limit
   EXPECT_EQ(all[0].actuator, "push");
   EXPECT_EQ(all[0].largest, 30.0);
@@ -135,23 +135,23 @@ TEST(Examination, AnActuatorWithoutLimitIsComparedWithWeightAndMotion) {
   EXPECT_FALSE(all[1].has_cost);
   EXPECT_NEAR(all[2].reference, 21.0 / 4.0, 1e-12);  // its control is a quarter of its force
   Examined motion;
-  motion.exertions = all;
+  motion.actuator_efforts = all;
   const auto found = examine(motion);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].words,
             "actuator brace reaches 1.15e+04, 548 times what weight and a steady motion ask; it has no limit and no "
             "cost");
-  motion.exertions[1].largest = 9.9 * 21.0;
+  motion.actuator_efforts[1].largest = 9.9 * 21.0;
   EXPECT_TRUE(examine(motion).empty());
-  motion.exertions[0].largest = 99.0 * 21.0;  // at a cost
+  motion.actuator_efforts[0].largest = 99.0 * 21.0;  // at a cost
   EXPECT_TRUE(examine(motion).empty());
-  motion.exertions[0].largest = 101.0 * 21.0;
+  motion.actuator_efforts[0].largest = 101.0 * 21.0;
   ASSERT_EQ(examine(motion).size(), 1u);
   EXPECT_EQ(examine(motion)[0].words,
             "actuator push reaches 2121, 101 times what weight and a steady motion ask; it has no limit");
   q(1, 0) = -2.0;  // to and fro at 2.5 m/s, over 2.5 m: 2 kg x 2 x 2.5^2/2.5 = 10 N
-  EXPECT_NEAR(exertions(tree, Eigen::Vector3d(0.0, 1.0, 2.0), q, u, {true, false, true, true})[0].reference, 30.0,
-              1e-12);
+  EXPECT_NEAR(actuator_efforts(tree, Eigen::Vector3d(0.0, 1.0, 2.0), q, u, {true, false, true, true})[0].reference,
+              30.0, 1e-12);
 }
 
 // The tracking error measures the mesh: where it is within the accuracy, a large turn is not suspicious.

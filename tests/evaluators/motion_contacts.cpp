@@ -8,8 +8,8 @@
 
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
-#include "evaluators/motion/forward.hpp"
 #include "evaluators/motion/initial_guess.hpp"
+#include "evaluators/motion/open_loop.hpp"
 #include "evaluators/motion/read_motion.hpp"
 #include "nlp/check_derivatives.hpp"
 #include "whole.hpp"
@@ -152,11 +152,11 @@ TEST(MotionContacts, APenaltysForcesLeadTheSimulationAlongTheSamePath) {
     const MotionDesigns designs(settings);
     const Outcome outcome = make_evaluator(settings)->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-    const Forward forward = drive(designs.motion(), outcome.evaluation.design, outcome.trajectory, 1);
+    const OpenLoopRun forward = simulate_open_loop(designs.motion(), outcome.evaluation.design, outcome.trajectory, 1);
     EXPECT_EQ(forward.failure, "");
     EXPECT_GT(forward.overlap, 1e-3);
-    EXPECT_LE(forward.departure, K == 120 ? 2e-3 : 0.5 * before);
-    before = forward.departure;
+    EXPECT_LE(forward.max_position_error, K == 120 ? 2e-3 : 0.5 * before);
+    before = forward.max_position_error;
   }
 }
 
@@ -187,10 +187,10 @@ TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
     const auto evaluator = make_evaluator(settings);
     const Outcome outcome = evaluator->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-    const Forward forward = drive(designs.motion(), outcome.evaluation.design, outcome.trajectory, 1);
+    const OpenLoopRun forward = simulate_open_loop(designs.motion(), outcome.evaluation.design, outcome.trajectory, 1);
     EXPECT_EQ(forward.failure, "");
-    EXPECT_LE(forward.departure, bound);
-    EXPECT_LE(forward.turned, 10.0 * bound);
+    EXPECT_LE(forward.max_position_error, bound);
+    EXPECT_LE(forward.max_angle_error, 10.0 * bound);
     EXPECT_EQ(forward.cuts, 0);
     ASSERT_EQ(forward.impacts.size(), 1U);
     const double when = metric(*evaluator, outcome, "contact_wall");
@@ -207,10 +207,12 @@ void expect_followed(const std::string& config, const std::vector<std::string>& 
   const auto settings = read_settings(std::string(CONFIGS) + "/" + config, words);
   const Outcome outcome = make_evaluator(settings)->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-  const Forward forward = drive(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
+  const OpenLoopRun forward =
+      simulate_open_loop(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
   EXPECT_EQ(forward.failure, "");
-  const auto [departure, turned] = forward.untouched.value_or(std::pair{forward.departure, forward.turned});
-  EXPECT_LE(departure, most_departed);
+  const auto [deviation, turned] =
+      forward.without_contacts.value_or(std::pair{forward.max_position_error, forward.max_angle_error});
+  EXPECT_LE(deviation, most_departed);
   EXPECT_LE(turned, most_turned);
 }
 
@@ -351,11 +353,12 @@ TEST(MotionContacts, TwoCubesDoNotDependOnRounding) {
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << density << ": " << outcome.evaluation.reason;
     EXPECT_LE(outcome.evaluation.cost, 4e-4);
     EXPECT_LT(metric(*evaluator, outcome, "contact_first"), metric(*evaluator, outcome, "contact_second"));
-    const Forward forward = drive(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
+    const OpenLoopRun forward =
+        simulate_open_loop(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
     EXPECT_EQ(forward.failure, "");
     EXPECT_EQ(forward.impacts.size(), 2U);
-    EXPECT_LE(forward.departure, 1e-8);
-    EXPECT_LE(forward.turned, 1e-7);
+    EXPECT_LE(forward.max_position_error, 1e-8);
+    EXPECT_LE(forward.max_angle_error, 1e-7);
   }
 }
 

@@ -9,8 +9,8 @@
 #include "dmoc/edge_pair.hpp"
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
-#include "evaluators/motion/forward.hpp"
 #include "evaluators/motion/initial_guess.hpp"
+#include "evaluators/motion/open_loop.hpp"
 #include "evaluators/motion/read_motion.hpp"
 #include "nlp/check_derivatives.hpp"
 
@@ -112,10 +112,11 @@ TEST(MotionEdges, TheContactSimulationFollowsThePlan) {
       const Settings settings = bars(words);
       const Outcome outcome = found(settings);
       ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-      const Forward forward = drive(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
+      const OpenLoopRun forward =
+          simulate_open_loop(read_motion(settings), outcome.evaluation.design, outcome.trajectory, 1);
       EXPECT_EQ(forward.failure, "");
-      EXPECT_LE(forward.departure, 1e-11);
-      EXPECT_LE(forward.turned, 1e-10);
+      EXPECT_LE(forward.max_position_error, 1e-11);
+      EXPECT_LE(forward.max_angle_error, 1e-10);
       EXPECT_EQ(forward.cuts, 0);
       EXPECT_EQ(forward.impacts.size(), 1U);
     }

@@ -255,22 +255,22 @@ TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
 
 // A period that phases can last together is accepted, up to both ends.
 TEST(MotionMistakes, APeriodIsWithinWhatPhasesLastAndACostIsPerAPositiveNumber) {
-  const auto refusal = [](const std::string& period, const std::string& duration = "1 .. 2",
-                          const std::string& cost = "time = 1\n") {
+  const auto rejection = [](const std::string& period, const std::string& duration = "1 .. 2",
+                            const std::string& cost = "time = 1\n") {
     const std::filesystem::path path = written_study(
         model, own_model + "[phase first]\nintervals = 4\nduration = 0.5\n[phase second]\nintervals = 4\n" +
                    "duration = " + duration + "\n[periodic]\nx = reach\nperiod = " + period + "\n[cost]\n" + cost);
     const MotionDesigns designs(read_settings(path.string(), {}));
     std::filesystem::remove_all(path.parent_path());
-    return designs.refusal(middle_design(designs.motion())).reason;
+    return designs.rejection(middle_design(designs.motion())).reason;
   };
-  for (const std::string period : {"1.5", "2", "2.5"}) EXPECT_EQ(refusal(period), "") << period;
-  EXPECT_EQ(refusal("1.4"), "[periodic] period = 1.4 s: the phases last 1.5 to 2.5 s together");
-  EXPECT_EQ(refusal("2.6"), "[periodic] period = 2.6 s: the phases last 1.5 to 2.5 s together");
-  EXPECT_EQ(refusal("2", "2 s*reach/1 m .. 1 s*reach/1 m"), "[phase second] would last 2 to 1 s");
-  EXPECT_EQ(refusal("2", "0 s*reach/1 m .. 1"), "[phase second] would last 0 to 1 s");
-  EXPECT_EQ(refusal("2", "-1 s*reach/1 m .. 1"), "[phase second] would last -1 to 1 s");
-  EXPECT_EQ(refusal("2", "1 .. 2", "time = 1\nper = 0\n"), "[cost] per = 0 is not positive");
+  for (const std::string period : {"1.5", "2", "2.5"}) EXPECT_EQ(rejection(period), "") << period;
+  EXPECT_EQ(rejection("1.4"), "[periodic] period = 1.4 s: the phases last 1.5 to 2.5 s together");
+  EXPECT_EQ(rejection("2.6"), "[periodic] period = 2.6 s: the phases last 1.5 to 2.5 s together");
+  EXPECT_EQ(rejection("2", "2 s*reach/1 m .. 1 s*reach/1 m"), "[phase second] would last 2 to 1 s");
+  EXPECT_EQ(rejection("2", "0 s*reach/1 m .. 1"), "[phase second] would last 0 to 1 s");
+  EXPECT_EQ(rejection("2", "-1 s*reach/1 m .. 1"), "[phase second] would last -1 to 1 s");
+  EXPECT_EQ(rejection("2", "1 .. 2", "time = 1\nper = 0\n"), "[cost] per = 0 is not positive");
 }
 
 }  // namespace

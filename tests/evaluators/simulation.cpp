@@ -588,7 +588,7 @@ TEST(Hexagons, ClumpWithChargesAndDisperseWithout) {
   EXPECT_LT(seven("5e-4"), seven("0") - 0.02);
 }
 
-// The shipped scene accounts for its energy at its own step. The sum that is independent of the program's books:
+// The shipped scene accounts for its energy at its own step. The sum that is independent of the program's totals:
 // kinetic energy and the Coulomb energy of all pairs of charges, from the poses and velocities of the trajectory.
 TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
   constexpr int hexagons = 16;
@@ -624,7 +624,7 @@ TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
     in_overlaps = std::max(in_overlaps, overlaps);
   }
   EXPECT_GT(in_overlaps, 1e-4);
-  // the drag can only take: what the independent sum lost, and a hundredth more at most, is in the books
+  // the drag can only take: what the independent sum lost, and a hundredth more at most, is in its totals
   const double lost = own(0) - own(last), unaccounted = outcome.evaluation.cost;
   EXPECT_GT(lost, 0.05);
   EXPECT_LT(std::abs(unaccounted), 0.01 * lost);

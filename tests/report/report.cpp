@@ -412,8 +412,8 @@ TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   EXPECT_EQ(slices["optimum"]["cost"], own_slices["optimum"]["cost"]);
 
   const std::map<std::int64_t, Evaluation> none;
-  const study::Progress tally{none, &best, 1, 12, 1.0, not_a_number};
-  EXPECT_NE(progress_text(tally, contents.layout.variables, units)
+  const study::Progress progress{none, &best, 1, 12, 1.0, not_a_number};
+  EXPECT_NE(progress_text(progress, contents.layout.variables, units)
                 .find(formatted("at knee = %.4g mm, fold = %.4g deg", 1000 * best.design(0), degree * best.design(1))),
             std::string::npos);
 

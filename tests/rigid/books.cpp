@@ -66,7 +66,7 @@ TEST(Elastic, PolyhedraKeepTheirEnergy) {
       return false;
     });
     ASSERT_EQ(end.status, Outcome::reached) << end.reason;
-    EXPECT_GE(simulation.ledger().impulses, 10);
+    EXPECT_GE(simulation.contact_totals().impulses, 10);
     EXPECT_LE(worst, 1e-6 * energy) << bodies;
   }
 }
@@ -90,8 +90,9 @@ TEST(StepRecord, BalanceForTheTotal) {
       return false;
     });
     ASSERT_EQ(end.status, Outcome::reached) << end.reason;
-    const auto& ledger = simulation.ledger();
-    EXPECT_NEAR(simulation.energies().total() - start, ledger.projection.total() + ledger.impact, 1e-6 * start);
+    const auto& contact_totals = simulation.contact_totals();
+    EXPECT_NEAR(simulation.energies().total() - start, contact_totals.projection.total() + contact_totals.impact,
+                1e-6 * start);
     EXPECT_LT(simulation.energies().total(), 0.9 * start);
   }
 }
@@ -123,11 +124,11 @@ TEST_P(StepRecordOf, DragAndDrivingForcesAreEntered) {
     simulation.start(std::vector{Pose<3>()}, std::vector{twist});
     const double start = simulation.energies().total();
     ASSERT_EQ(simulation.run(end).status, Outcome::reached);
-    const double left = simulation.energies().total() - start - simulation.ledger().forces;
+    const double left = simulation.energies().total() - start - simulation.contact_totals().forces;
     EXPECT_NEAR(simulation.twists()[0][0], speed * std::exp(-c * end / mass), 1e-3);
     EXPECT_NEAR(simulation.twists()[0][5], spin * std::exp(-angular * end / 0.1), 1e-3);
-    EXPECT_LT(simulation.ledger().forces, -4.0);
-    EXPECT_LT(std::abs(left), 2e-3 * std::abs(simulation.ledger().forces));
+    EXPECT_LT(simulation.contact_totals().forces, -4.0);
+    EXPECT_LT(std::abs(left), 2e-3 * std::abs(simulation.contact_totals().forces));
     if (before != 0.0) {
       EXPECT_NEAR(before / left, 4.0, 0.4);
     }
@@ -174,19 +175,19 @@ TEST(StepRecord, StandingStillTakesNothing) {
     simulation.start(poses, std::vector<Twist<2>>(3, Twist<2>::Zero()));
     const double start = simulation.energies().total();
     ASSERT_EQ(simulation.run(4.0).status, Outcome::reached) << simulation.outcome().reason;
-    const auto settled = simulation.ledger();
+    const auto settled = simulation.contact_totals();
     const double energy = simulation.energies().total();
     EXPECT_LT(simulation.energies().kinetic, 1e-12);
     EXPECT_LT(settled.forces, -1e-2);  // it swung before it came to rest
     EXPECT_NEAR(energy - start, settled.projection.total() + settled.impact + settled.forces, 2e-3 * -settled.forces);
     ASSERT_EQ(simulation.run(10.0).status, Outcome::reached) << simulation.outcome().reason;
-    const auto& ledger = simulation.ledger();
+    const auto& contact_totals = simulation.contact_totals();
     // energy that gravity would add in six seconds without support: weight times the speed that a step adds, times 6 s
     const double turnover = (world.bodies[1].mass + world.bodies[2].mass) * 9.81 * 9.81 * step * 6.0;
     EXPECT_LT(std::abs(simulation.energies().total() - energy), 1e-5 * turnover);
-    EXPECT_LT(std::abs(ledger.impact - settled.impact), 1e-5 * turnover);
-    EXPECT_LT(std::abs(ledger.forces - settled.forces), 1e-6 * turnover);
-    EXPECT_LT(std::abs(ledger.projection.total() - settled.projection.total()), 1e-3 * turnover);
+    EXPECT_LT(std::abs(contact_totals.impact - settled.impact), 1e-5 * turnover);
+    EXPECT_LT(std::abs(contact_totals.forces - settled.forces), 1e-6 * turnover);
+    EXPECT_LT(std::abs(contact_totals.projection.total() - settled.projection.total()), 1e-3 * turnover);
   }
 }
 

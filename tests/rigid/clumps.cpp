@@ -80,8 +80,8 @@ TEST(Clump, KeepsMomentumMakesNoEnergyAndDoesNotOverlap) {
   std::size_t touching = 0;
   const auto end = simulation.run(0.3, [&](const auto& s) {
     overlap = std::max(overlap, s.overlap());
-    EXPECT_LE(s.ledger().impact, impact + 1e-12);  // impulses only ever take energy
-    impact = s.ledger().impact;
+    EXPECT_LE(s.contact_totals().impact, impact + 1e-12);  // impulses only ever take energy
+    impact = s.contact_totals().impact;
     touching = std::max(touching, s.contacts().size());
     return false;
   });
@@ -90,7 +90,7 @@ TEST(Clump, KeepsMomentumMakesNoEnergyAndDoesNotOverlap) {
   EXPECT_LT(impact, -0.1);
   EXPECT_LE(overlap, options.tolerance);
   const auto after = simulation.momenta();
-  const auto& moved = simulation.ledger().momentum;
+  const auto& moved = simulation.contact_totals().momentum;
   EXPECT_LE((after.linear - momenta.linear - moved.linear).norm(), 1e-10);
   EXPECT_LE(moved.linear.norm(), 1e-12);
   EXPECT_LE((after.angular - momenta.angular - moved.angular).norm(), 1e-10);

@@ -77,9 +77,9 @@ void one_striker(const Options& options, double tolerance) {
   EXPECT_LE(worst_overlap, options.tolerance);
   const auto after = simulation.momenta();
   EXPECT_LE((after.linear - before.linear).norm(), 1e-12);
-  EXPECT_LE((after.angular - before.angular - simulation.ledger().momentum.angular).norm(), 1e-12);
+  EXPECT_LE((after.angular - before.angular - simulation.contact_totals().momentum.angular).norm(), 1e-12);
   if (options.response != Response::penalty) {
-    EXPECT_EQ(simulation.ledger().impulses, 4);
+    EXPECT_EQ(simulation.contact_totals().impulses, 4);
     EXPECT_NEAR(simulation.energies().total(), energy, 1e-10 * energy);
   }
 }
@@ -176,31 +176,32 @@ void tumbling(Response response, double restitution) {
   double last_projection = 0.0;
   const auto end = simulation.run(1.0, [&](const auto& s) {
     const auto now = s.momenta();
-    const auto& ledger = s.ledger();
+    const auto& contact_totals = s.contact_totals();
     worst_linear = std::max(worst_linear, (now.linear - last.linear).norm());
-    worst_angular =
-        std::max(worst_angular, (now.angular - last.angular - (ledger.momentum.angular - last_ledger.angular)).norm());
+    worst_angular = std::max(
+        worst_angular, (now.angular - last.angular - (contact_totals.momentum.angular - last_ledger.angular)).norm());
     last = now;
-    last_ledger = ledger.momentum;
+    last_ledger = contact_totals.momentum;
     // away from impacts the variational integrator's kinetic energy of a spinning body only oscillates; in the plane
     // it is constant
-    const double kinetic = s.energies().kinetic - ledger.projection.kinetic - (restitution < 1.0 ? ledger.impact : 0.0);
+    const double kinetic =
+        s.energies().kinetic - contact_totals.projection.kinetic - (restitution < 1.0 ? contact_totals.impact : 0.0);
     if (n == 2) worst_energy = std::max(worst_energy, std::abs(kinetic - energy));
-    last_projection = ledger.projection.potential;
+    last_projection = contact_totals.projection.potential;
     worst_overlap = std::max(worst_overlap, s.overlap());
     return false;
   });
   ASSERT_EQ(end.status, Outcome::reached) << end.reason;
-  EXPECT_GE(simulation.ledger().impulses, 5);
+  EXPECT_GE(simulation.contact_totals().impulses, 5);
   EXPECT_LE(worst_linear, 1e-12);
   EXPECT_LE(worst_angular, 1e-12);
   EXPECT_LE(worst_energy, 1e-10 * energy);
   EXPECT_LE(worst_overlap, 1e-9);
   EXPECT_EQ(last_projection, 0.0);
   if (restitution == 1.0)
-    EXPECT_NEAR(simulation.ledger().impact, 0.0, 1e-10 * energy);
+    EXPECT_NEAR(simulation.contact_totals().impact, 0.0, 1e-10 * energy);
   else
-    EXPECT_LT(simulation.ledger().impact, -0.01 * energy);
+    EXPECT_LT(simulation.contact_totals().impact, -0.01 * energy);
 }
 TEST(Impacts, KeepMomentaPerStepAndEnergyIfElastic) {
   tumbling<2>(Response::decomposition, 1.0);

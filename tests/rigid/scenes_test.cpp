@@ -29,7 +29,7 @@ TEST(Scenes, CradleOfTheSource) {
   EXPECT_NEAR(-simulation.overlap(), 0.1 * Cradle{}.side, 1e-12);
 }
 
-// Both responses keep L = 0, the joint and, but for the projection's ledger, the energy; the upper one strikes the
+// Both responses keep L = 0, the joint and, but for the projection's totals, the energy; the upper one strikes the
 // lower.
 TEST(Scenes, MetronomeKeepsItsJointAndMomentum) {
   const auto scene = metronome({});
@@ -49,8 +49,8 @@ TEST(Scenes, MetronomeKeepsItsJointAndMomentum) {
     EXPECT_LE(worst_overlap, 1e-9);
     EXPECT_LE(worst_joint, 1e-12);
     EXPECT_LE(simulation.momenta().linear.norm(), 1e-11);
-    EXPECT_LE((simulation.momenta().angular - simulation.ledger().momentum.angular).norm(), 1e-11);
-    EXPECT_NEAR(simulation.energies().kinetic - simulation.ledger().projection.kinetic, 0.06349, 2e-4);
+    EXPECT_LE((simulation.momenta().angular - simulation.contact_totals().momentum.angular).norm(), 1e-11);
+    EXPECT_NEAR(simulation.energies().kinetic - simulation.contact_totals().projection.kinetic, 0.06349, 2e-4);
     EXPECT_LT(slowest, 0.0);  // it has turned back
   }
 }
@@ -69,7 +69,7 @@ TEST(Scenes, FallingPolyhedraComeToRestOnTheFloor) {
   for (int i = 1; i <= 7; ++i) EXPECT_LT(simulation.poses()[i].position[2], 0.3) << i;
 }
 
-// Attraction brings prisms together; the projection's ledger is the only source of momentum.
+// Attraction brings prisms together; the projection's totals is the only source of momentum.
 TEST(Scenes, HexagonalPrismsClump) {
   HexagonalPrisms parameters;
   parameters.prisms = 3;
@@ -82,8 +82,9 @@ TEST(Scenes, HexagonalPrismsClump) {
   const auto end = simulation.run(5.0);
   ASSERT_EQ(end.status, Outcome::reached) << end.reason;
   EXPECT_LE((simulation.momenta().linear - before.linear).norm(), 1e-10);
-  EXPECT_LE((simulation.momenta().angular - before.angular - simulation.ledger().momentum.angular).norm(), 1e-9);
-  EXPECT_LT(simulation.energies().total() - simulation.ledger().projection.total(), start + 1e-6);
+  EXPECT_LE((simulation.momenta().angular - before.angular - simulation.contact_totals().momentum.angular).norm(),
+            1e-9);
+  EXPECT_LT(simulation.energies().total() - simulation.contact_totals().projection.total(), start + 1e-6);
 }
 
 TEST(Scenes, RefuseTooFewBodies) {

@@ -46,7 +46,7 @@ void stands(int boxes, double seconds) {
   EXPECT_LE(moved, 1e-7);
   EXPECT_LE(fastest, 1e-5);  // m/s; gravity gives 0.02 in a step
   EXPECT_LE(gained, 1e-9);
-  EXPECT_LE(simulation.ledger().residual, 1e-9);
+  EXPECT_LE(simulation.contact_totals().residual, 1e-9);
 
   std::vector<Vector<n>> force(boxes + 1, Vector<n>::Zero());
   std::vector<Spin<n>> moment(boxes + 1, Spin<n>::Zero());

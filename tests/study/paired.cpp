@@ -65,7 +65,9 @@ class PairedStudies : public ::testing::Test {
     return Study(
                settings, *evaluator, *strategy, *farm, {},
                [&] { return std::string(interrupted ? "interrupted" : ""); },
-               [&](const Progress& tally) { interrupted = interrupted || tally.evaluations.size() >= interrupt_at; })
+               [&](const Progress& progress) {
+                 interrupted = interrupted || progress.evaluations.size() >= interrupt_at;
+               })
         .run();
   }
   archive::Contents contents(const std::string& archive) const { return archive::read(directory + "/" + archive); }

@@ -52,7 +52,7 @@ class Rerun : public ::testing::TestWithParam<Case> {
     bool interrupted = false;
     Study study(
         settings, *evaluator, *strategy, *farm, {}, [&] { return std::string(interrupted ? "interrupted" : ""); },
-        [&](const Progress& tally) { interrupted = interrupted || tally.evaluations.size() >= interrupt_at; });
+        [&](const Progress& progress) { interrupted = interrupted || progress.evaluations.size() >= interrupt_at; });
     return again ? study.rerun(*again) : study.run();
   }
 

@@ -93,8 +93,8 @@ TEST_F(MendTest, AGoodBranchSpreadsToEveryNeighbour) {
     EXPECT_EQ(summary.ending, Ending::finished);
     const auto found = rows(archive);
     ASSERT_EQ(found.size(), 9u);
-    EXPECT_GT(summary.second, 0);
-    EXPECT_EQ(summary.evaluated - summary.second, 9);
+    EXPECT_GT(summary.resolved_again, 0);
+    EXPECT_EQ(summary.evaluated - summary.resolved_again, 9);
     for (const auto& [x, row] : found) {
       EXPECT_EQ(row.metrics(0), 1.0) << x;
       EXPECT_NEAR(row.cost, 2.0 + (x - 0.3) * (x - 0.3), 1e-12);

@@ -111,8 +111,8 @@ class StudyTest : public ::testing::Test {
     bool interrupted = false;
     return Study(
                now, *evaluator, *strategy, farm, {}, [&] { return std::string(interrupted ? "interrupted" : ""); },
-               [&](const Progress& tally) {
-                 if (tally.evaluations.size() >= interrupt_at) interrupted = true;
+               [&](const Progress& progress) {
+                 if (progress.evaluations.size() >= interrupt_at) interrupted = true;
                })
         .run();
   }

@@ -287,12 +287,12 @@ TEST(Paired, DesignsThatViolateAConstraintAreNotOpen) {
   const Selection chosen = select(observed, models, 0.1);
   ASSERT_TRUE(chosen.recommended);
   EXPECT_EQ(chosen.recommended->design(0), 0.45);
-  const OpenPart open = open_part(observed, models, chosen, points);
+  const UndecidedRegion open = undecided_region(observed, models, chosen, points);
   EXPECT_LT(open.probability, 0.1);
   EXPECT_EQ(open.fraction, 0);
   observed.constraints.clear();
   unconstrained.update(observed, {}, false);
-  EXPECT_GT(open_part(observed, unconstrained, chosen, points).probability, 0.9);
+  EXPECT_GT(undecided_region(observed, unconstrained, chosen, points).probability, 0.9);
 }
 
 // The probability of the right choice is right as often as it states, also where the costs have a step.

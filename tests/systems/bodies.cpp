@@ -428,8 +428,8 @@ void dampers_only_take(double damping) {
   EXPECT_LT(last, 0.2 * start) << damping;
   EXPECT_LT((simulation.momenta().linear - momenta.linear).norm(), 1e-10) << damping;
   EXPECT_LT((simulation.momenta().angular - momenta.angular).norm(), 1e-10) << damping;
-  EXPECT_NEAR(simulation.ledger().forces, last - start, 0.01 * start) << damping;
-  EXPECT_LE(simulation.ledger().cuts, 10) << damping;
+  EXPECT_NEAR(simulation.contact_totals().forces, last - start, 0.01 * start) << damping;
+  EXPECT_LE(simulation.contact_totals().cuts, 10) << damping;
 }
 TEST(Bodies, StiffDampersTakeEnergyAndNoMomentum) {
   for (const double damping : {0.3, 2.0, 10.0}) {

@@ -6,14 +6,14 @@
 
 #include "evaluators/elastic/initial_states.hpp"
 #include "evaluators/elastic/run.hpp"
-#include "evaluators/simulation/tally.hpp"
+#include "evaluators/simulation/outcome_statistics.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators {
 namespace {
 
 using elastic_text::Numbers;
-using elastic_text::Ran;
+using elastic_text::RunResult;
 
 class ElasticEvaluator final : public Evaluator {
  public:
@@ -26,9 +26,9 @@ class ElasticEvaluator final : public Evaluator {
     if (own_.duration < own_.step) throw settings.error("elastic.duration", "is less than a step");
     if (own_.start > starts_.count())
       throw settings.error("elastic.initial-state", formatted("there are %d initial states", starts_.count()));
-    tally_.outcomes = outcomes_.names();
-    tally_.failed = static_cast<int>(tally_.outcomes.size()) - 1;
-    tally_.end = own_.duration;
+    statistics_.outcomes = outcomes_.names();
+    statistics_.failed = static_cast<int>(statistics_.outcomes.size()) - 1;
+    statistics_.end = own_.duration;
     Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
     for (std::size_t i = 0; i < settings.variables.size(); ++i)
       middle[static_cast<Eigen::Index>(i)] = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
@@ -41,7 +41,7 @@ class ElasticEvaluator final : public Evaluator {
   }
 
   std::vector<Quantity> metrics() const override {
-    return starts_.several() ? tally_.metrics() : elastic_text::run_metrics();
+    return starts_.several() ? statistics_.metrics() : elastic_text::run_metrics();
   }
 
   Channels channels() const override {
@@ -52,7 +52,7 @@ class ElasticEvaluator final : public Evaluator {
     if (!starts_.names().empty())
       list.push_back(
           {"initial_state", "", "what differs between initial states, SI", starts_.count(), starts_.names()});
-    list.push_back(tally_.channel(starts_.count()));
+    list.push_back(statistics_.channel(starts_.count()));
     list.insert(list.end(), run.begin(), run.end());
     return list;
   }
@@ -79,7 +79,7 @@ class ElasticEvaluator final : public Evaluator {
 
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override {
     Outcome outcome{asked, {}};
-    const auto tries = tally_.sum_up(parts, starts_.count(), outcome.evaluation);
+    const auto tries = statistics_.aggregate(parts, starts_.count(), outcome.evaluation);
     if (!tries) return outcome;
     auto& values = outcome.trajectory.values;
     if (const auto list = starts_.names(); !list.empty()) {
@@ -91,7 +91,7 @@ class ElasticEvaluator final : public Evaluator {
       }
       values.push_back(std::move(where));
     }
-    values.push_back(tally_.archived(*tries));
+    values.push_back(statistics_.archived(*tries));
     auto& first = parts.front().trajectory.values;
     values.insert(values.end(), std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
     return outcome;
@@ -99,13 +99,13 @@ class ElasticEvaluator final : public Evaluator {
 
   std::optional<Simulated> simulate(const Task& task) const override {
     const Numbers parameters = started(task.evaluation.design, own_.start - 1);
-    Ran ran = simulated(parameters, task, true);
+    RunResult ran = simulated(parameters, task, true);
     Simulated result;
     result.completed = ran.reason.empty();
-    result.report = elastic_text::story(ran, names_.size(), dimension_);
+    result.report = elastic_text::describe_run(ran, names_.size(), dimension_);
     const auto which = static_cast<std::size_t>(outcome_of(ran, parameters));
-    if (tally_.outcomes.size() > 2) result.report += "outcome         " + tally_.outcomes[which] + "\n";
-    if (ran.reason.empty() && tally_.failure_of < 0)
+    if (statistics_.outcomes.size() > 2) result.report += "outcome         " + statistics_.outcomes[which] + "\n";
+    if (ran.reason.empty() && statistics_.success_outcome < 0)
       result.report += formatted("cost            %.10g\n", cost_of(ran, parameters));
     result.channels = elastic_text::run_channels(names_, dimension_, ran.rows);
     if (own_.points) result.channels.push_back(points_);
@@ -116,7 +116,7 @@ class ElasticEvaluator final : public Evaluator {
   }
 
   std::string report(const Outcome& outcome) const override {
-    if (starts_.several()) return tally_.report(outcome.evaluation, starts_.count());
+    if (starts_.several()) return statistics_.report(outcome.evaluation, starts_.count());
     const auto& m = outcome.evaluation.metrics;
     const auto& list = elastic_text::run_metrics();
     std::string lines;
@@ -156,13 +156,13 @@ class ElasticEvaluator final : public Evaluator {
       }
       if (!share) continue;
       if (!starts_.several()) throw share->error("is a share of initial states; add a section [initial-states]");
-      const std::vector<std::string> list(tally_.outcomes.begin(), tally_.outcomes.end() - 1);
+      const std::vector<std::string> list(statistics_.outcomes.begin(), statistics_.outcomes.end() - 1);
       const auto at = std::find(list.begin(), list.end(), share->value);
       if (at == list.end())
         throw share->error("no outcome of that name" + did_you_mean(share->value, list) + "; allowed: " + listed(list));
-      tally_.failure_of = static_cast<int>(at - list.begin());
+      statistics_.success_outcome = static_cast<int>(at - list.begin());
     }
-    tally_.formula = tally_.failure_of < 0;
+    statistics_.formula = statistics_.success_outcome < 0;
   }
 
   // Returns the parameters of one initial state of a design.
@@ -172,11 +172,11 @@ class ElasticEvaluator final : public Evaluator {
   }
 
   // Simulates one run. `shown`: whether to store its motion.
-  Ran simulated(const Numbers& parameters, const Task& task, bool shown) const {
+  RunResult simulated(const Numbers& parameters, const Task& task, bool shown) const {
     elastic_text::RunOptions own = own_;
     own.points &= shown;
-    Ran ran = dimension_ == 2 ? elastic_text::run<2>(elastic_text::scene<2>(settings_, parameters), own, task)
-                              : elastic_text::run<3>(elastic_text::scene<3>(settings_, parameters), own, task);
+    RunResult ran = dimension_ == 2 ? elastic_text::run<2>(elastic_text::scene<2>(settings_, parameters), own, task)
+                                    : elastic_text::run<3>(elastic_text::scene<3>(settings_, parameters), own, task);
     // The archive has columns for one mesh: that at the middle of the ranges.
     if (const auto columns = static_cast<Eigen::Index>(points_.coordinates.size());
         own.points && ran.trajectory.values.back().cols() != columns)
@@ -187,7 +187,7 @@ class ElasticEvaluator final : public Evaluator {
   void single(const Task& task, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
     const Numbers parameters = started(e.design, 0);
-    Ran ran = simulated(parameters, task, true);
+    RunResult ran = simulated(parameters, task, true);
     const auto& list = elastic_text::run_metrics();
     e.metrics.resize(static_cast<Eigen::Index>(list.size()));
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -212,14 +212,14 @@ class ElasticEvaluator final : public Evaluator {
     outcome.trajectory.values.emplace_back(Eigen::MatrixXd::Zero(end - first, simulation::columns));
     for (int i = first; i < end; ++i) {
       const Numbers parameters = started(e.design, i);
-      Ran ran = simulated(parameters, task, i == 0);
+      RunResult ran = simulated(parameters, task, i == 0);
       if (ran.timed_out) {
         e.status = Status::timed_out;
         e.reason = ran.reason;
         return;
       }
       if (!ran.reason.empty() && e.reason.empty()) e.reason = formatted("start %d: ", i + 1) + ran.reason;
-      const double cost = ran.reason.empty() && tally_.formula ? cost_of(ran, parameters) : 0.0;
+      const double cost = ran.reason.empty() && statistics_.formula ? cost_of(ran, parameters) : 0.0;
       auto result = outcome.trajectory.values[0].row(i - first);
       result[simulation::outcome_column] = outcome_of(ran, parameters);
       result[simulation::time_column] = ran.end;
@@ -234,14 +234,14 @@ class ElasticEvaluator final : public Evaluator {
     e.cost = 0.0;  // join() sets the cost of the design
   }
 
-  int outcome_of(const Ran& ran, const Numbers& parameters) const {
-    if (!ran.reason.empty()) return tally_.failed;
+  int outcome_of(const RunResult& ran, const Numbers& parameters) const {
+    if (!ran.reason.empty()) return statistics_.failed;
     Numbers known = parameters;
     known.insert(ran.seen.begin(), ran.seen.end());
     return outcomes_.of(known);
   }
 
-  double cost_of(const Ran& ran, const Numbers& parameters) const {
+  double cost_of(const RunResult& ran, const Numbers& parameters) const {
     if (!cost_) return ran.seen.at("energy_change");
     Numbers known = parameters;
     known.insert(ran.seen.begin(), ran.seen.end());
@@ -253,7 +253,7 @@ class ElasticEvaluator final : public Evaluator {
   int dimension_;
   elastic_text::InitialStates starts_;
   elastic_text::Outcomes outcomes_;
-  simulation::Tally tally_;
+  simulation::OutcomeStatistics statistics_;
   std::vector<std::string> names_;
   Channel points_;
   std::optional<CustomEntry> cost_;

@@ -124,7 +124,7 @@ struct Observer {
   const elastic::Simulation<n>& simulation;
   const RunOptions& options;
   int rigid;  // number of rigid bodies, which come first
-  Ran& ran;
+  RunResult& ran;
 
   double smallest_jacobian = 1.0, energy_change = 0.0, overlap = 0.0;
   double first_touch = not_a_number, last_touch = not_a_number;
@@ -199,10 +199,10 @@ struct Observer {
 }  // namespace
 
 template <int n>
-Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
+RunResult run(Scene<n> scene, const RunOptions& options, const Task& task) {
   const auto bodies = names(scene);
   const int count = static_cast<int>(bodies.size()), rigid = static_cast<int>(scene.world.rigid.bodies.size());
-  Ran ran;
+  RunResult ran;
   const elastic::Options how = options_of(scene, options);
   ran.step = how.step;
   ran.response = how.response == rigid::Response::penalty ? "penalty"
@@ -240,7 +240,7 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
   return ran;
 }
 
-std::string story(const Ran& ran, std::size_t bodies, int dimension) {
+std::string describe_run(const RunResult& ran, std::size_t bodies, int dimension) {
   const auto& s = ran.seen;
   std::string text = formatted("scene           %zu bodies, %d elements, %d nodes, %s\n", bodies, ran.cells, ran.nodes,
                                dimension == 2 ? "planar" : "spatial") +
@@ -268,7 +268,7 @@ template Channel points_channel(const Scene<2>&, int);
 template Channel points_channel(const Scene<3>&, int);
 template elastic::Options options_of(const Scene<2>&, const RunOptions&);
 template elastic::Options options_of(const Scene<3>&, const RunOptions&);
-template Ran run(Scene<2>, const RunOptions&, const Task&);
-template Ran run(Scene<3>, const RunOptions&, const Task&);
+template RunResult run(Scene<2>, const RunOptions&, const Task&);
+template RunResult run(Scene<3>, const RunOptions&, const Task&);
 
 }  // namespace dodyn::evaluators::elastic_text

@@ -21,7 +21,7 @@ const KeyTable<RunOptions>& run_keys();
 // Returns the metrics of a run, in the order of the archive.
 const std::vector<Quantity>& run_metrics();
 
-struct Ran {
+struct RunResult {
   std::string reason;  // why the run failed; empty: it reached its end
   bool timed_out = false;
   Numbers seen;  // metrics, and BODY.x ... of all bodies at the end, by name
@@ -50,9 +50,9 @@ elastic::Options options_of(const Scene<n>& scene, const RunOptions& options);
 
 // Throws std::invalid_argument if the run cannot start.
 template <int n>
-Ran run(Scene<n> scene, const RunOptions& options, const Task& task);
+RunResult run(Scene<n> scene, const RunOptions& options, const Task& task);
 
 // Describes a run for the user.
-std::string story(const Ran& ran, std::size_t bodies, int dimension);
+std::string describe_run(const RunResult& ran, std::size_t bodies, int dimension);
 
 }  // namespace dodyn::evaluators::elastic_text

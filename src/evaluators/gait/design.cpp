@@ -370,7 +370,7 @@ Coefficient GaitDesigns::named(const Values& values, const std::string& paramete
   return values.model.parameters[static_cast<std::size_t>(walker_->system->model().parameter(parameter))];
 }
 
-GaitDesigns::Refusal GaitDesigns::refusal(const Eigen::VectorXd& design) const {
+GaitDesigns::Rejection GaitDesigns::rejection(const Eigen::VectorXd& design) const {
   const double leg = from_file_ ? 0.0 : settings_.real("gait.leg-length");
   if (!from_file_)
     if (const double knee = settings_.design("knee", design); !(knee > 0.0 && knee < leg))

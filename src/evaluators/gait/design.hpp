@@ -39,7 +39,7 @@ class GaitDesigns final : public MotionDescription {
   std::shared_ptr<const MotionDescription> on_mesh(int intervals) const override;
   systems::Values<double> plain(const Eigen::VectorXd& design) const override;
   std::vector<bool> has_cost() const override;
-  Refusal refusal(const Eigen::VectorXd& design) const override;
+  Rejection rejection(const Eigen::VectorXd& design) const override;
   TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const override;
   MotionPath initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const override;
   double push_of_cold_start() const override;

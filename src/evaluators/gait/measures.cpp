@@ -78,8 +78,8 @@ Examined GaitDesigns::examined(const Eigen::VectorXd& design, const Trajectory& 
   if (!trajectory.empty() && !std::isfinite(gait_.torque_limit)) {
     using C = MotionChannel;
     const auto& values = trajectory.values;
-    m.exertions = exertions(system().model().tree<double>(plain(design).numbers), values[C::time].col(0),
-                            values[C::coordinates], values[C::controls], has_cost());
+    m.actuator_efforts = actuator_efforts(system().model().tree<double>(plain(design).numbers), values[C::time].col(0),
+                                          values[C::coordinates], values[C::controls], has_cost());
   }
   return m;
 }

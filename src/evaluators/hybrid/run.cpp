@@ -84,7 +84,7 @@ Channels HybridRun::channels(int nodes) const {
 
 // Rows of a trajectory.
 struct HybridRun::Recorder {
-  const HybridRun& course;
+  const HybridRun& run;
   const variational::Mechanics& mechanics;
   const variational::Assembly& assembly;
   const variational::HybridIntegrator& integrator;
@@ -108,7 +108,7 @@ struct HybridRun::Recorder {
       integrator.forces(normal, tangential);
       row.emplace_back(normal.begin(), normal.end());
     }
-    if (course.projected_) row.emplace_back(z.begin(), z.end());
+    if (run.projected_) row.emplace_back(z.begin(), z.end());
     row.push_back(tree.points(piece.q.data()));
     rows.resize(row.size());
     for (std::size_t i = 0; i < row.size(); ++i) rows[i].push_back(std::move(row[i]));

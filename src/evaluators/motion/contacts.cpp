@@ -85,14 +85,14 @@ Eigen::VectorXd depths(const PhasedMotion& motion, const MotionContact& contact,
   return depths;
 }
 
-std::vector<Touching> touching(const PhasedMotion& motion, const MotionValues& values, const MotionPath& path) {
-  std::vector<Touching> all;
+std::vector<TouchingFeature> touching(const PhasedMotion& motion, const MotionValues& values, const MotionPath& path) {
+  std::vector<TouchingFeature> all;
   if (motion.penalty > 0.0) return all;
   const auto numbers = autodiff::values_of(values.model.numbers);
   for (const MotionContact& c : motion.contacts) {
     const Eigen::VectorXd q = path.q[static_cast<std::size_t>(c.phase)].bottomRows(1).transpose();
     const dmoc::ContactEvent event = contact_event(motion, c, values);
-    Touching& one = all.emplace_back();
+    TouchingFeature& one = all.emplace_back();
     if (c.edges) {
       one.edges = dmoc::edges_at(*motion.system, numbers, event, motion.system->no_reference(), q).first;
     } else if (c.part >= 0) {

@@ -22,7 +22,7 @@ void add_penalties(PhasedMotion& motion);
 Eigen::VectorXd depths(const PhasedMotion& motion, const MotionContact& contact, const Eigen::VectorXd& design,
                        const Eigen::MatrixXd& q);
 // Returns for every contact the lowest corner of the part at its node, or the nearest edges.
-std::vector<Touching> touching(const PhasedMotion& motion, const MotionValues& values, const MotionPath& path);
+std::vector<TouchingFeature> touching(const PhasedMotion& motion, const MotionValues& values, const MotionPath& path);
 // Changes a posture so that the contact's point, or the lowest corner, touches.
 void touch(const PhasedMotion& motion, const MotionContact& contact, const MotionValues& values, Eigen::VectorXd& q);
 // Adds the rows of the contacts, and the limits of the total durations of the phases that contacts split.

@@ -25,10 +25,10 @@ namespace dodyn::evaluators {
 
 // The touching feature of a contact's part: a corner, or an edge and the edge that it meets. Neither if a point
 // touches.
-struct Touching {
+struct TouchingFeature {
   int corner = -1;
   std::optional<dmoc::EdgePair> edges = {};
-  bool operator==(const Touching&) const = default;
+  bool operator==(const TouchingFeature&) const = default;
 };
 
 // Path of a motion, phase by phase: coordinates at its knots (dmoc/scheme.hpp), [Kd + 1, n], relative to references (in
@@ -37,7 +37,7 @@ struct MotionPath {
   std::vector<Eigen::MatrixXd> q;
   std::vector<std::vector<dmoc::Reference>> references;
   std::vector<double> duration;           // duration of each phase, s
-  std::vector<Touching> touching;         // [contacts]
+  std::vector<TouchingFeature> touching;  // [contacts]
   bool simulated = false;                 // from a simulation without controls
   std::vector<Eigen::MatrixXd> controls;  // controls of each phase at the points, [Kd, actuators]; or empty: none
 };
@@ -106,11 +106,11 @@ class MotionDescription {
   virtual std::vector<bool> has_cost() const = 0;
 
   // Why a design is not valid; empty: it is valid. `required`: a requirement of the configuration is not satisfied.
-  struct Refusal {
+  struct Rejection {
     std::string reason;
     bool required = false;
   };
-  virtual Refusal refusal(const Eigen::VectorXd& design) const = 0;
+  virtual Rejection rejection(const Eigen::VectorXd& design) const = 0;
   // Makes the transcription relative to the references of a path. `size`: scale of the bodies that must not overlap,
   // for growing them.
   virtual TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const = 0;
@@ -165,7 +165,7 @@ class MotionDescription {
 
   // Applies the controls of an archived motion in the simulation of free bodies; nullopt if a foot stands in some
   // phase.
-  virtual std::optional<Simulated> drive_forward(const Outcome&) const { return std::nullopt; }
+  virtual std::optional<Simulated> open_loop_run(const Outcome&) const { return std::nullopt; }
   // Returns the foot that touches down at the end of a phase, for rollouts.
   virtual std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const = 0;
   virtual double control_limit() const { return nlp::infinity; }  // in addition to the limits of actuators

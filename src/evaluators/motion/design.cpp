@@ -21,7 +21,7 @@ std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design)
     for (const auto& q : condition.quantities()) numbers.push_back(all.named(q.name).value);
     if (!condition.holds(numbers)) return "required, " + text;
   }
-  if (const std::string complaint = postures(motion, all).odds; !complaint.empty()) return complaint;
+  if (const std::string complaint = postures(motion, all).contradiction; !complaint.empty()) return complaint;
   if (const std::string complaint = overlap(motion, all, design); !complaint.empty()) return complaint;
   if (const double per = all.evaluated(motion.per).value; !(per > 0.0))
     return formatted("[cost] per = %g is not positive", per);
@@ -71,7 +71,7 @@ std::vector<bool> MotionDesigns::has_cost() const {
                    motion_.loss.has_value(), costs);
 }
 
-MotionDescription::Refusal MotionDesigns::refusal(const Eigen::VectorXd& design) const {
+MotionDescription::Rejection MotionDesigns::rejection(const Eigen::VectorXd& design) const {
   return {complaint(motion_, design), true};
 }
 

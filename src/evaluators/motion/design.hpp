@@ -21,7 +21,7 @@ class MotionDesigns final : public MotionDescription {
   std::shared_ptr<const MotionDescription> on_mesh(int intervals) const override;
   systems::Values<double> plain(const Eigen::VectorXd& design) const override { return plain_values(motion_, design); }
   std::vector<bool> has_cost() const override;
-  Refusal refusal(const Eigen::VectorXd& design) const override;
+  Rejection rejection(const Eigen::VectorXd& design) const override;
   TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const override;
   MotionPath initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const override;
   void refer(MotionPath& path, const Eigen::VectorXd& design) const override;
@@ -34,7 +34,7 @@ class MotionDesigns final : public MotionDescription {
   std::string report(const MetricOf& metric) const override;
   Channels more_channels() const override;
   std::vector<Eigen::MatrixXd> more_values(const MetricInputs& seen) const override;
-  std::optional<Simulated> drive_forward(const Outcome& archived) const override;
+  std::optional<Simulated> open_loop_run(const Outcome& archived) const override;
   std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const override;
 
  private:

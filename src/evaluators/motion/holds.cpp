@@ -46,7 +46,8 @@ int HeldPlaces::component(const Expression::Quantity& force, int dimension) cons
   return at == names.end() ? -1 : static_cast<int>(at - names.begin());
 }
 
-std::optional<HeldPlaces> read_holds(const dmoc::System& system, const std::vector<systems::Wire>& constraints,
+std::optional<HeldPlaces> read_holds(const dmoc::System& system,
+                                     const std::vector<systems::HolonomicConstraint>& constraints,
                                      const CustomEntry* entry, const std::vector<int>& fixed,
                                      const std::vector<std::string>& parameters) {
   HeldPlaces held;
@@ -56,7 +57,8 @@ std::optional<HeldPlaces> read_holds(const dmoc::System& system, const std::vect
     held.at_zero.push_back(at_zero);
     expressions.push_back(std::move(what));
   };
-  for (const systems::Wire& constraint : constraints) add(constraint.name, constraint.zero.expression, true);
+  for (const systems::HolonomicConstraint& constraint : constraints)
+    add(constraint.name, constraint.zero.expression, true);
   for (const std::string& text : entry ? split_list(entry->value) : std::vector<std::string>()) {
     const auto pair = pair_of(system, text);
     if (!pair && !is_point(system, text)) {

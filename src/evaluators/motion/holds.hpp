@@ -27,7 +27,8 @@ struct HeldPlaces {
 
 // Reads the holds of a phase; nullopt: it has none. `entry`: its key hold, or null. `fixed`: its coordinates that are
 // fixed at zero. `parameters`: names that expressions may use in addition to the model's. Throws ConfigError.
-std::optional<HeldPlaces> read_holds(const dmoc::System& system, const std::vector<systems::Wire>& constraints,
+std::optional<HeldPlaces> read_holds(const dmoc::System& system,
+                                     const std::vector<systems::HolonomicConstraint>& constraints,
                                      const CustomEntry* entry, const std::vector<int>& fixed,
                                      const std::vector<std::string>& parameters);
 

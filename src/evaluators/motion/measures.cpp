@@ -10,7 +10,7 @@
 #include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/contacts.hpp"
 #include "evaluators/motion/design.hpp"
-#include "evaluators/motion/forward.hpp"
+#include "evaluators/motion/open_loop.hpp"
 #include "evaluators/motion/pictures.hpp"
 #include "evaluators/motion/trajectory.hpp"
 #include "evaluators/motion/transcription.hpp"
@@ -61,7 +61,7 @@ Totals totals_of(const MotionDescription::MetricInputs& seen) {
 }
 
 // Rows of the trajectory that are a phase's knots; intervals are those from knot to knot.
-struct Nodes {
+struct KnotRows {
   Eigen::Index first = 0, intervals = 0;
 };
 
@@ -77,7 +77,7 @@ double energy_at(const dmoc::System& system, const systems::Tree<double>& tree, 
   return 0.5 * push.dot(moved.llt().solve(push)) - tree.lagrangian(at.data(), still.data());
 }
 
-double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const Nodes& nodes) {
+double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const KnotRows& nodes) {
   const auto& tree = system.structure();
   const dmoc::Attitudes attitudes(system);
   double largest = 0.0;
@@ -101,7 +101,7 @@ double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const 
 // m.balance.
 void add_energies(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
                   dmoc::HeldPostures holds, const Eigen::MatrixXd& q, const Eigen::MatrixXd& p,
-                  const Eigen::MatrixXd& u, const Nodes& nodes, Examined& m) {
+                  const Eigen::MatrixXd& u, const KnotRows& nodes, Examined& m) {
   for (std::size_t a = 0; a < tree.actuators.size(); ++a)
     for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
       const int c = tree.actuators[a].coordinate, point = static_cast<int>((k - nodes.first) % system.scheme().degree);
@@ -117,7 +117,7 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
 
 // For a foot that is the root. Standing: updates the largest pull of the ground. Moving: updates its depth under the
 // ground and its path lengths. `up`: index of the vertical coordinate.
-void add_foot(int up, bool stands, const Eigen::MatrixXd& q, const Eigen::MatrixXd& force, const Nodes& nodes,
+void add_foot(int up, bool stands, const Eigen::MatrixXd& q, const Eigen::MatrixXd& force, const KnotRows& nodes,
               Examined& m) {
   if (stands) {
     const double pull = -force.col(up).segment(nodes.first, nodes.intervals + 1).minCoeff();
@@ -174,7 +174,7 @@ std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
   for (std::size_t i = 0; i < motion_.phases.size(); ++i)
     all.push_back(
         {{"duration_" + motion_.phases[i].name, "s", "of the phase"}, seen ? totals.durations[i] : not_a_number});
-  std::vector<Touching> touched(motion_.contacts.size());
+  std::vector<TouchingFeature> touched(motion_.contacts.size());
   if (seen && motion_.penalty == 0.0)
     touched = path_of(seen->solved.planned.problem, seen->solved.solution.x, seen->design).touching;
   for (std::size_t i = 0; i < motion_.contacts.size(); ++i) {
@@ -242,7 +242,7 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
   const auto standing = std::count_if(motion_.phases.begin(), motion_.phases.end(), stands);
   const bool has_foot = standing > 0 && standing < static_cast<std::ptrdiff_t>(motion_.phases.size());
   m.turn = 0.0;
-  std::vector<Nodes> all;
+  std::vector<KnotRows> all;
   for (const MotionPhase& phase : motion_.phases) {
     all.push_back({all.empty() ? 0 : all.back().first + all.back().intervals + 1, phase.intervals * degree()});
     m.turn = std::max(m.turn, largest_turn(*motion_.system, q, all.back()));
@@ -264,7 +264,7 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
     m.turn = m.balance = not_a_number;
     m.spike = 0.0;
   }
-  m.exertions = exertions(tree, values[C::time].col(0), q, u, has_cost());
+  m.actuator_efforts = actuator_efforts(tree, values[C::time].col(0), q, u, has_cost());
   return m;
 }
 
@@ -359,7 +359,7 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const MetricInputs& seen
   return all;
 }
 
-std::optional<Simulated> MotionDesigns::drive_forward(const Outcome& archived) const {
+std::optional<Simulated> MotionDesigns::open_loop_run(const Outcome& archived) const {
   for (const MotionPhase& phase : motion_.phases)
     if (phase.holds)
       throw ConfigError("[phase " + phase.name + "] holds " + listed(phase.holds->names) +
@@ -368,7 +368,7 @@ std::optional<Simulated> MotionDesigns::drive_forward(const Outcome& archived) c
                   [](const MotionPhase& phase) { return !phase.held.empty(); }))
     return {};
   if (degree() > 2) throw ConfigError("motion.order = 6: the contact simulation takes even steps; allowed: 2, 4");
-  return to_simulated(drive(motion_, archived.evaluation.design, archived.trajectory, motion_.keys.steps),
+  return to_simulated(simulate_open_loop(motion_, archived.evaluation.design, archived.trajectory, motion_.keys.steps),
                       motion_.keys.steps);
 }
 

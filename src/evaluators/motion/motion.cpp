@@ -50,7 +50,7 @@ class MotionEvaluator final : public Evaluator {
     const Eigen::Index at = place(name);
     return at < e.metrics.size() ? e.metrics(at) : not_a_number;
   }
-  Departure departure(const Evaluation& e) const {
+  Deviation deviation(const Evaluation& e) const {
     return {metric(e, "end_error"), metric(e, "max_deviation"), metric(e, "tracking_error"),
             metric(e, "tracking_correction")};
   }
@@ -88,12 +88,12 @@ std::vector<Measure> MotionEvaluator::measures(const MotionDescription::MetricIn
       [&] { return seen->solved.planned.problem.reintegrate(seen->motion); });
   add("end_error", "1",
       "largest difference of a coordinate at the end when the controls drive the continuous equations of motion",
-      [&] { return found->departure.at_end; });
-  add("max_deviation", "1", "the same at any node", [&] { return found->departure.largest; });
+      [&] { return found->deviation.at_end; });
+  add("max_deviation", "1", "the same at any node", [&] { return found->deviation.largest; });
   add("tracking_error", "1", "the same at any node, where feedback corrects the controls at every node",
-      [&] { return found->departure.tracked; });
+      [&] { return found->deviation.tracked; });
   add("tracking_correction", "", "largest control that this feedback adds",
-      [&] { return found->departure.correction; });
+      [&] { return found->deviation.correction; });
   add("kkt_residual", "1", "largest residual of the first-order optimality conditions", residual);
   add("iterations", "1", "iterations of the solver, all initial guesses together", [&] { return found->iterations; });
   add("guesses", "1", "initial guesses tried", [&] { return found->tried; });
@@ -133,9 +133,9 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   Evaluation& e = outcome.evaluation;
   FoundMotion found;
   try {
-    if (const auto refusal = description_->refusal(e.design); !refusal.reason.empty()) {
-      e.status = refusal.required ? Status::infeasible : Status::failed;
-      e.reason = refusal.reason;
+    if (const auto rejection = description_->rejection(e.design); !rejection.reason.empty()) {
+      e.status = rejection.required ? Status::infeasible : Status::failed;
+      e.reason = rejection.reason;
       return outcome;
     }
     found = search_motion(search_, description_, task, times_);
@@ -270,7 +270,7 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   s += description_->report(metric);
   s += formatted("  the difference scheme, re-solved forward from the first node, reproduces the coordinates to %.1e\n",
                  metric("reintegration_error"));
-  s += departure_text(departure(e), description_->continuous_plan().note);
+  s += deviation_text(deviation(e), description_->continuous_plan().note);
   return s + warnings_text(findings(*description_, e, outcome.trajectory));
 }
 
@@ -289,9 +289,9 @@ std::optional<Simulated> MotionEvaluator::simulate(const Task& task) const {
   return simulated;
 }
 
-// Simulates an archived motion forward: walkers with feet on the ground by rollout(), bodies by drive_forward().
+// Simulates an archived motion forward: walkers with feet on the ground by rollout(), bodies by open_loop_run().
 std::optional<Simulated> MotionEvaluator::rollout(const Outcome& archived) const {
-  if (auto driven = description_->drive_forward(archived)) return driven;
+  if (auto driven = description_->open_loop_run(archived)) return driven;
   const systems::Model& model = description_->system().model();
   const PlannedMotion motion = planned(*description_, archived, metric(archived.evaluation, "impact_loss"));
   return to_simulated(

@@ -58,10 +58,11 @@ Postures postures(const PhasedMotion& motion, const MotionValues& values) {
     const auto& given = motion.at(end).given;
     for (const Placement& p : placements)
       for (const auto& range : pose_of(p, evaluate, tree.dimension).place)
-        if (found.odds.empty() && range && range->first.value > range->second.value)
-          found.odds = p.source + formatted(": the place %g..%g ends before it begins; allowed: A..B, A at most B",
-                                            range->first.value, range->second.value);
-    if (!found.odds.empty()) {
+        if (found.contradiction.empty() && range && range->first.value > range->second.value)
+          found.contradiction =
+              p.source + formatted(": the place %g..%g ends before it begins; allowed: A..B, A at most B",
+                                   range->first.value, range->second.value);
+    if (!found.contradiction.empty()) {
       found.at = {q, q};
       return found;
     }
@@ -104,13 +105,14 @@ Postures postures(const PhasedMotion& motion, const MotionValues& values) {
       }
     }
     Eigen::Index worst = 0;
-    if (found.odds.empty() && least.size() > 0 && least.cwiseAbs().maxCoeff(&worst) > 1e3 * allowed) {
+    if (found.contradiction.empty() && least.size() > 0 && least.cwiseAbs().maxCoeff(&worst) > 1e3 * allowed) {
       residual(best);
-      found.odds = sources[static_cast<std::size_t>(worst)] +
-                   formatted(
-                       ": [%s]: no posture satisfies all of its entries; the nearest one misses this entry by %.3g; "
-                       "change it to agree with the others and with the joints",
-                       end ? "goal" : "initial-state", std::abs(least(worst)));
+      found.contradiction =
+          sources[static_cast<std::size_t>(worst)] +
+          formatted(
+              ": [%s]: no posture satisfies all of its entries; the nearest one misses this entry by %.3g; "
+              "change it to agree with the others and with the joints",
+              end ? "goal" : "initial-state", std::abs(least(worst)));
     }
     found.at[end ? 1 : 0] = q = best;
   }

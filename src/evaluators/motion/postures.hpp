@@ -11,7 +11,8 @@ namespace dodyn::evaluators {
 // Postures that satisfy the conditions at the start and at the goal, without references: [n].
 struct Postures {
   std::array<Eigen::VectorXd, 2> at;
-  std::string odds;  // the condition of the start or the goal that is inconsistent with the others; empty: none
+  std::string
+      contradiction;  // the condition of the start or the goal that is inconsistent with the others; empty: none
 };
 Postures postures(const PhasedMotion& motion, const MotionValues& values);
 

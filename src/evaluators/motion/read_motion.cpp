@@ -188,7 +188,8 @@ PhasedMotion read_motion(const Settings& settings) {
   const MotionValues all = motion_values(motion, middle);         // refuses numbers that the model cannot have
   if (motion.keys.simulated) initial_path(motion, middle, 0, 0);  // refuses models that the simulation cannot have
   if (!settings.variables.empty()) return motion;
-  if (const std::string complaint = postures(motion, all).odds; !complaint.empty()) throw ConfigError(complaint);
+  if (const std::string complaint = postures(motion, all).contradiction; !complaint.empty())
+    throw ConfigError(complaint);
   if (const std::string complaint = overlap(motion, all, middle); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
   return motion;

@@ -19,7 +19,7 @@ PhasedMotion read_motion(const Settings& settings);
 
 // Steps of read_motion(). Each reads its sections and appends to the motion, and throws ConfigError.
 
-void read_phases(PhasedMotion& motion, const std::vector<systems::Wire>& model_constraints);
+void read_phases(PhasedMotion& motion, const std::vector<systems::HolonomicConstraint>& model_constraints);
 // Reads [periodic], [initial-state], [goal] and [guess].
 void read_ends(PhasedMotion& motion);
 void read_waypoints(PhasedMotion& motion);

@@ -103,7 +103,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
 
 // A phase, in pieces where contacts cut it: their durations are unknowns.
 void read_phase(PhasedMotion& motion, const CustomSection& section,
-                const std::vector<systems::Wire>& model_constraints) {
+                const std::vector<systems::HolonomicConstraint>& model_constraints) {
   MotionPhase phase;
   phase.name = section.name;
   if (const CustomEntry* fixed = section.find("fixed")) phase.held = held_by(motion, *fixed);
@@ -168,7 +168,7 @@ void read_phase(PhasedMotion& motion, const CustomSection& section,
 
 }  // namespace
 
-void read_phases(PhasedMotion& motion, const std::vector<systems::Wire>& model_constraints) {
+void read_phases(PhasedMotion& motion, const std::vector<systems::HolonomicConstraint>& model_constraints) {
   for (const CustomSection* section : motion.settings.sections_of("phase"))
     read_phase(motion, *section, model_constraints);
   if (motion.phases.empty())

@@ -198,7 +198,7 @@ class Search {
     const double limit = std::min(options.max_seconds, std::max(task_.seconds_left(), 1e-3));
     const auto began = std::chrono::steady_clock::now();
     if (path.references.empty()) mesh.refer(path, design());
-    std::vector<Touching> touching = path.touching;
+    std::vector<TouchingFeature> touching = path.touching;
     const int steps = path.controls.empty() ? mesh.grow() : 0;
     SolvedMotion found{mesh.plan(design(), path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
     Eigen::VectorXd x = mesh.start(found.planned, path, settings_.balances);
@@ -246,7 +246,7 @@ class Search {
       return dmoc::resampled(mesh.system(), phase, phases[i].intervals);
     });
   }
-  SolvedMotion brought_to(const MotionDescription& mesh, const SolvedMotion& motion) {
+  SolvedMotion resampled_solution(const MotionDescription& mesh, const SolvedMotion& motion) {
     return solve(mesh, resampled(mesh, path_about_none(motion)), refined_);
   }
 
@@ -321,7 +321,7 @@ class Search {
       if (i > 0 && (!is_solved(motion) || cost - guesses[i - 1].motion.solution.objective <= 1e-6 * std::abs(cost)))
         continue;
       ++candidates;
-      SolvedMotion fine = brought_to(*study_, motion);
+      SolvedMotion fine = resampled_solution(*study_, motion);
       if (!is_solved(fine)) fine = from_guess(*study_, number);
       keep(std::move(fine), number);
     }
@@ -369,7 +369,7 @@ class Search {
         tried.insert(after, std::move(motion));
       }
       for (std::size_t i = 0; i < tried.size() && i < corners_refined && !improved && !out_of_time(); ++i) {
-        SolvedMotion motion = brought_to(*study_, tried[i]);
+        SolvedMotion motion = resampled_solution(*study_, tried[i]);
         improved = is_solved(motion) && motion.solution.objective < (1.0 - 1e-6) * found_.best->solution.objective;
         if (improved) keep(std::move(motion), start_by_corner);
       }
@@ -396,20 +396,20 @@ class Search {
     found_.trajectory = read_off(*found_.mesh, design(), *found_.best, found_.motion);
     auto phases = planned_phases(*found_.mesh, found_.trajectory);
     for (std::size_t i = 0; i < phases.size(); ++i) phases[i].holds = problem.holds(static_cast<int>(i));
-    found_.departure = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()), phases);
+    found_.deviation = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()), phases);
     if (const auto& pairs = found_.best->planned.separation.pairs(); !pairs.empty())
       found_.clearance = dmoc::clearance(problem, found_.best->solution.x, pairs);
   }
 
-  Meshed meshed() const {
-    return {found_.best->solution.objective, found_.departure.tracked, found_.clearance.share > overlap_limit};
+  MeshResult meshed() const {
+    return {found_.best->solution.objective, found_.deviation.tracked, found_.clearance.share > overlap_limit};
   }
 
   void refine() {
-    const auto finer = [&](Meshed& meshed) -> std::string {
+    const auto finer = [&](MeshResult& meshed) -> std::string {
       if (out_of_time()) return "time limit";
       const auto next = found_.mesh->on_mesh(2 * found_.mesh->intervals());
-      SolvedMotion motion = brought_to(*next, *found_.best);
+      SolvedMotion motion = resampled_solution(*next, *found_.best);
       if (!is_solved(motion)) return motion.solution.reason;
       found_.best = std::move(motion);
       found_.mesh = next;

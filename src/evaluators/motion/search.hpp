@@ -53,7 +53,7 @@ struct FoundMotion {
   std::shared_ptr<const MotionDescription> mesh;  // mesh of the best motion
   dmoc::Motion motion;                            // the best motion
   Trajectory trajectory;                          // its trajectory on that mesh; empty: no motion was found
-  Departure departure;
+  Deviation deviation;
   dmoc::Clearance clearance;
   std::vector<Optimum> optima;
   int best_start = 0;  // 0, 1, ...: cold start; -1: trajectory of the parent; or start_by_corner

@@ -15,32 +15,33 @@ using dmoc::Coefficient;
 
 namespace {
 
-struct Coast {
+struct FreeMotion {
   std::vector<double> t;           // s, evenly
   std::vector<Eigen::VectorXd> q;  // coordinates about no reference
   std::vector<double> impacts;     // s; of those that last several steps the first
 };
 
-struct Throw {  // of a link's centre of mass, along the world's axes
+struct InitialTwist {  // of a link's centre of mass, along the world's axes
   int link = 0;
   std::optional<std::array<double, 3>> velocity, spin;
 };
 
 template <int n>
-Coast coast(const systems::Model& model, const systems::Values<double>& values, const Eigen::VectorXd& q,
-            const Eigen::VectorXd& v, const std::vector<Throw>& thrown, rigid::Options options,
-            std::optional<std::pair<double, double>> law, int steps) {
+FreeMotion simulate_free_motion(const systems::Model& model, const systems::Values<double>& values,
+                                const Eigen::VectorXd& q, const Eigen::VectorXd& v,
+                                const std::vector<InitialTwist>& initial_twists, rigid::Options options,
+                                std::optional<std::pair<double, double>> law, int steps) {
   auto bodies = systems::bodies<n>(model, values, {}, {false, std::nullopt, false});
   if (law)
     for (auto& body : bodies.world.bodies) body.surface = {law->first, law->second};
   auto state = bodies.state(std::vector<double>(q.begin(), q.end()), std::vector<double>(v.begin(), v.end()));
-  for (const Throw& one : thrown) {
+  for (const InitialTwist& one : initial_twists) {
     auto& twist = state.twists[static_cast<std::size_t>(bodies.links[static_cast<std::size_t>(one.link)].body)];
     for (int i = 0; one.velocity && i < n; ++i) twist[i] = (*one.velocity)[static_cast<std::size_t>(i)];
     if (one.spin && n == 2) twist[2] = (*one.spin)[2];
     for (int i = 0; one.spin && n == 3 && i < 3; ++i) twist[n + i] = (*one.spin)[static_cast<std::size_t>(i)];
   }
-  Coast found;
+  FreeMotion found;
   const auto look = [&](const rigid::Simulation<n>& simulation) {
     state.poses.assign(simulation.poses().begin(), simulation.poses().end());
     state.twists.assign(simulation.twists().begin(), simulation.twists().end());
@@ -74,7 +75,7 @@ void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eig
   Eigen::VectorXd v = Eigen::VectorXd::Zero(motion.system->n());
   for (const GivenCoordinate& g : motion.start.given)
     if (g.rate) v(g.coordinate) = all.evaluated(g.value).value;
-  std::vector<Throw> thrown;
+  std::vector<InitialTwist> initial_twists;
   for (const Placement& p : motion.start.placements) {
     if (!p.moves() || p.from >= 0) continue;
     const auto numbers = [](const std::optional<std::array<Coefficient, 3>>& three) {
@@ -83,7 +84,7 @@ void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eig
       return plain;
     };
     const dmoc::LinkTwist twist = twist_of(p, evaluate);
-    thrown.push_back({p.link, numbers(twist.velocity), numbers(twist.spin)});
+    initial_twists.push_back({p.link, numbers(twist.velocity), numbers(twist.spin)});
   }
   double whole = 0.0;
   int intervals = 0;
@@ -102,10 +103,10 @@ void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eig
   if (!motion.contacts.empty()) law = bounce(motion, motion.contacts.front(), design);
   const Eigen::VectorXd first = path.q.front().row(0).transpose();
   const auto found = motion.system->structure().dimension == 2
-                         ? coast<2>(motion.system->model(), plain_values(motion, design), first, v, thrown, options,
-                                    law, finer * intervals)
-                         : coast<3>(motion.system->model(), plain_values(motion, design), first, v, thrown, options,
-                                    law, finer * intervals);
+                         ? simulate_free_motion<2>(motion.system->model(), plain_values(motion, design), first, v,
+                                                   initial_twists, options, law, finer * intervals)
+                         : simulate_free_motion<3>(motion.system->model(), plain_values(motion, design), first, v,
+                                                   initial_twists, options, law, finer * intervals);
   if (found.t.size() < 2) return;
   path.simulated = true;
 

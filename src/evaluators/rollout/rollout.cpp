@@ -44,7 +44,7 @@ std::vector<double> rates(const systems::Tree<double>& tree, const std::vector<d
 }
 
 template <int n>
-class Replayer {
+class RolloutSimulator {
   using Simulation = rigid::Simulation<n>;
   using Vector = rigid::Vector<n>;
   struct World {
@@ -57,8 +57,8 @@ class Replayer {
   };
 
  public:
-  Replayer(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
-           const RolloutSettings& settings)
+  RolloutSimulator(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
+                   const RolloutSettings& settings)
       : model_(model),
         values_(values),
         motion_(motion),
@@ -282,10 +282,10 @@ class Replayer {
       // the actual position of the standing foot may differ from the planned one
       const double shift = phase().stands && i < n ? stand_[static_cast<std::size_t>(i)] : 0.0;
       const double off = std::abs(q_[static_cast<std::size_t>(i)] - shift - phase().q(node, i));
-      if (off <= result_.departure) continue;
-      result_.departure = off;
-      result_.departed = static_cast<int>(i);
-      result_.departed_at = time_;
+      if (off <= result_.deviation) continue;
+      result_.deviation = off;
+      result_.worst_coordinate = static_cast<int>(i);
+      result_.deviation_time = time_;
     }
   }
 
@@ -454,7 +454,7 @@ class Replayer {
     const int body = w.view.links[static_cast<std::size_t>(now.landing->link)].body;
     bool touched = false;
     for (int k = 0; k < 4 && !touched; ++k) {
-      const double impact = w.simulation->ledger().impact;
+      const double impact = w.simulation->contact_totals().impact;
       if (!w.simulation->step()) {
         result_.failure = w.simulation->outcome().reason;
         break;
@@ -464,7 +464,7 @@ class Replayer {
         (lands ? landing.impulse : landing.other_impulse) += std::abs(each.impulse.dot(each.normal));
         touched |= lands;
       }
-      landing.loss = impact - w.simulation->ledger().impact;
+      landing.loss = impact - w.simulation->contact_totals().impact;
       look(w);
       keep(w);
     }
@@ -493,8 +493,8 @@ class Replayer {
 
 Rollout rollout(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
                 const RolloutSettings& settings) {
-  return model.dimension == 2 ? Replayer<2>(model, values, motion, settings).run()
-                              : Replayer<3>(model, values, motion, settings).run();
+  return model.dimension == 2 ? RolloutSimulator<2>(model, values, motion, settings).run()
+                              : RolloutSimulator<3>(model, values, motion, settings).run();
 }
 
 }  // namespace dodyn::evaluators

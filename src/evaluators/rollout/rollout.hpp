@@ -60,9 +60,9 @@ struct Rollout {
     double miss() const { return (place - planned_place).norm(); }
   };
   std::vector<Landing> landings;
-  double departure = 0.0;  // largest deviation of a coordinate at a node
-  int departed = 0;        // index of that coordinate
-  double departed_at = 0.0;
+  double deviation = 0.0;    // largest deviation of a coordinate at a node
+  int worst_coordinate = 0;  // index of that coordinate
+  double deviation_time = 0.0;
   double correction = 0.0;  // largest feedback on a control
   double slip = 0.0;        // largest distance of a standing foot from its position, m
   double scuff = 0.0;       // largest depth of the swing foot below the ground before touch-down, m

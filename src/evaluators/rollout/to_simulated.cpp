@@ -77,9 +77,10 @@ Simulated to_simulated(const Rollout& rollout, const systems::Model& model, cons
       line(formatted("                the stance foot is pushed, too, with %.3g N s: it does not come free",
                      landing.other_impulse));
   }
-  line(formatted(
-      "departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes", rollout.departure,
-      model.structure.coordinate_names[static_cast<std::size_t>(rollout.departed)].c_str(), rollout.departed_at));
+  line(formatted("departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",
+                 rollout.deviation,
+                 model.structure.coordinate_names[static_cast<std::size_t>(rollout.worst_coordinate)].c_str(),
+                 rollout.deviation_time));
   if (settings.feedback == RolloutSettings::Feedback::none)
     line("feedback        none");
   else

@@ -97,14 +97,14 @@ const KeyTable<ControlKeys>& control_table() {
 }
 
 // A design variable and the option that it sets.
-struct Tuned {
+struct OptionVariable {
   DesignVariable variable;
   void (*set)(ControlPlan&, double);
 };
-const std::vector<Tuned>& tuned() {
+const std::vector<OptionVariable>& option_variables() {
   static const rigid::ControlLaw law;
   static const rigid::DipoleCurveOptions curve;
-  static const std::vector<Tuned> all = {
+  static const std::vector<OptionVariable> all = {
       {{"gain-position", "N/m", "k_phi: force against an error of position", law.position_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.position_gain = x; }},
       {{"gain-velocity", "N s/m", "k_v: force against an error of velocity", law.velocity_gain, 0, 1e9},
@@ -170,7 +170,7 @@ std::vector<Key> control_keys() { return control_table().keys(); }
 std::vector<DesignVariable> control_variables(const Settings& so_far) {
   std::vector<DesignVariable> list;
   if (so_far.text("control.craft").empty()) return list;
-  for (const auto& one : tuned()) list.push_back(one.variable);
+  for (const auto& one : option_variables()) list.push_back(one.variable);
   return list;
 }
 
@@ -183,7 +183,7 @@ std::optional<Control> Control::read(const Settings& settings, const systems::Mo
         throw settings.error(key.name, "has no effect without control.craft; add control.craft = LINK");
     return {};
   }
-  for (const auto& one : tuned())
+  for (const auto& one : option_variables())
     for (const auto& parameter : model.parameters)
       if (parameter.name == one.variable.name)
         throw settings.error("control.craft",
@@ -217,7 +217,7 @@ std::optional<Control> Control::read(const Settings& settings, const systems::Mo
 ControlPlan Control::plan(const Settings& settings, const Eigen::VectorXd& free,
                           const systems::Values<double>& values) const {
   ControlPlan plan = common_;
-  for (const auto& one : tuned()) one.set(plan, settings.design(one.variable.name, free));
+  for (const auto& one : option_variables()) one.set(plan, settings.design(one.variable.name, free));
   plan.options.curve.dock = values_of(docked_, values);
   if (!axis_.empty()) {
     const rigid::Vector<3> axis = values_of(axis_, values);

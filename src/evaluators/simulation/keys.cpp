@@ -79,16 +79,16 @@ std::vector<Key> coil_keys() { return coil_table().keys(); }
 const KeyTable<SimulationSettings>& simulation_keys() {
   using S = SimulationSettings;
   const auto option = [](auto member) {
-    return [member](S & s) -> auto& { return s.course.options.*member; };
+    return [member](S & s) -> auto& { return s.run_options.options.*member; };
   };
-  const auto course = [](auto member) {
-    return [member](S & s) -> auto& { return s.course.*member; };
+  const auto run_options = [](auto member) {
+    return [member](S & s) -> auto& { return s.run_options.*member; };
   };
   using O = rigid::Options;
   static const auto table = with_initial_state_keys(
       KeyTable<S>("simulation.")
           .add("model", &S::model, {.type = Type::path, .description = "the system: a model file (docs/models.md)"})
-          .add("end", course(&SimulationOptions::end),
+          .add("end", run_options(&SimulationOptions::end),
                {.unit = "s",
                 .description = "duration of runs that no outcome ends",
                 .minimum = 0,
@@ -96,7 +96,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .open_minimum = true})
           .add("step", option(&O::step),
                {.unit = "s", .description = "h", .minimum = 0, .maximum = 10, .open_minimum = true})
-          .add("max-step", course(&SimulationOptions::largest_step),
+          .add("max-step", run_options(&SimulationOptions::largest_step),
                {.unit = "s",
                 .description = "steps of 4, 16, ... times step up to this, where bodies are far from each other",
                 .minimum = 0,
@@ -129,7 +129,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .minimum = 0,
                 .maximum = 1e15,
                 .open_minimum = true})
-          .add("contact-damping", course(&SimulationOptions::contact_drag),
+          .add("contact-damping", run_options(&SimulationOptions::contact_drag),
                {.unit = "N s/m",
                 .description = "penalty response: force against the rate of an overlap; takes energy from collisions",
                 .minimum = 0,
@@ -140,7 +140,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .minimum = 0,
                 .maximum = 1,
                 .open_minimum = true})
-          .add("rest-speed", course(&SimulationOptions::rest_speed),
+          .add("rest-speed", run_options(&SimulationOptions::rest_speed),
                {.unit = "m/s",
                 .description = "a body rests if no point of it moves faster than this, relative to fixed bodies (or to "
                                "the first body), and contact forces can hold its loads",
@@ -150,7 +150,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("fixed", &S::hold,
                {.description =
                     "links on the ground, separated by commas, that do not move; none: all links move that can"})
-          .add("nodes", course(&SimulationOptions::nodes),
+          .add("nodes", run_options(&SimulationOptions::nodes),
                {.description = "rows of a trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
           .add("frames", &S::frames,
                {.description = "with several initial states: number of moments of each run that the archive keeps for "
@@ -162,16 +162,16 @@ const KeyTable<SimulationSettings>& simulation_keys() {
 
 SimulationSettings read_simulation(const Settings& settings) {
   SimulationSettings own = simulation_keys().read(settings);
-  SimulationOptions& course = own.course;
+  SimulationOptions& run_options = own.run_options;
   if (own.model.empty()) throw ConfigError(settings.file + ": simulation.model is missing; allowed: a model file");
-  if (course.end < course.options.step) throw settings.error("simulation.end", "is less than a step");
-  if (course.largest_step > 0.0 && course.largest_step < course.options.step)
+  if (run_options.end < run_options.options.step) throw settings.error("simulation.end", "is less than a step");
+  if (run_options.largest_step > 0.0 && run_options.largest_step < run_options.options.step)
     throw settings.error("simulation.max-step", "is less than simulation.step; allowed: step, or more than that");
-  if (course.contact_drag > 0.0 && course.options.response != rigid::Response::penalty)
+  if (run_options.contact_drag > 0.0 && run_options.options.response != rigid::Response::penalty)
     throw settings.error("simulation.contact-damping",
                          "is of overlaps, which only simulation.contact-method = penalty has");
   for (const CustomSection* section : settings.sections_of("disturbance"))
-    course.disturbance = disturbance_table().read(*section);
+    run_options.disturbance = disturbance_table().read(*section);
   const CoilKeys coils = coil_table().read(settings);
   if (coils.table.empty()) {
     for (const Key& key : coil_table().keys())
@@ -183,7 +183,7 @@ SimulationSettings read_simulation(const Settings& settings) {
     throw settings.error("coils.min-distance", "is not below coils.max-distance");
   try {
     own.coil_text = ini::read_file(coils.table);
-    course.coils = CoilTable{rigid::read_coil_form(own.coil_text), coils.range};
+    run_options.coils = CoilTable{rigid::read_coil_form(own.coil_text), coils.range};
   } catch (const ConfigError& error) {
     throw settings.error("coils.table", error.what());
   } catch (const std::invalid_argument& error) {

@@ -12,7 +12,7 @@ namespace dodyn::evaluators::simulation {
 struct SimulationSettings {
   std::string model, hold = "none";
   std::string coil_text;  // content of coils.table; empty: none
-  SimulationOptions course;
+  SimulationOptions run_options;
   int batch = 25, start = 1, frames = 24;
 };
 

@@ -15,7 +15,7 @@ namespace dodyn::evaluators::simulation {
 namespace {
 
 template <int n>
-void add(rigid::Ledger<n>& sum, const rigid::Ledger<n>& more) {
+void add(rigid::ContactTotals<n>& sum, const rigid::ContactTotals<n>& more) {
   sum.projection.kinetic += more.projection.kinetic;
   sum.projection.potential += more.projection.potential;
   sum.momentum.linear += more.momentum.linear;
@@ -31,22 +31,22 @@ void add(rigid::Ledger<n>& sum, const rigid::Ledger<n>& more) {
 }  // namespace
 
 bool SimulationOptions::uses(StateQuantity::Kind kind) const {
-  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.when.uses(kind); }) ||
+  return std::any_of(rules.begin(), rules.end(), [&](const OutcomeRule& rule) { return rule.when.uses(kind); }) ||
          (cost && cost->uses(kind));
 }
 
 template <int n>
-Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& values, const SimulationOptions& course,
-                  const std::optional<ControlPlan>& plan)
-    : course_(course), view_(systems::bodies<n>(model, values)) {
-  const auto at_rest = held(view_, course.held);
+Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& values,
+                  const SimulationOptions& run_options, const std::optional<ControlPlan>& plan)
+    : run_options_(run_options), view_(systems::bodies<n>(model, values)) {
+  const auto at_rest = held(view_, run_options.held);
   rigid::World<n> world = at_rest.world;
   if (plan) {
     controller_ = controller<n>(at_rest, *plan);
     control_seed_ = plan->seed;
     if (!plan->options.law.off()) world.forces.push_back(rigid::StatefulForceAdapter<n>{controller_});
   }
-  if (course.disturbance.force > 0.0) {
+  if (run_options.disturbance.force > 0.0) {
     field_ = std::make_shared<DisturbanceField<n>>();
     std::vector<int> moving;
     for (std::size_t b = 0; b < world.bodies.size(); ++b)
@@ -57,8 +57,8 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
     });
   }
   if constexpr (n == 2)
-    if (course.coils) {
-      coils_.emplace(world, course.coils->form, course.coils->range);
+    if (run_options.coils) {
+      coils_.emplace(world, run_options.coils->form, run_options.coils->range);
       world.forces.push_back(*coils_);
     }
   const int count = static_cast<int>(world.bodies.size());
@@ -71,20 +71,20 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
       if (!apart && !still && !world.bodies[a].parts.empty() && !world.bodies[b].parts.empty())
         pairs_.push_back({b, a});
     }
-  rigid::Options options = course.options;
-  if (course.contact_drag > 0.0) {
+  rigid::Options options = run_options.options;
+  if (run_options.contact_drag > 0.0) {
     rigid::World<n> with_drag = world;
-    with_drag.forces.push_back(rigid::overlap_drag(course.contact_drag, world));
+    with_drag.forces.push_back(rigid::overlap_drag(run_options.contact_drag, world));
     levels_.emplace_back(with_drag, options);
   } else {
     levels_.emplace_back(world, options);
   }
-  for (options.step *= 4.0; options.step <= course.largest_step * (1.0 + 1e-9); options.step *= 4.0) {
+  for (options.step *= 4.0; options.step <= run_options.largest_step * (1.0 + 1e-9); options.step *= 4.0) {
     options.response = rigid::Response::none;
     levels_.emplace_back(world, options);
   }
-  observation_.emplace(view_, values.parameters, world, course.rest_speed, controller_.get());
-  if (course.uses(StateQuantity::cluster)) cluster_.emplace(world);
+  observation_.emplace(view_, values.parameters, world, run_options.rest_speed, controller_.get());
+  if (run_options.uses(StateQuantity::cluster)) cluster_.emplace(world);
   speeds_.resize(pairs_.size());
   accelerations_.resize(pairs_.size());
 }
@@ -127,7 +127,7 @@ std::size_t Runner<n>::fitting_level() {
     }
   }
   while (fits > 0 && controller_ && levels_[fits].options().step > controller_->longest_step()) --fits;
-  while (fits > 0 && now().time() + levels_[fits].options().step > course_.end) --fits;
+  while (fits > 0 && now().time() + levels_[fits].options().step > run_options_.end) --fits;
   return fits;
 }
 
@@ -138,7 +138,7 @@ bool Runner<n>::advance() {
   if (next != level_) {
     const std::vector<rigid::Pose<n>> q(now().poses().begin(), now().poses().end());
     const std::vector<rigid::Twist<n>> v(now().twists().begin(), now().twists().end());
-    add(ledger_, now().ledger());
+    add(contact_totals_, now().contact_totals());
     levels_[next].start(q, v, now().time());
     level_ = next;
     impulses_ = 0;
@@ -159,9 +159,9 @@ bool Runner<n>::advance() {
 // Returns the energy change by impacts, projections, damping, driving forces and the controller since the start, J.
 template <int n>
 double Runner<n>::booked() const {
-  const auto& here = now().ledger();
-  return ledger_.projection.total() + ledger_.impact + ledger_.forces + here.projection.total() + here.impact +
-         here.forces + (controller_ ? controller_->sums().work : 0.0);
+  const auto& here = now().contact_totals();
+  return contact_totals_.projection.total() + contact_totals_.impact + contact_totals_.forces +
+         here.projection.total() + here.impact + here.forces + (controller_ ? controller_->sums().work : 0.0);
 }
 
 // Adds the impulses of the last step; for a stored motion those since the last row.
@@ -206,9 +206,10 @@ void Runner<n>::keep(Trajectory& shown, int row) {
   }
   const auto energies = s.energies();
   values[3].row(row) << energies.kinetic, energies.potential,
-      ledger_.projection.total() + s.ledger().projection.total(), ledger_.impact + s.ledger().impact;
+      contact_totals_.projection.total() + s.contact_totals().projection.total(),
+      contact_totals_.impact + s.contact_totals().impact;
   std::size_t next = 4;
-  if (course_.by_impulses()) {
+  if (run_options_.by_impulses()) {
     for (std::size_t b = 0; b < pushes_.size(); ++b)
       values[next].row(row).template segment<twist>(twist * static_cast<Eigen::Index>(b)) = pushes_[b].transpose();
     std::fill(pushes_.begin(), pushes_.end(), rigid::Twist<n>::Zero());
@@ -223,10 +224,11 @@ void Runner<n>::keep(Trajectory& shown, int row) {
 template <int n>
 void Runner<n>::begin(const Start& start) {
   auto state = view_.state(start.q, start.v);
-  for (const int link : course_.held) state.twists[view_.links[link].body].setZero();
+  for (const int link : run_options_.held) state.twists[view_.links[link].body].setZero();
   if (field_)
-    *field_ = DisturbanceField<n>(course_.disturbance, static_cast<std::uint64_t>(course_.disturbance.seed) * 1000003u +
-                                                           static_cast<std::uint64_t>(start.number));
+    *field_ = DisturbanceField<n>(run_options_.disturbance,
+                                  static_cast<std::uint64_t>(run_options_.disturbance.seed) * 1000003u +
+                                      static_cast<std::uint64_t>(start.number));
   level_ = 0;
   levels_[0].start(state.poses, state.twists);
   if (controller_)
@@ -234,7 +236,7 @@ void Runner<n>::begin(const Start& start) {
   steps_ = 0;
   impulses_ = 0;
   pushes_.assign(now().poses().size(), rigid::Twist<n>::Zero());
-  ledger_ = {};
+  contact_totals_ = {};
   std::fill(accelerations_.begin(), accelerations_.end(), 0.0);
   progress_ = {.overlap = -std::numeric_limits<double>::infinity(), .start_energy = now().energies().total()};
   if (cluster_) {
@@ -247,12 +249,12 @@ void Runner<n>::begin(const Start& start) {
 // Returns which quantities of a run need an update in each step.
 template <int n>
 typename Runner<n>::RequestedQuantities Runner<n>::requested_quantities(const SimulationRecord<n>* kept) const {
-  const bool story = kept && kept->story, motion = kept && kept->motion;
-  return {.overlap = (story || course_.uses(StateQuantity::largest_overlap)) && !pairs_.empty() &&
-                     course_.options.response != rigid::Response::none,
-          .spin = story || course_.uses(StateQuantity::largest_spin),
-          .energy = course_.uses(StateQuantity::energy_change),
-          .impulses = story || motion || course_.uses(StateQuantity::largest_impulse),
+  const bool summary = kept && kept->summary, motion = kept && kept->motion;
+  return {.overlap = (summary || run_options_.uses(StateQuantity::largest_overlap)) && !pairs_.empty() &&
+                     run_options_.options.response != rigid::Response::none,
+          .spin = summary || run_options_.uses(StateQuantity::largest_spin),
+          .energy = run_options_.uses(StateQuantity::energy_change),
+          .impulses = summary || motion || run_options_.uses(StateQuantity::largest_impulse),
           .motion = motion};
 }
 
@@ -263,15 +265,15 @@ void Runner<n>::watch(const RequestedQuantities& requested) {
     for (const auto& twist : now().twists())
       progress_.spin = std::max(progress_.spin, twist.template tail<rigid::Spin<n>::RowsAtCompileTime>().norm());
   if (requested.energy) progress_.booked = booked();
-  progress_.at_end = now().time() >= course_.end - 0.5 * course_.options.step;
+  progress_.at_end = now().time() >= run_options_.end - 0.5 * run_options_.options.step;
 }
 
 // Stores the next row of the trajectory if its time has come, or if `last`, the final state.
 template <int n>
 void Runner<n>::keep_row(SimulationRecord<n>* kept, bool last) {
-  if (!kept || !kept->motion || kept->rows >= course_.nodes) return;
+  if (!kept || !kept->motion || kept->rows >= run_options_.nodes) return;
   if (last ? kept->rows > 0 && kept->motion->values[0](kept->rows - 1, 0) == now().time()
-           : now().time() < kept->rows * course_.end / (course_.nodes - 1) - 0.5 * course_.options.step)
+           : now().time() < kept->rows * run_options_.end / (run_options_.nodes - 1) - 0.5 * run_options_.options.step)
     return;
   keep(*kept->motion, kept->rows++);
 }
@@ -280,20 +282,20 @@ void Runner<n>::keep_row(SimulationRecord<n>* kept, bool last) {
 // condition became true, s; -1: it is false.
 template <int n>
 int Runner<n>::fulfilled_rule(const Start& start, std::vector<double>& since) {
-  for (std::size_t r = 0; r < course_.rules.size(); ++r) {
-    const bool holds = observation_->holds(course_.rules[r].when, start, progress_);
+  for (std::size_t r = 0; r < run_options_.rules.size(); ++r) {
+    const bool holds = observation_->holds(run_options_.rules[r].when, start, progress_);
     if (!holds) since[r] = -1.0;
     if (holds && since[r] < 0.0) since[r] = now().time();
-    if (holds && now().time() - since[r] >= course_.rules[r].duration) return static_cast<int>(r);
+    if (holds && now().time() - since[r] >= run_options_.rules[r].duration) return static_cast<int>(r);
   }
   return -1;
 }
 
 template <int n>
 void Runner<n>::record_step(const RequestedQuantities& requested) {
-  const int updates = now().ledger().impulses;
+  const int updates = now().contact_totals().impulses;
   progress_.touching =
-      course_.options.response == rigid::Response::penalty ? !now().contacts().empty() : updates > impulses_;
+      run_options_.options.response == rigid::Response::penalty ? !now().contacts().empty() : updates > impulses_;
   impulses_ = updates;
   if (requested.impulses && level_ == 0) record_impulses(requested.motion);
   if (progress_.touching) progress_.touched = now().time();
@@ -305,14 +307,14 @@ void Runner<n>::record_step(const RequestedQuantities& requested) {
 template <int n>
 SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>& stop, SimulationRecord<n>* kept) {
   begin(start);
-  SimulationSummary<n>* story = kept ? kept->story : nullptr;
+  SimulationSummary<n>* summary = kept ? kept->summary : nullptr;
   const RequestedQuantities requested = requested_quantities(kept);
-  if (story) story->before = now().energies(), story->start = now().momenta();
+  if (summary) summary->before = now().energies(), summary->start = now().momenta();
   if (kept && kept->film) kept->film->start();
-  std::vector<double> since(course_.rules.size(), -1.0);
+  std::vector<double> since(run_options_.rules.size(), -1.0);
 
   SimulationResult ended;
-  ended.outcome = static_cast<int>(course_.rules.size());
+  ended.outcome = static_cast<int>(run_options_.rules.size());
   for (;;) {
     watch(requested);
     keep_row(kept, false);
@@ -322,7 +324,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
       break;
     }
     if (const auto why = out_of_range(); !why.empty()) {
-      ended.outcome = static_cast<int>(course_.rules.size()) + 2;
+      ended.outcome = static_cast<int>(run_options_.rules.size()) + 2;
       ended.reason = why + formatted(", at t = %.6g s", now().time());
       break;
     }
@@ -332,7 +334,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
       break;
     }
     if (!advance()) {
-      ended.outcome = static_cast<int>(course_.rules.size()) + 1;
+      ended.outcome = static_cast<int>(run_options_.rules.size()) + 1;
       ended.reason = now().outcome().reason;
       look();
       break;
@@ -344,24 +346,24 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
   ended.steps = steps_;
   progress_.booked = booked();
   ended.energy_change = now().energies().total() - progress_.start_energy - progress_.booked;
-  if (course_.cost) ended.cost = observation_->evaluate(*course_.cost, start, progress_);
+  if (run_options_.cost) ended.cost = observation_->evaluate(*run_options_.cost, start, progress_);
   if (controller_) ended.effort = controller_->sums().effort;
-  add(ledger_, now().ledger());
-  ended.contacts = ledger_.impulses;
-  if (story) summarise(*story);
+  add(contact_totals_, now().contact_totals());
+  ended.contacts = contact_totals_.impulses;
+  if (summary) summarise(*summary);
   return ended;
 }
 
 template <int n>
-void Runner<n>::summarise(SimulationSummary<n>& story) const {
-  story.after = now().energies();
-  story.end = now().momenta();
-  story.ledger = ledger_;
-  if (controller_) story.control = controller_->sums();
-  story.overlap = progress_.overlap;
-  story.spin = progress_.spin;
-  story.impulse = progress_.impulse;
-  story.touching = level_ == 0 ? now().contacts().size() : 0;
+void Runner<n>::summarise(SimulationSummary<n>& summary) const {
+  summary.after = now().energies();
+  summary.end = now().momenta();
+  summary.contact_totals = contact_totals_;
+  if (controller_) summary.control = controller_->sums();
+  summary.overlap = progress_.overlap;
+  summary.spin = progress_.spin;
+  summary.impulse = progress_.impulse;
+  summary.touching = level_ == 0 ? now().contacts().size() : 0;
 }
 
 Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes, bool impulses,

@@ -18,7 +18,7 @@
 namespace dodyn::evaluators::simulation {
 
 // An [outcome NAME]: it ends a run after its condition has been true for the duration `dwell`.
-struct Rule {
+struct OutcomeRule {
   std::string name;
   Condition when;
   double duration = 0.0;  // key `dwell`, s
@@ -40,7 +40,7 @@ struct SimulationOptions {
   double contact_drag = 0.0;  // damping of the penalty's overlaps, N s/m
   Disturbance disturbance;
   std::optional<CoilTable> coils;
-  std::vector<Rule> rules;
+  std::vector<OutcomeRule> rules;
   std::optional<Formula> cost;  // formula of the final state
 
   bool uses(StateQuantity::Kind kind) const;
@@ -68,7 +68,7 @@ template <int n>
 struct SimulationSummary {
   rigid::Energies<n> before, after;
   rigid::Momenta<n> start, end;
-  rigid::Ledger<n> ledger;
+  rigid::ContactTotals<n> contact_totals;
   rigid::ControlSums control;
   double overlap = 0.0, spin = 0.0, impulse = 0.0;
   std::size_t touching = 0;
@@ -80,7 +80,7 @@ struct SimulationRecord {
   Trajectory* motion = nullptr;  // channels of runner_channels(); rows that are not reached stay unchanged
   int rows = 0;                  // number of rows
   KeyframeRecorder<n>* film = nullptr;
-  SimulationSummary<n>* story = nullptr;
+  SimulationSummary<n>* summary = nullptr;
 };
 
 // Runs simulations of one world.
@@ -88,7 +88,7 @@ template <int n>
 class Runner {
  public:
   // Throws ConfigError or std::invalid_argument if the world is invalid.
-  Runner(const systems::Model& model, const systems::Values<double>& values, const SimulationOptions& course,
+  Runner(const systems::Model& model, const systems::Values<double>& values, const SimulationOptions& run_options,
          const std::optional<ControlPlan>& plan = {});
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -110,7 +110,7 @@ class Runner {
   void watch(const RequestedQuantities& requested);
   int fulfilled_rule(const Start& start, std::vector<double>& since);
   void record_step(const RequestedQuantities& requested);
-  void summarise(SimulationSummary<n>& story) const;
+  void summarise(SimulationSummary<n>& summary) const;
   bool advance();
   void begin(const Start& start);
   const rigid::Simulation<n>& now() const { return levels_[level_]; }
@@ -122,7 +122,7 @@ class Runner {
   void look();
   std::string out_of_range() const;
 
-  const SimulationOptions& course_;
+  const SimulationOptions& run_options_;
   systems::Bodies<n> view_;
   std::shared_ptr<DisturbanceField<n>> field_;  // of the present run
   std::vector<rigid::Simulation<n>> levels_;    // [0]: with contact; the others: free flight with longer steps
@@ -138,9 +138,9 @@ class Runner {
   long steps_ = 0;
   int impulses_ = 0;  // of the present level
   Progress progress_;
-  std::vector<rigid::Twist<n>> pushes_;  // contact impulses on bodies since the last row, if a motion is stored
-  std::optional<Cluster<n>> cluster_;    // if a formula uses it
-  rigid::Ledger<n> ledger_;              // sums of previous levels
+  std::vector<rigid::Twist<n>> pushes_;     // contact impulses on bodies since the last row, if a motion is stored
+  std::optional<Cluster<n>> cluster_;       // if a formula uses it
+  rigid::ContactTotals<n> contact_totals_;  // sums of previous levels
 };
 
 // Returns a view in whose world these links are fixed at their initial poses.

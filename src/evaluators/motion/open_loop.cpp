@@ -1,4 +1,4 @@
-#include "evaluators/motion/forward.hpp"
+#include "evaluators/motion/open_loop.hpp"
 
 #include <Eigen/Cholesky>
 #include <algorithm>
@@ -38,7 +38,7 @@ class Driver {
         touching_(touching),
         values_(plain_values(plan, design)) {}
 
-  Forward run() {
+  OpenLoopRun run() {
     const auto& system = *plan_.system;
     result_.channels = {{"t", "s", "time", 0, {"t"}},
                         {"q", "", "coordinates", 0, system.structure().coordinate_names},
@@ -194,8 +194,10 @@ class Driver {
       const std::vector<double> q = row_of(1, row + node), still(q.size(), 0.0);
       const State planned = bodies.state(q, still);
       for (std::size_t b = 0; b < planned.poses.size(); ++b) {
-        result_.departure = std::max(result_.departure, (planned.poses[b].position - state_.poses[b].position).norm());
-        result_.turned = std::max(result_.turned, angle_between<n>(planned.poses[b], state_.poses[b]));
+        result_.max_position_error =
+            std::max(result_.max_position_error, (planned.poses[b].position - state_.poses[b].position).norm());
+        result_.max_angle_error =
+            std::max(result_.max_angle_error, angle_between<n>(planned.poses[b], state_.poses[b]));
       }
       check_rings(bodies, planned, q);
       const auto energies = simulation.energies();
@@ -220,8 +222,8 @@ class Driver {
       }
       look(k + 1);
     }
-    result_.impact_energy += simulation.ledger().impact;
-    result_.cuts += simulation.ledger().cuts;
+    result_.impact_energy += simulation.contact_totals().impact;
+    result_.cuts += simulation.contact_totals().cuts;
     return true;
   }
 
@@ -233,7 +235,7 @@ class Driver {
   const systems::Values<double> values_;
   State state_;
   double time_ = 0.0;
-  Forward result_;
+  OpenLoopRun result_;
   std::array<std::vector<double>, 4> rows_;  // [channel] row by row
 };
 
@@ -242,22 +244,24 @@ class Driver {
 namespace {
 
 template <int n>
-Forward drive_in(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
-  Forward forward = Driver<n>(plan, design, motion, steps).run();
+OpenLoopRun simulate_bodies(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion,
+                            int steps) {
+  OpenLoopRun forward = Driver<n>(plan, design, motion, steps).run();
   if (!plan.contacts.empty() || (forward.impacts.empty() && forward.cuts == 0)) return forward;
-  const Forward alone = Driver<n>(plan, design, motion, steps, false).run();
-  if (alone.failure.empty()) forward.untouched = {alone.departure, alone.turned};
+  const OpenLoopRun alone = Driver<n>(plan, design, motion, steps, false).run();
+  if (alone.failure.empty()) forward.without_contacts = {alone.max_position_error, alone.max_angle_error};
   return forward;
 }
 
 }  // namespace
 
-Forward drive(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
-  return plan.system->structure().dimension == 2 ? drive_in<2>(plan, design, motion, steps)
-                                                 : drive_in<3>(plan, design, motion, steps);
+OpenLoopRun simulate_open_loop(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion,
+                               int steps) {
+  return plan.system->structure().dimension == 2 ? simulate_bodies<2>(plan, design, motion, steps)
+                                                 : simulate_bodies<3>(plan, design, motion, steps);
 }
 
-Simulated to_simulated(const Forward& forward, int steps) {
+Simulated to_simulated(const OpenLoopRun& forward, int steps) {
   Simulated s;
   s.completed = forward.failure.empty();
   s.channels = forward.channels;
@@ -265,7 +269,7 @@ Simulated to_simulated(const Forward& forward, int steps) {
   const auto line = [&](const std::string& words) { s.report += words + "\n"; };
   line(formatted("steps           %d an interval", steps));
   line(formatted("departure       at most %.3g m of a centre of mass, %.3g rad of an attitude, from the motion's nodes",
-                 forward.departure, forward.turned));
+                 forward.max_position_error, forward.max_angle_error));
   line(forward.overlap > 0.0 ? formatted("overlap         at most %.3g mm", 1e3 * forward.overlap)
                              : std::string("overlap         none"));
   for (const auto& [from, to] : forward.impacts)
@@ -274,10 +278,10 @@ Simulated to_simulated(const Forward& forward, int steps) {
   if (forward.cuts > 0)
     line(
         formatted("cuts            of %d steps, where bodies come close: that is another discrete path", forward.cuts));
-  if (forward.untouched)
+  if (forward.without_contacts)
     line(formatted(
         "                without contacts at most %.3g m, %.3g rad: parts that graze by plan push each other here",
-        forward.untouched->first, forward.untouched->second));
+        forward.without_contacts->first, forward.without_contacts->second));
   if (!forward.note.empty()) line("note            " + forward.note);
   line(forward.failure.empty() ? formatted("end             at %.6g s", forward.time)
                                : formatted("failed          at %.6g s: ", forward.time) + forward.failure);

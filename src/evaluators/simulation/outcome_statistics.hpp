@@ -24,16 +24,16 @@ enum Column {
 };
 
 // The possible outcomes of a study's runs, and the definition of its cost.
-struct Tally {
+struct OutcomeStatistics {
   std::vector<std::string>
-      outcomes;              // names of the [outcome]s, then end, failed, and with a table of coils also unresolved
-  int failed = 0;            // index of the outcome `failed`
-  int failure_of = -1;       // [cost] success: index of an outcome; -1: none
-  bool formula = false;      // [cost] cost is given
-  int among = -1;            // [cost] key for a conditional mean: index of an outcome; -1: none
-  double most_others = 1.0;  // largest fraction of runs with other outcomes
-  bool controlled = false;   // whether a craft is controlled
-  double end = 0.0;          // simulation.end, s
+      outcomes;                  // names of the [outcome]s, then end, failed, and with a table of coils also unresolved
+  int failed = 0;                // index of the outcome `failed`
+  int success_outcome = -1;      // [cost] success: index of an outcome; -1: none
+  bool formula = false;          // [cost] cost is given
+  int given_outcome = -1;        // [cost] key for a conditional mean: index of an outcome; -1: none
+  double max_other_share = 1.0;  // largest fraction of runs with other outcomes
+  bool controlled = false;       // whether a craft is controlled
+  double end = 0.0;              // simulation.end, s
 
   std::vector<Quantity> metrics() const;
   // Returns the channel with outcome, end time and cost of each run.
@@ -43,7 +43,7 @@ struct Tally {
   // Computes the statistics from the rows of all parts, each part's first channel. Fills status, reason, cost, its
   // standard error and the metrics, and returns the rows [runs, columns]. If a part is not ok, the evaluation gets its
   // status and reason, and the result is empty. The reason of a failure is that of the first run that failed.
-  std::optional<Eigen::MatrixXd> sum_up(const std::vector<Outcome>& parts, int starts, Evaluation& evaluation) const;
+  std::optional<Eigen::MatrixXd> aggregate(const std::vector<Outcome>& parts, int starts, Evaluation& evaluation) const;
   // Returns a report of an evaluation for the user.
   std::string report(const Evaluation& evaluation, int starts) const;
 
@@ -52,7 +52,7 @@ struct Tally {
   bool counts(const Eigen::MatrixXd& tries, Eigen::Index run) const;
   // Returns the part of a run in the cost: 1 for a failure, 0 for a success, or its own cost; NaN if it does not count.
   double cost_of(const Eigen::MatrixXd& tries, Eigen::Index run) const;
-  void sum_up(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
+  void aggregate(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
 };
 
 // Returns Wilson's 95 % interval (1927) for the probability of a success, given `hits` of `tries` > 0.

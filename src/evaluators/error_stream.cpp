@@ -1,4 +1,4 @@
-#include "evaluators/last_words.hpp"
+#include "evaluators/error_stream.hpp"
 
 #include <algorithm>
 #include <array>
@@ -49,7 +49,7 @@ bool says_that_nothing_started(std::string_view line) {
 
 }  // namespace
 
-LastWords last_words(std::string_view stream) {
+ErrorStreamSummary summarise_error_stream(std::string_view stream) {
   std::vector<std::string_view> lines;
   for (std::size_t from = 0; from < stream.size();) {
     const auto end = std::min(stream.find('\n', from), stream.size());
@@ -58,7 +58,7 @@ LastWords last_words(std::string_view stream) {
   }
   // Separator lines come in pairs. A single one at the end is ignored.
   auto rules = std::ranges::count_if(lines, is_rule);
-  LastWords words;
+  ErrorStreamSummary words;
   bool framed = false, begins = true;  // framed: within a pair of separator lines; begins: at the first line of a
                                        // launcher's message
   for (const std::string_view line : lines) {

@@ -6,7 +6,7 @@
 
 namespace dodyn::evaluators {
 
-struct LastWords {
+struct ErrorStreamSummary {
   std::string program;        // the program's last line that contains a word; empty: none
   std::string launcher;       // first line of the last message of mpiexec or srun; empty: none
   bool cannot_start = false;  // the launcher reports that it did not start the program
@@ -14,6 +14,6 @@ struct LastWords {
 
 // Parses the end of a program's error stream. Messages of a launcher are the lines between two separator lines (Open
 // MPI), and lines with the prefixes of srun or Hydra.
-LastWords last_words(std::string_view error_stream);
+ErrorStreamSummary summarise_error_stream(std::string_view error_stream);
 
 }  // namespace dodyn::evaluators

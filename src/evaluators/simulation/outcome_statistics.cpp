@@ -1,4 +1,4 @@
-#include "evaluators/simulation/tally.hpp"
+#include "evaluators/simulation/outcome_statistics.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -28,7 +28,7 @@ std::array<double, 2> wilson_interval(int hits, int tries) {
           hits == tries ? 1.0 : std::min(1.0, (middle + half) / (1.0 + zz))};
 }
 
-std::vector<Quantity> Tally::metrics() const {
+std::vector<Quantity> OutcomeStatistics::metrics() const {
   std::vector<Quantity> list;
   for (int k = 0; k < static_cast<int>(outcomes.size()); ++k) {
     const std::string& name = outcomes[static_cast<std::size_t>(k)];
@@ -50,8 +50,8 @@ std::vector<Quantity> Tally::metrics() const {
   list.push_back({"steps", "1", "time steps, of all initial states"});
   if (controlled)
     list.push_back({"effort", "N2 s", "mean effort of the commands: integral of |force|^2 + |torque|^2 over time"});
-  if (failure_of >= 0) {
-    const std::string& wanted = outcomes[static_cast<std::size_t>(failure_of)];
+  if (success_outcome >= 0) {
+    const std::string& wanted = outcomes[static_cast<std::size_t>(success_outcome)];
     list.push_back({metric_name(wanted) + "_time", "s", "mean time of the initial states that end as " + wanted});
     list.push_back({"restricted_time", "s",
                     "mean time until " + wanted + ", of initial states that end otherwise simulation.end"});
@@ -59,7 +59,7 @@ std::vector<Quantity> Tally::metrics() const {
   return list;
 }
 
-Channel Tally::channel(int starts) const {
+Channel OutcomeStatistics::channel(int starts) const {
   std::string numbers;
   for (std::size_t i = 0; i < outcomes.size(); ++i) numbers += (i ? ", " : "") + std::to_string(i) + " " + outcomes[i];
   return {std::string(channel_of_states),
@@ -69,23 +69,24 @@ Channel Tally::channel(int starts) const {
           {"outcome", "time", std::string(cost_of_state)}};
 }
 
-bool Tally::counts(const Eigen::MatrixXd& tries, Eigen::Index run) const {
-  return among >= 0 ? tries(run, outcome_column) == among : tries(run, outcome_column) < failed;
+bool OutcomeStatistics::counts(const Eigen::MatrixXd& tries, Eigen::Index run) const {
+  return given_outcome >= 0 ? tries(run, outcome_column) == given_outcome : tries(run, outcome_column) < failed;
 }
 
-double Tally::cost_of(const Eigen::MatrixXd& tries, Eigen::Index run) const {
-  if (failure_of >= 0) return tries(run, outcome_column) == failure_of ? 0.0 : 1.0;
+double OutcomeStatistics::cost_of(const Eigen::MatrixXd& tries, Eigen::Index run) const {
+  if (success_outcome >= 0) return tries(run, outcome_column) == success_outcome ? 0.0 : 1.0;
   return counts(tries, run) ? tries(run, formula ? cost_column : time_column) : not_a_number;
 }
 
-Eigen::MatrixXd Tally::archived(const Eigen::MatrixXd& tries) const {
+Eigen::MatrixXd OutcomeStatistics::archived(const Eigen::MatrixXd& tries) const {
   Eigen::MatrixXd values(tries.rows(), 3);
   values.leftCols<2>() = tries.leftCols<2>();
   for (Eigen::Index i = 0; i < tries.rows(); ++i) values(i, 2) = cost_of(tries, i);
   return values;
 }
 
-std::optional<Eigen::MatrixXd> Tally::sum_up(const std::vector<Outcome>& parts, int starts, Evaluation& e) const {
+std::optional<Eigen::MatrixXd> OutcomeStatistics::aggregate(const std::vector<Outcome>& parts, int starts,
+                                                            Evaluation& e) const {
   for (const auto& part : parts)
     if (!part.evaluation.ok()) {
       e.status = part.evaluation.status;
@@ -99,7 +100,7 @@ std::optional<Eigen::MatrixXd> Tally::sum_up(const std::vector<Outcome>& parts, 
     tries.middleRows(row, values.rows()) = values;
     row += values.rows();
   }
-  sum_up(tries, e);
+  aggregate(tries, e);
   if (e.status == Status::failed)
     for (const auto& part : parts)
       if (e.reason.find(';') == std::string::npos && !part.evaluation.reason.empty())
@@ -107,11 +108,11 @@ std::optional<Eigen::MatrixXd> Tally::sum_up(const std::vector<Outcome>& parts, 
   return tries;
 }
 
-void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
+void OutcomeStatistics::aggregate(const Eigen::MatrixXd& tries, Evaluation& e) const {
   const auto n = static_cast<double>(tries.rows());
   const auto kinds = static_cast<Eigen::Index>(outcomes.size());
   const Eigen::Index success_time = first_optional_metric + (controlled ? 1 : 0), restricted_time = success_time + 1;
-  const Eigen::Index more = success_time + (failure_of >= 0 ? 2 : 0);
+  const Eigen::Index more = success_time + (success_outcome >= 0 ? 2 : 0);
   e.metrics = Eigen::VectorXd::Zero(kinds + more);
   Eigen::VectorXd count = Eigen::VectorXd::Zero(kinds);
   for (Eigen::Index i = 0; i < tries.rows(); ++i) count[static_cast<Eigen::Index>(tries(i, outcome_column))] += 1.0;
@@ -120,14 +121,14 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
   numbers.head<first_optional_metric>() << not_a_number, not_a_number, tries.col(time_column).mean(),
       tries.col(energy_column).cwiseAbs().maxCoeff(), tries.col(contacts_column).sum(), tries.col(steps_column).sum();
   if (controlled) numbers[first_optional_metric] = tries.col(effort_column).mean();
-  if (among >= 0) {
-    const auto interval = wilson_interval(static_cast<int>(n - count[among]), static_cast<int>(n));
+  if (given_outcome >= 0) {
+    const auto interval = wilson_interval(static_cast<int>(n - count[given_outcome]), static_cast<int>(n));
     numbers[wilson_low] = interval[0];
     numbers[wilson_high] = interval[1];
   }
   e.status = Status::ok;
-  if (failure_of >= 0) {
-    const double failures = n - count[failure_of];
+  if (success_outcome >= 0) {
+    const double failures = n - count[success_outcome];
     e.cost = failures / n;
     // binomial standard error with two added successes and failures (Agresti and Coull 1998): positive even at rates 0
     // and 1
@@ -138,7 +139,7 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
     numbers[wilson_high] = interval[1];
     double seconds = 0.0;
     for (Eigen::Index i = 0; i < tries.rows(); ++i)
-      if (tries(i, outcome_column) == failure_of) seconds += tries(i, time_column);
+      if (tries(i, outcome_column) == success_outcome) seconds += tries(i, time_column);
     numbers[success_time] = failures < n ? seconds / (n - failures) : not_a_number;
     numbers[restricted_time] = (seconds + failures * end) / n;
   } else {
@@ -153,13 +154,13 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
     for (Eigen::Index i = 0; i < tries.rows(); ++i)
       if (counts(tries, i)) squares += std::pow(cost_of(tries, i) - e.cost, 2);
     e.cost_stderr = sound > 1.0 ? std::sqrt(squares / (sound - 1.0) / sound) : 0.0;
-    if (among >= 0 && n - sound > most_others * n + 1e-9) {
+    if (given_outcome >= 0 && n - sound > max_other_share * n + 1e-9) {
       e.status = Status::infeasible;
       e.reason = formatted("%.0f of %.0f initial states do not end as %s; allowed: a share of %g", n - sound, n,
-                           outcomes[static_cast<std::size_t>(among)].c_str(), most_others);
-    } else if (among >= 0 && sound == 0.0) {
+                           outcomes[static_cast<std::size_t>(given_outcome)].c_str(), max_other_share);
+    } else if (given_outcome >= 0 && sound == 0.0) {
       e.status = Status::infeasible;
-      e.reason = "no initial state ends as " + outcomes[static_cast<std::size_t>(among)];
+      e.reason = "no initial state ends as " + outcomes[static_cast<std::size_t>(given_outcome)];
     } else if (!std::isfinite(e.cost)) {
       e.status = Status::failed;
       e.reason = "the cost is not a finite number";
@@ -175,7 +176,7 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
   }
 }
 
-std::string Tally::report(const Evaluation& e, int starts) const {
+std::string OutcomeStatistics::report(const Evaluation& e, int starts) const {
   const auto kinds = static_cast<Eigen::Index>(outcomes.size());
   if (e.metrics.size() <= kinds) return {};
   std::string lines;
@@ -183,11 +184,12 @@ std::string Tally::report(const Evaluation& e, int starts) const {
     lines +=
         formatted("%-14s  %.0f of %d\n", outcomes[static_cast<std::size_t>(k)].c_str(), e.metrics[k] * starts, starts);
   const auto numbers = e.metrics.tail(e.metrics.size() - kinds);
-  if (failure_of >= 0) {
+  if (success_outcome >= 0) {
     lines += formatted("failure rate    %.4f, Wilson 95 %% [%.4f, %.4f]\n", e.cost, numbers[wilson_low],
                        numbers[wilson_high]);
-    lines += formatted("time until %s  %.4g s on average\n", outcomes[static_cast<std::size_t>(failure_of)].c_str(),
-                       numbers[first_optional_metric + (controlled ? 1 : 0)]);
+    lines +=
+        formatted("time until %s  %.4g s on average\n", outcomes[static_cast<std::size_t>(success_outcome)].c_str(),
+                  numbers[first_optional_metric + (controlled ? 1 : 0)]);
   }
   if (controlled) lines += formatted("effort          %.6g N^2 s on average\n", numbers[first_optional_metric]);
   return lines + formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", numbers[time],

@@ -9,7 +9,7 @@ namespace dodyn::rigid {
 
 // Points are sorted by the key of their pair.
 template <int n>
-class Guess {
+class ImpulseGuess {
  public:
   void clear() { pairs_.clear(); }
   void keep(const std::vector<ContactPoint<n>>& points, const std::vector<double>& impulse) {
