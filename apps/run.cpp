@@ -172,8 +172,9 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                     : "")
             << "\n"
             << counted(summary.evaluated, "evaluation") << " now, "
-            << (summary.resolved_again > 0 ? std::to_string(summary.resolved_again) + " of them again, from a neighbour's motion, "
-                                   : "")
+            << (summary.resolved_again > 0
+                    ? std::to_string(summary.resolved_again) + " of them again, from a neighbour's motion, "
+                    : "")
             << summary.restored << " from the archive\n"
             << report::unanswered_text(summary.unanswered, settings.file);
   if (summary.commonest_count > 0)

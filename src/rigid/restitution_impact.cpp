@@ -18,8 +18,8 @@
 #include <cmath>
 #include <limits>
 
-#include "rigid/impulse_guess.hpp"
 #include "rigid/impact.hpp"
+#include "rigid/impulse_guess.hpp"
 
 namespace dodyn::rigid {
 

@@ -143,7 +143,7 @@ Summary Study::summary(bool was_finished) const {
   if (ending_ == Ending::limit) all.undecided_fraction = strategy_.undecided_fraction();
   all.evaluated = evaluated_;
   all.restored = restored_;
-  all.second = resolved_again_count_;
+  all.resolved_again = resolved_again_count_;
   if (best) all.best = *best;
   std::map<std::string, int> reasons;
   for (const auto& [id, row] : evaluations_) {
