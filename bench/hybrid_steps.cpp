@@ -22,12 +22,12 @@ using Vector3 = variational::Vector<3>;
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 20000;
   const double h = 1e-6;  // so that it does not come far
-  const auto system = systems::read_piece_model(systems::model_text("wedge"), "wedge.model");
+  const auto system = systems::read_hybrid_model(systems::model_text("wedge"), "wedge.model");
   const auto values = system.model.evaluate<double>({});
   const variational::Mechanics mechanics(variational::record(systems::formulation(system), variational::Rule::midpoint),
                                          values.numbers);
   const auto assembly = systems::assembly(system, values, mechanics);
-  variational::PieceOptions options;
+  variational::IntegratorOptions options;
   options.order = 2;
   variational::HybridIntegrator integrator(assembly, options);
   Eigen::VectorXd q = Eigen::VectorXd::Zero(3), v = q;

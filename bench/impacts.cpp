@@ -27,12 +27,12 @@ Result dodyn_motion(bool bar, int order, double h, double end) {
       "[model]\ndimension = 2\ngravity = 10\n[link ball]\nparent = ground\njoint = prismatic y\ncoordinates = y\nmass "
       "= 1\n"
       "[contact floor]\ngap = y\nrestitution = 0.8\n[initial-state]\ny = 1.25\n";
-  const auto system = systems::read_piece_model(bar ? systems::model_text("bar-drop") : ball, "scene");
+  const auto system = systems::read_hybrid_model(bar ? systems::model_text("bar-drop") : ball, "scene");
   const auto values = system.model.evaluate<double>({});
   const variational::Mechanics mechanics(variational::record(systems::formulation(system), variational::Rule::midpoint),
                                          values.numbers);
   const auto assembly = systems::assembly(system, values, mechanics);
-  variational::PieceOptions options;
+  variational::IntegratorOptions options;
   options.order = order;
   options.step = h;
   variational::HybridIntegrator integrator(assembly, options);

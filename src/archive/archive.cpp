@@ -21,7 +21,7 @@ constexpr std::size_t stop_bytes = 1 << 16;  // bytes that a write of `stop_reas
 // Returns the file size for checks of row counts if the file may be incomplete; a cleanly closed file was checked when
 // it was opened.
 std::size_t known_size(const std::string& path) {
-  return probe(path) == Condition::closed ? static_cast<std::size_t>(-1) : file_size(path);
+  return probe(path) == FileState::closed ? static_cast<std::size_t>(-1) : file_size(path);
 }
 
 [[noreturn]] void damaged(const std::string& what, hsize_t row) {
@@ -183,7 +183,7 @@ Trajectory read_trajectory(const std::string& path, std::int64_t id) {
   return on(path, [&] {
     return after_appends([&](bool last) {
       auto found = find_trajectory(path, id);
-      if (!found && (last || probe(path) == Condition::closed)) throw Error("no evaluation " + std::to_string(id));
+      if (!found && (last || probe(path) == FileState::closed)) throw Error("no evaluation " + std::to_string(id));
       return found;
     });
   });
@@ -336,7 +336,7 @@ Archive Archive::resume(const std::string& path, std::size_t rows_read) {
       read_all(open_to_read(path), path, false, false);
     auto file = std::make_unique<File>(path);
     if (wait_for_others(path, 0)) file->recover_left_open();
-    if (probe(path) == Condition::marked || !file->open()) {
+    if (probe(path) == FileState::marked || !file->open()) {
       ExaminedRows sound = examine(open_to_read(path));
       if (!sound.findings.problems.empty())
         throw Error(sound.findings.problems.front() + "; dodyn repair recovers what is sound");

@@ -179,12 +179,12 @@ void check_heaps(const std::string& path) {
 
 }  // namespace
 
-Condition probe(const std::string& path) {
+FileState probe(const std::string& path) {
   const Superblock block = read_superblock(path);
-  if ((block.flags & 5) == 1) return Condition::foreign;
-  if (block.flags != 0) return Condition::marked;
+  if ((block.flags & 5) == 1) return FileState::foreign;
+  if (block.flags != 0) return FileState::marked;
   if (block.size < block.end) throw Error("truncated: the file is shorter than it was when it was closed");
-  return Condition::closed;
+  return FileState::closed;
 }
 
 std::size_t stored_size(const std::string& path) { return read_superblock(path).end; }
@@ -212,7 +212,7 @@ Handle open_to_read(const std::string& path, bool alone, const std::function<voi
   check_heaps(path);
   for (int attempt = 0;; ++attempt) {
     const auto before = stamp();
-    if (probe(path) == Condition::foreign && wait_for_others(path, patience_with_others, look)) {
+    if (probe(path) == FileState::foreign && wait_for_others(path, patience_with_others, look)) {
       const Handle list = access();
       const hbool_t yes = true;  // the property that h5clear uses to open such a file; nothing is written
       check(H5Pset(list, "clear_status_flags", &yes), "HDF5");

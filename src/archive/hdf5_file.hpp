@@ -45,12 +45,12 @@ inline void check(herr_t result, const std::string& what) {
 
 // State of a file on disk, from its superblock. Throws Error if there is no readable HDF5 file, or if a cleanly closed
 // one is shorter than its superblock states.
-enum class Condition {
+enum class FileState {
   closed,   // no process writes it
   marked,   // open for writing in a process, or left by a killed one
   foreign,  // open for writing in another program (holder.hpp), or left by one: HDF5 refuses to open it
 };
-Condition probe(const std::string& path);
+FileState probe(const std::string& path);
 // Returns the file's size at its last close, from its superblock.
 std::size_t stored_size(const std::string& path);
 

@@ -17,7 +17,7 @@
 namespace dodyn::archive {
 namespace fs = std::filesystem;
 
-bool marked_by_others(const std::string& path) { return probe(path) == Condition::foreign; }
+bool marked_by_others(const std::string& path) { return probe(path) == FileState::foreign; }
 
 std::string holder(const std::string& path) {
   struct stat file;

@@ -373,15 +373,15 @@ void rewrite(const std::string& from, const std::string& path, const ExaminedRow
 
 Findings verify(const std::string& path) {
   return on(path, [&] {
-    const Condition condition = probe(path);
-    const bool marked = condition != Condition::closed;
+    const FileState condition = probe(path);
+    const bool marked = condition != FileState::closed;
     ExaminedRows sound = examine(open_to_read(path));
     Findings& findings = sound.findings;
     look_for_contradictions(sound, findings);
     const std::string now = writer(path);
     if (!now.empty())
       findings.notes.push_back("open to append in " + now);
-    else if (condition == Condition::foreign)
+    else if (condition == FileState::foreign)
       findings.notes.push_back("left open for writing by another program that has ended");
     else if (marked)
       findings.notes.push_back("left open by a process that was killed");
@@ -405,7 +405,7 @@ Repaired repair(const std::string& path) {
       whole = !std::filesystem::exists(salvage.path);
     }
     repaired.findings = sound.findings;
-    if (whole && probe(path) == Condition::closed && sound.findings.problems.empty() && sound.findings.notes.empty())
+    if (whole && probe(path) == FileState::closed && sound.findings.problems.empty() && sound.findings.notes.empty())
       return repaired;
     if (!whole)
       repaired.findings.problems.insert(

@@ -52,14 +52,14 @@ std::optional<Holder> read_holder(int descriptor) {
   return holder;
 }
 
-enum class Answer { free, locked, no_locks };
-Answer ask(int descriptor, int command) {
+enum class LockState { free, locked, no_locks };
+LockState query_lock(int descriptor, int command) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   if (::fcntl(descriptor, command, &lock) == 0)
-    return command == F_GETLK && lock.l_type != F_UNLCK ? Answer::locked : Answer::free;
-  return errno == EAGAIN || errno == EACCES ? Answer::locked : Answer::no_locks;
+    return command == F_GETLK && lock.l_type != F_UNLCK ? LockState::locked : LockState::free;
+  return errno == EAGAIN || errno == EACCES ? LockState::locked : LockState::no_locks;
 }
 
 // Without file locks: whether the process that the file names may still run.
@@ -87,12 +87,12 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
       if (descriptor_ >= 0) ::close(descriptor_);
       throw Error(file_ + " is not a regular file; remove it");
     }
-    const Answer answer = ask(descriptor_, F_SETLK);
+    const LockState answer = query_lock(descriptor_, F_SETLK);
     const auto holder = read_holder(descriptor_);
     // A file server may keep the lock of a host that is down. Without locks nothing is known of a process on another
     // host.
     std::string refusal;
-    if (answer == Answer::locked || (answer == Answer::no_locks && may_live(holder))) {
+    if (answer == LockState::locked || (answer == LockState::no_locks && may_live(holder))) {
       refusal = in_use(holder ? holder->text() : "");
       if (holder && holder->host != us.host) refusal += "; if that host is down, remove " + file_;
     }
@@ -129,10 +129,10 @@ std::string writer(const std::string& path) {
   if (held_here(file)) return Holder{::getpid(), host()}.text();
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return "";
-  const Answer answer = ask(descriptor, F_GETLK);
+  const LockState answer = query_lock(descriptor, F_GETLK);
   const auto holder = read_holder(descriptor);
   ::close(descriptor);
-  if (answer == Answer::free || (answer == Answer::no_locks && !may_live(holder))) return "";
+  if (answer == LockState::free || (answer == LockState::no_locks && !may_live(holder))) return "";
   return holder ? holder->text() : "an unknown process";
 }
 

@@ -106,20 +106,21 @@ struct GaitReport {
   double largest_friction_ratio = 0.0;  // |tangential| / normal force; infinite if the ground would have to pull
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // at touch-down: N s; |tangential| / normal impulse
   double smallest_clearance = 0.0;                            // of the swing foot at inner knots, m
-  double largest_scuff = 0.0;          // depth of the swing foot below the ground, at nodes and between them, m
+  double max_foot_penetration = 0.0;   // depth of the swing foot below the ground, at nodes and between them, m
   double scrape = 0.0;                 // path length of the swing foot below scrape_height, m
-  double foot_way = 0.0;               // total path length of the swing foot along the ground, m
+  double foot_path = 0.0;              // total path length of the swing foot along the ground, m
   double smallest_knee_flexion = 0.0;  // rad; negative: a knee overextends
   double largest_knee_flexion = 0.0;   // rad
-  double largest_turn = 0.0;           // of a joint from knot to knot, rad
-  double largest_lift = 0.0;           // height of the swing foot, m
-  double largest_spike = 0.0;          // excess of a torque over those of both neighbouring points, N m
+  double max_joint_step = 0.0;         // of a joint from knot to knot, rad
+  double max_foot_height = 0.0;        // height of the swing foot, m
+  double max_torque_jump = 0.0;        // excess of a torque over those of both neighbouring points, N m
   double smallest_leg_distance = 0.0;  // of links of different legs at nodes and between them, with interpolated
                                        // angles, m; for the parts of WalkerGait::pairs()
-  double leg_crossings = 0.0;   // in space: number of intervals in which that distance is more than 10 % below twice
-                                // the legs' radius; in the plane, where crossing is allowed: number of intervals in
-                                // which links cross
-  double wrong_sides = 0.0;     // in space: number of intervals in which a link of the swing leg passes one of the
+  double leg_crossings = 0.0;  // in space: number of intervals in which that distance is more than 10 % below twice
+                               // the legs' radius; in the plane, where crossing is allowed: number of intervals in
+                               // which links cross
+  double leg_order_violations =
+      0.0;                      // in space: number of intervals in which a link of the swing leg passes one of the
                                 // stance leg on its wrong side, projected along y
   double impact_loss = 0.0;     // J
   double energy_balance = 0.0;  // signed work, and gravity's on a slope, minus impact loss, J: O(h^2d)

@@ -117,21 +117,21 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
     for (int i = k == 0 ? 0 : 1; i <= leg_samples; ++i) {
       const double f = static_cast<double>(i) / leg_samples;
       const Eigen::VectorXd theta = joints_at(m.q, k, f);
-      r.largest_scuff = std::max(r.largest_scuff, -value(*swing_height_, theta)(0));
+      r.max_foot_penetration = std::max(r.max_foot_penetration, -value(*swing_height_, theta)(0));
       const Eigen::VectorXd foot = value(*points_, theta).segment(foot_at, base);
       if (before.size() > 0) {
         const double way = (foot - before).head(base - 1).norm();
-        r.foot_way += way;
+        r.foot_path += way;
         if (std::max(foot(base - 1), before(base - 1)) < scrape_height) r.scrape += way;
       }
       before = foot;
     }
-  r.largest_lift = m.swing_height.maxCoeff();
-  r.largest_turn = (m.q.bottomRows(knots - 1) - m.q.topRows(knots - 1)).cwiseAbs().maxCoeff();
+  r.max_foot_height = m.swing_height.maxCoeff();
+  r.max_joint_step = (m.q.bottomRows(knots - 1) - m.q.topRows(knots - 1)).cwiseAbs().maxCoeff();
   for (int row = 1; row + 1 < m.u.rows(); ++row)
     for (int i = 0; i < walker_->inputs(); ++i)
-      r.largest_spike = std::max(
-          r.largest_spike, std::abs(m.u(row, i)) - std::max(std::abs(m.u(row - 1, i)), std::abs(m.u(row + 1, i))));
+      r.max_torque_jump = std::max(
+          r.max_torque_jump, std::abs(m.u(row, i)) - std::max(std::abs(m.u(row - 1, i)), std::abs(m.u(row + 1, i))));
   r.smallest_knee_flexion = nlp::infinity;
   for (const auto& knee : walker_->knees)
     r.largest_knee_flexion = std::max(r.largest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).maxCoeff());
@@ -140,10 +140,11 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.smallest_leg_distance = m.leg_distance.minCoeff();
   const double near = may_cross() ? 1e-9 : 1.8 * settings_.leg_radius;
   r.leg_crossings = static_cast<double>((m.leg_distance.array() < near).count());
-  r.wrong_sides = static_cast<double>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
+  r.leg_order_violations = static_cast<double>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
   r.impact_loss = m.impact_loss;
   const auto plain = design_.plain();
-  const double along = plain.tilted ? plain.mass() * plain.across[0] : 0.0;  // component of gravity along a slope, N
+  const double along = plain.has_lateral_gravity ? plain.mass() * plain.lateral_gravity[0]
+                                                 : 0.0;  // component of gravity along a slope, N
   r.energy_balance = r.signed_work + along * r.step_length - r.impact_loss;
   return r;
 }

@@ -45,7 +45,7 @@ std::pair<Var, Var> director_energies(const Tree<Var>& first, const Tree<Var>& l
       }
     const Vector3<Var> mean = a + b;
     V += (0.5 * link.mass) * (first.gravity * mean[first.dimension - 1]);
-    if (first.tilted) V += (-0.5 * link.mass) * dot(first.across, mean);
+    if (first.has_lateral_gravity) V += (-0.5 * link.mass) * dot(first.lateral_gravity, mean);
   }
   for (const auto& rotor : first.rotors) {  // their coordinates are not angles of a chart: `first` and `last` agree
     const std::vector<Var> still(q0.size(), Var(0.0));

@@ -39,11 +39,11 @@ bool pushes(const systems::Tree<double>& tree, const systems::Actuator<double>& 
 
 }  // namespace
 
-std::vector<Finding> examine(const Examined& m) {
+std::vector<Finding> examine(const ExaminedQuantities& m) {
   std::vector<Finding> all;
-  using enum Finding::Grade;
-  const auto find = [&](bool is, Finding::Grade grade, const std::string& words) {
-    if (is) all.push_back({grade, words});
+  using enum Finding::Severity;
+  const auto find = [&](bool is, Finding::Severity severity, const std::string& words) {
+    if (is) all.push_back({severity, words});
   };
   constexpr double degree = 180.0 / std::numbers::pi;
   const double bend = degree * m.smallest_knee_flexion, fold = degree * m.largest_knee_flexion, turn = degree * m.turn,
@@ -53,14 +53,14 @@ std::vector<Finding> examine(const Examined& m) {
   find(m.pull > 1e-6, impossible, formatted("the ground would have to pull with %.4g N", m.pull));
   find(m.pulls_at_touch_down, impossible, "the ground would have to pull at touch-down");
   find(m.close_legs > 0, impossible, formatted("the legs come too close in %d time steps", m.close_legs));
-  find(m.wrong_sides > 0, impossible,
-       formatted("the swing leg passes on the wrong side of the stance leg in %d time steps", m.wrong_sides));
-  find(m.scuff > 0.01, impossible, formatted("a foot goes %.3f m under the ground", m.scuff));
-  find(m.scuff > 0.001 && m.scuff <= 0.01, suspicious,
-       formatted("a foot goes %.4f m under the ground between time steps", m.scuff));
-  find(m.scrape > 0.1 * m.foot_way, suspicious,
+  find(m.leg_order_violations > 0, impossible,
+       formatted("the swing leg passes on the wrong side of the stance leg in %d time steps", m.leg_order_violations));
+  find(m.foot_penetration > 0.01, impossible, formatted("a foot goes %.3f m under the ground", m.foot_penetration));
+  find(m.foot_penetration > 0.001 && m.foot_penetration <= 0.01, suspicious,
+       formatted("a foot goes %.4f m under the ground between time steps", m.foot_penetration));
+  find(m.scrape > 0.1 * m.foot_path, suspicious,
        formatted("a foot scrapes along the ground: %.2f m of its way of %.2f m are lower than %g mm", m.scrape,
-                 m.foot_way, 1e3 * dmoc::scrape_height));
+                 m.foot_path, 1e3 * dmoc::scrape_height));
   find(m.overlap > overlap_limit, unresolved,
        formatted("%s, %.2g %% of the thinner one's width; more intervals or a smaller max-rotation resolve it",
                  m.overlap_text.c_str(), 100.0 * m.overlap));
@@ -90,7 +90,7 @@ std::vector<Finding> examine(const Examined& m) {
 }
 
 void examine_controls(const systems::Tree<double>& tree, const Eigen::MatrixXd& u, const std::vector<int>& intervals,
-                      Examined& m) {
+                      ExaminedQuantities& m) {
   const auto& actuators = tree.actuators;
   std::vector<double> spike(actuators.size(), 0.0);
   double largest_force = 0.0, largest_torque = 0.0;
@@ -124,17 +124,17 @@ std::string with_warning(const std::string& words, const std::string& reason) {
   return warning + words + (reason.empty() ? "" : "; " + reason);
 }
 
-void judge(const std::vector<Finding>& findings, bool refuses, Evaluation& e) {
+void judge(const std::vector<Finding>& findings, bool rejects, Evaluation& e) {
   if (e.status != Status::ok || findings.empty()) return;
   std::string words;
   Status status = Status::ok;
-  for (const auto& [grade, what] : findings) {
+  for (const auto& [severity, what] : findings) {
     words += (words.empty() ? "" : "; ") + what;
-    if (grade == Finding::Grade::impossible) status = Status::infeasible;
-    if (grade == Finding::Grade::unresolved && status == Status::ok) status = Status::not_converged;
+    if (severity == Finding::Severity::impossible) status = Status::infeasible;
+    if (severity == Finding::Severity::unresolved && status == Status::ok) status = Status::not_converged;
   }
   e.reason = with_warning(words, e.reason);
-  if (!refuses || status == Status::ok) return;
+  if (!rejects || status == Status::ok) return;
   e.status = status;
   e.gradient.resize(0);
 }

@@ -12,11 +12,11 @@
 namespace dodyn::evaluators {
 
 struct Finding {
-  enum class Grade {
+  enum class Severity {
     suspicious,  // usable, but check it
     impossible,  // impossible for a leg or the ground
     unresolved   // the mesh is too coarse
-  } grade;
+  } severity;
   std::string words;
 };
 
@@ -33,22 +33,22 @@ struct ActuatorEffort {
 inline constexpr double overlap_limit = 0.01;
 
 // Quantities of a motion that are examined. Not a number: the quantity does not apply.
-struct Examined {
+struct ExaminedQuantities {
   double smallest_knee_flexion = not_a_number, largest_knee_flexion = not_a_number;  // rad
   double pull = not_a_number;  // largest force by which the ground would have to pull a foot, N
   bool pulls_at_touch_down = false;
-  int close_legs = 0, wrong_sides = 0;  // number of time steps
-  double scuff = not_a_number;          // largest depth of a foot under the ground, m
-  double scrape = not_a_number;         // path length of a foot that is lower than dmoc::scrape_height, m
-  double foot_way = not_a_number;       // total path length of that foot, m
-  double overlap = not_a_number;        // largest violation of the margin between parts, relative to the thinner one
-  std::string overlap_text = {};        // describes that violation
-  double turn = not_a_number;           // largest change of a joint's angle in one time step, rad
-  double work = not_a_number;           // absolute work of the actuators, J
-  double balance = not_a_number;        // work minus the change of energy and the losses, J
-  double lift = not_a_number;           // largest height of a walker's foot, m
-  double spike = 0.0;                   // excess of a control over those of both neighbouring time steps, N or N m
-  double largest_control = 0.0;         // reference of `spike`, see examine_controls()
+  int close_legs = 0, leg_order_violations = 0;  // number of time steps
+  double foot_penetration = not_a_number;        // largest depth of a foot under the ground, m
+  double scrape = not_a_number;                  // path length of a foot that is lower than dmoc::scrape_height, m
+  double foot_path = not_a_number;               // total path length of that foot, m
+  double overlap = not_a_number;  // largest violation of the margin between parts, relative to the thinner one
+  std::string overlap_text = {};  // describes that violation
+  double turn = not_a_number;     // largest change of a joint's angle in one time step, rad
+  double work = not_a_number;     // absolute work of the actuators, J
+  double balance = not_a_number;  // work minus the change of energy and the losses, J
+  double lift = not_a_number;     // largest height of a walker's foot, m
+  double spike = 0.0;             // excess of a control over those of both neighbouring time steps, N or N m
+  double largest_control = 0.0;   // reference of `spike`, see examine_controls()
   std::vector<ActuatorEffort> actuator_efforts = {};
   struct Accuracy {
     double allowed = 0.0;           // allowed value of `tracked`, m or rad; 0: any
@@ -58,18 +58,18 @@ struct Examined {
   } accuracy = {};
 };
 
-std::vector<Finding> examine(const Examined& motion);
+std::vector<Finding> examine(const ExaminedQuantities& motion);
 
 // Finds the control with the largest excess over those of both neighbouring time steps, relative to its reference. The
 // reference is the largest control of its kind (force or torque), or the actuator's limit if that is smaller.
 // u: [rows, actuators]; a phase has one row more than intervals.
 void examine_controls(const systems::Tree<double>& tree, const Eigen::MatrixXd& u, const std::vector<int>& intervals,
-                      Examined& motion);
+                      ExaminedQuantities& motion);
 
-// Adds the findings to the reason of an evaluation that is ok, as "warning: ...; ...". If `refuses`, an impossible
+// Adds the findings to the reason of an evaluation that is ok, as "warning: ...; ...". If `rejects`, an impossible
 // motion becomes infeasible, and one that its mesh does not resolve becomes not_converged. Both then lose their
 // gradient.
-void judge(const std::vector<Finding>& findings, bool refuses, Evaluation& evaluation);
+void judge(const std::vector<Finding>& findings, bool rejects, Evaluation& evaluation);
 
 // Returns a reason that begins with this warning.
 std::string with_warning(const std::string& words, const std::string& reason);

@@ -57,8 +57,9 @@ struct Contact {
   std::array<int, 2> feature_size{0, 0};                             // vertices of the feature
   std::array<std::array<std::int16_t, max_listed>, 2> vertex;        // their indices in the part
   std::array<std::array<double, max_listed>, 2> dual;                // their multipliers pi >= 0; they sum to 1
-  bool many_duals = false;   // primal degenerate (face on face, ...): the multipliers are those of minimum norm (2.70)
-  bool many_alphas = false;  // dual degenerate (vertex on vertex, ...): alpha is that of minimum norm (2.71)
+  bool primal_degenerate =
+      false;  // primal degenerate (face on face, ...): the multipliers are those of minimum norm (2.70)
+  bool dual_degenerate = false;  // dual degenerate (vertex on vertex, ...): alpha is that of minimum norm (2.71)
 
   Vector<n> normal() const { return alpha.normalized(); }
   double normal_gap() const { return gap / alpha.norm(); }

@@ -41,14 +41,14 @@ HyperplaneSolver<n>::HyperplaneSolver(const Polytope<n>& k1, const Frame<n>& f1,
   feature_ = feature_tolerance * std::min(r1, r2) + 10.0 * rounding_;
 }
 
-// Finds the optimal basis from the given one. If the result is doubtful (a nearly degenerate face by rounding, or no
+// Finds the optimal basis from the given one. If the solver has not terminated (a nearly degenerate face by rounding, or no
 // termination), it starts again with larger tolerances: each pivot must exceed rounding by a factor of 10^4.
 template <int n>
-auto HyperplaneSolver<n>::solve(Basis<n>& basis, Ask ask) -> Ending {
+auto HyperplaneSolver<n>::solve(Basis<n>& basis, Query ask) -> Termination {
   const double rounding = rounding_;
-  Ending ending = simplex(basis, ask);
+  Termination ending = simplex(basis, ask);
   for (const double coarser : {1.0, 1e2, 1e4}) {
-    if (ending != Ending::doubtful) break;
+    if (ending != Termination::not_terminated) break;
     basis.size = 0;
     rounding_ = coarser * rounding;
     ending = simplex(basis, ask);
@@ -72,7 +72,7 @@ bool HyperplaneSolver<n>::begin_at(const Basis<n>& basis) {
 // The simplex method. On return `basis` is the optimal one, except where that is in doubt.
 template <int n>
 [[gnu::flatten]]  // a sixth of the instructions of a warm query
-auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
+auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Query ask) -> Termination {
   bool looked_at_all = begin_at(basis);  // then one pass over all corners shows whether the basis is still optimal
   if (count_ == 0) {
     t_.setZero();
@@ -84,7 +84,7 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
   double slope_limit = 4.0, previous = infinity, lowest_height = infinity;
   const int last_pass = passes_ + 100;
   for (int stalled = 0;;) {
-    if (passes_ > last_pass) return Ending::doubtful;
+    if (passes_ > last_pass) return Termination::not_terminated;
     Across direction = Across::Zero();
     const double distance = make_basis(direction);
     if (distance > 0.0) {
@@ -98,11 +98,11 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
     const double true_least = along_edges ? descend() : price();
     looked_at_all = false;
     const double least = true_least - t_.dot(shift_), gain = height - least;
-    if (ask == Ask::sign && !shifted_) {  // F is between the two
+    if (ask == Query::sign && !shifted_) {  // F is between the two
       const bool overlaps = distance == 0.0 && height <= 0.0;
       if (least > little || overlaps) {
         keep(basis);
-        return overlaps ? Ending::overlapping : Ending::apart;
+        return overlaps ? Termination::overlapping : Termination::separated;
       }
     }
     if (!(gain > little)) {
@@ -117,10 +117,10 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
           shift(Across::Zero());
           turn();
         }
-        if (!certain(true_least)) return Ending::doubtful;
+        if (!certain(true_least)) return Termination::not_terminated;
         break;
       }
-      if (slope_limit > 1e12) return Ending::unbounded;
+      if (slope_limit > 1e12) return Termination::unbounded;
       slope_limit *= 64.0;
       previous = infinity;
       continue;
@@ -142,7 +142,7 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
     }
   }
   keep(basis);
-  return Ending::optimal;
+  return Termination::optimal;
 }
 
 template <int n>
@@ -349,9 +349,9 @@ void HyperplaneSolver<n>::find_active() {
 template <int n>
 void HyperplaneSolver<n>::read(const Frame<n>& f1, const Frame<n>& f2, Contact<n>& c) {
   find_active();
-  c.many_duals = active_[0] + active_[1] > n + 1;
-  c.many_alphas = false;
-  if (count_ == n && !c.many_duals && weight_.minCoeff() > feature_tolerance) {
+  c.primal_degenerate = active_[0] + active_[1] > n + 1;
+  c.dual_degenerate = false;
+  if (count_ == n && !c.primal_degenerate && weight_.minCoeff() > feature_tolerance) {
     for (int side = 0; side < 2; ++side)
       for (int a = 0; a < active_[side]; ++a) {
         double sum = 0.0;

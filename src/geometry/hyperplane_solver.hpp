@@ -22,11 +22,11 @@ class HyperplaneSolver {
   HyperplaneSolver(const Polytope<n>& k1, const Frame<n>& f1, const Polytope<n>& k2, const Frame<n>& f2,
                    const Vector<n>& beta);
 
-  // unbounded: no translation along beta brings the bodies together. doubtful: pivoting did not terminate (NaN input).
-  // With Ask::sign the solver ends in apart or overlapping as soon as a separating plane or a face of M proves it.
-  enum class Ending { optimal, unbounded, doubtful, apart, overlapping };
-  enum class Ask { optimum, sign };
-  Ending solve(Basis<n>& basis, Ask ask = Ask::optimum);
+  // unbounded: no translation along beta brings the bodies together. not_terminated: pivoting did not terminate (NaN input).
+  // With Query::sign the solver ends in separated or overlapping as soon as a separating plane or a face of M proves it.
+  enum class Termination { optimal, unbounded, not_terminated, separated, overlapping };
+  enum class Query { optimum, sign };
+  Termination solve(Basis<n>& basis, Query ask = Query::optimum);
 
   // Reads value, alpha, multipliers and features of the optimum; non-unique ones have minimum norm.
   void read(const Frame<n>& f1, const Frame<n>& f2, Contact<n>& c);
@@ -57,7 +57,7 @@ class HyperplaneSolver {
 
   // hyperplane_solver.cpp
   bool begin_at(const Basis<n>& basis);
-  Ending simplex(Basis<n>& basis, Ask ask);
+  Termination simplex(Basis<n>& basis, Query ask);
   void keep(Basis<n>& basis) const;
   bool certain(double least);
   double price();

@@ -21,12 +21,12 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
   const Vector<n> beta = between / distance;
   HyperplaneSolver<n> program(k1, frame1, k2, frame2, beta);
   auto ending = program.solve(basis);
-  if (ending == HyperplaneSolver<n>::Ending::unbounded) {  // the line pierces both bodies: the given basis was
-                                                           // misleading
+  if (ending == HyperplaneSolver<n>::Termination::unbounded) {  // the line pierces both bodies: the given basis was
+                                                                // misleading
     basis.size = 0;
     ending = program.solve(basis);
   }
-  if (ending != HyperplaneSolver<n>::Ending::optimal)
+  if (ending != HyperplaneSolver<n>::Termination::optimal)
     throw std::runtime_error("contact between polytopes: no supporting planes on the line of centroids");
   program.read(frame1, frame2, contact);
   contact.beta = beta;
@@ -41,7 +41,7 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
   const Vector<n> beta = frame2.directors * beta_in_body2;
   const double length = beta.norm();
   HyperplaneSolver<n> program(k1, frame1, k2, frame2, beta / length);
-  const bool bounded = program.solve(basis[0]) == HyperplaneSolver<n>::Ending::optimal;
+  const bool bounded = program.solve(basis[0]) == HyperplaneSolver<n>::Termination::optimal;
   const bool coincident = (frame1(k1.centroid()) - frame2(k2.centroid())).norm() <= 1e-9 * k1.radius();
   if (bounded) {
     program.read(frame1, frame2, contact);
@@ -78,14 +78,14 @@ bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k
   const double distance = between.norm();
   if (distance <= 1e-9 * std::min(k1.radius(), k2.radius())) return true;  // both centroids are further inside
   HyperplaneSolver<n> program(k1, frame1, k2, frame2, between / distance);
-  using Ending = typename HyperplaneSolver<n>::Ending;
-  const Ending ending = program.solve(basis, HyperplaneSolver<n>::Ask::sign);
-  if (ending == Ending::overlapping) return true;
-  if (ending == Ending::apart) {
+  using Termination = typename HyperplaneSolver<n>::Termination;
+  const Termination ending = program.solve(basis, HyperplaneSolver<n>::Query::sign);
+  if (ending == Termination::overlapping) return true;
+  if (ending == Termination::separated) {
     plane = program.alpha();
     return false;
   }
-  if (ending == Ending::optimal) {  // they touch within rounding
+  if (ending == Termination::optimal) {  // they touch within rounding
     if (program.gap() < 0.0) plane = program.alpha();
     return program.gap() >= 0.0;
   }

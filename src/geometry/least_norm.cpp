@@ -63,7 +63,7 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
   }
   if (rank == across) return;
   const Across optimal = t_;
-  c.many_alphas = true;
+  c.dual_degenerate = true;
   least_slope(rank, along);
   // Only corners in the affine hull of the multipliers' support are active for every optimal alpha.
   find_active();
@@ -80,7 +80,7 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
     active_[side] = kept;
   }
   if (active_[0] > 0 && active_[1] > 0 && least_multipliers()) {
-    c.many_duals = active_[0] + active_[1] > rank + 2;
+    c.primal_degenerate = active_[0] + active_[1] > rank + 2;
   } else {  // features that differ by rounding: uses the vertex where the simplex method ended
     t_ = optimal;
     basic_multipliers();

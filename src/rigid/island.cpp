@@ -153,10 +153,10 @@ inline auto Island<n, directions>::allowed(std::size_t i, const Along& wanted, M
       if (mu == 0.0) t.setZero();
     } else {
       y[0] = 0.0;
-      mode = given == 0.0 ? Mode::off : size <= mu * given ? Mode::rubs : Mode::rubs_edge;
+      mode = given == 0.0 ? Mode::off : size <= mu * given ? Mode::friction_only : Mode::friction_only_edge;
       if (given == 0.0)
         t.setZero();
-      else if (mode == Mode::rubs_edge)
+      else if (mode == Mode::friction_only_edge)
         t *= mu * given / size;
     }
     return y.cwiseProduct(root_[i]);
@@ -177,11 +177,11 @@ auto Island<n, directions>::slope(std::size_t i) const -> Slope {
       along << 1.0, mu * t / size;
       Slope across = Slope::Identity();
       across(0, 0) = 0.0;
-      if (mode_[i] != Mode::rubs)
+      if (mode_[i] != Mode::friction_only)
         across.template bottomRightCorner<tangents, tangents>() -= t * t.transpose() / (size * size);
-      if (mode_[i] == Mode::rubs)
+      if (mode_[i] == Mode::friction_only)
         out = across;
-      else if (mode_[i] == Mode::rubs_edge)
+      else if (mode_[i] == Mode::friction_only_edge)
         out = mu * given / size * across;
       else
         out = (along * along.transpose() + mu * (y[0] + given + mu * size) / size * across) / (1.0 + mu * mu);

@@ -54,9 +54,9 @@ class Island {
   using Block = typename BlockCholesky<width>::Block;
   using Along = Eigen::Matrix<double, directions, 1>;
   using Slope = Eigen::Matrix<double, directions, directions>;
-  // Regions of P. off: no impulse; sticks: inside the cone; slides: on its surface; rubs, rubs_edge: no normal impulse
+  // Regions of P. off: no impulse; sticks: inside the cone; slides: on its surface; rubs, friction_only_edge: no normal impulse
   // of its own, friction by the given one.
-  enum class Mode : char { off, sticks, slides, rubs, rubs_edge };
+  enum class Mode : char { off, sticks, slides, friction_only, friction_only_edge };
   struct Share {  // effect of a contact on the momentum of one node
     int place;
     Eigen::Matrix<double, width, directions> rows;

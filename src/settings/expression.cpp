@@ -19,7 +19,7 @@ namespace dodyn {
 namespace {
 
 constexpr std::size_t longest = 10000;
-constexpr int deepest = 200;
+constexpr int max_depth = 200;
 
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -80,8 +80,8 @@ class ExpressionParser {
   struct Level {
     ExpressionParser& parser;
     explicit Level(ExpressionParser& p) : parser(p) {
-      if (++parser.depth_ > deepest)
-        throw ExpressionError("'" + shown(parser.text_) + "' nests too deep; allowed: " + std::to_string(deepest) +
+      if (++parser.depth_ > max_depth)
+        throw ExpressionError("'" + shown(parser.text_) + "' nests too deep; allowed: " + std::to_string(max_depth) +
                               " signs and parentheses in each other");
     }
     ~Level() { --parser.depth_; }
@@ -112,18 +112,18 @@ class ExpressionParser {
 
   int disjunction() {
     int a = conjunction();
-    while (take_word("or")) a = make(Operation::either, a, conjunction());
+    while (take_word("or")) a = make(Operation::logical_or, a, conjunction());
     return a;
   }
   int conjunction() {
     int a = negation();
-    while (take_word("and")) a = make(Operation::both, a, negation());
+    while (take_word("and")) a = make(Operation::logical_and, a, negation());
     return a;
   }
   int negation() {
     if (take_word("not")) {
       const Level level(*this);
-      return make(Operation::opposite, negation());
+      return make(Operation::logical_not, negation());
     }
     return comparison();
   }
@@ -293,10 +293,10 @@ class ExpressionParser {
     };
     static constexpr std::array functions = {
         Function{"sin", Operation::sine, 1},        Function{"cos", Operation::cosine, 1},
-        Function{"tan", Operation::tangent, 1},     Function{"sqrt", Operation::root, 1},
+        Function{"tan", Operation::tangent, 1},     Function{"sqrt", Operation::square_root, 1},
         Function{"exp", Operation::exponential, 1}, Function{"log", Operation::logarithm, 1},
-        Function{"abs", Operation::absolute, 1},    Function{"floor", Operation::whole, 1},
-        Function{"noise", Operation::random, 1},    Function{"min", Operation::minimum, 2},
+        Function{"abs", Operation::absolute, 1},    Function{"floor", Operation::floor, 1},
+        Function{"noise", Operation::noise, 1},     Function{"min", Operation::minimum, 2},
         Function{"max", Operation::maximum, 2}};
     const auto* f = std::find_if(functions.begin(), functions.end(), [&](const Function& g) { return g.name == word; });
     take('(');
@@ -348,8 +348,8 @@ double Expression::standard_normal(double k) {
 
 bool Expression::is_condition() const {
   const Operation o = nodes_.back().operation;
-  return o == Operation::less || o == Operation::less_equal || o == Operation::equal || o == Operation::both ||
-         o == Operation::either || o == Operation::opposite;
+  return o == Operation::less || o == Operation::less_equal || o == Operation::equal || o == Operation::logical_and ||
+         o == Operation::logical_or || o == Operation::logical_not;
 }
 
 // The operands of a node precede it, because nodes are in the order of a recursive descent. So they are copied in
@@ -445,7 +445,7 @@ Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> qua
       case Operation::power:
         x.push_back(a().any ? a() : Measure{}.times(a(), n.value));
         break;
-      case Operation::root:
+      case Operation::square_root:
         x.push_back(a().any ? a() : Measure{}.times(a(), 0.5));
         break;
       case Operation::power_of:
@@ -463,15 +463,15 @@ Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> qua
       case Operation::logarithm:
         x.push_back(pure(a(), "log is taken of"));
         break;
-      case Operation::whole:
+      case Operation::floor:
         x.push_back(pure(a(), "floor is taken of"));
         break;
-      case Operation::random:
+      case Operation::noise:
         x.push_back(pure(a(), "noise is taken of"));
         break;
-      case Operation::both:
-      case Operation::either:
-      case Operation::opposite:
+      case Operation::logical_and:
+      case Operation::logical_or:
+      case Operation::logical_not:
         x.push_back(Measure{});
         break;
     }
@@ -483,7 +483,7 @@ std::vector<Expression::Comparison> Expression::comparisons() const {
   std::vector<Comparison> all;
   const auto visit = [&](const auto& self, int i) -> void {
     const Node n = nodes_[static_cast<std::size_t>(i)];
-    if (n.operation == Operation::both) {
+    if (n.operation == Operation::logical_and) {
       self(self, n.a);
       self(self, n.b);
     } else if (n.operation == Operation::less || n.operation == Operation::less_equal ||

@@ -87,20 +87,20 @@ class Expression {
     sine,
     cosine,
     tangent,
-    root,
+    square_root,
     exponential,
     logarithm,
     absolute,
-    whole,   // floor
-    random,  // noise
+    floor,
+    noise,
     minimum,
     maximum,
     less,
     less_equal,
     equal,
-    both,
-    either,
-    opposite
+    logical_and,
+    logical_or,
+    logical_not
   };
   struct Node {
     Operation operation = Operation::constant;
@@ -208,7 +208,7 @@ T Expression::evaluate(std::span<const T> values) const {
       case Operation::tangent:
         x.push_back(sin(a()) / cos(a()));
         break;
-      case Operation::root:
+      case Operation::square_root:
         x.push_back(sqrt(a()));
         break;
       case Operation::exponential:
@@ -220,10 +220,10 @@ T Expression::evaluate(std::span<const T> values) const {
       case Operation::absolute:
         x.push_back(abs(a()));
         break;
-      case Operation::whole:
+      case Operation::floor:
         x.push_back(stepwise([](double p) { return std::floor(p); }, n.a));
         break;
-      case Operation::random:
+      case Operation::noise:
         x.push_back(stepwise(standard_normal, n.a));
         break;
       case Operation::minimum:
@@ -241,13 +241,13 @@ T Expression::evaluate(std::span<const T> values) const {
       case Operation::equal:
         x.push_back(truth([](double p, double q) { return p == q; }, n.a, n.b));
         break;
-      case Operation::both:
+      case Operation::logical_and:
         x.push_back(truth([](double p, double q) { return p != 0 && q != 0; }, n.a, n.b));
         break;
-      case Operation::either:
+      case Operation::logical_or:
         x.push_back(truth([](double p, double q) { return p != 0 || q != 0; }, n.a, n.b));
         break;
-      case Operation::opposite:
+      case Operation::logical_not:
         x.push_back(truth([](double p, double) { return p == 0; }, n.a, -1));
         break;
     }

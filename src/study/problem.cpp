@@ -100,12 +100,12 @@ std::vector<std::pair<std::string, std::string>> settings_asked(const std::strin
 }
 
 // The folder of the configuration's files, and replacements for names that would mean other files here.
-struct Place {
+struct UnpackedFolder {
   std::string folder;
   std::map<std::string, std::string> found = {};
 };
 
-Place unpack(Problem& problem) {
+UnpackedFolder unpack(Problem& problem) {
   const archive::Provenance& provenance = problem.provenance;
   std::error_code error;
   const bool folder_is_here = !provenance.folder.empty() && fs::is_directory(provenance.folder, error);
@@ -132,7 +132,8 @@ Place unpack(Problem& problem) {
   if (needed.empty() && !is_command) return {here};
   problem.unpacked_files = std::make_shared<const TemporaryFolder>();
   const fs::path root = problem.unpacked_files->path();
-  Place place{provenance.folder_of_files.empty() ? root.string() : (root / provenance.folder_of_files).string()};
+  UnpackedFolder place{provenance.folder_of_files.empty() ? root.string()
+                                                          : (root / provenance.folder_of_files).string()};
   fs::create_directories(place.folder);
   for (const archive::EmbeddedFile* held : needed) {
     write_file(root / held->path, held->content);
@@ -205,7 +206,7 @@ Problem read_problem(const std::string& path, const std::vector<std::string>& wo
     throw ConfigError(path + ": its designs are evaluated by a program that the archive names: " + shown(line, 200) +
                       "; read its files (dodyn show " + path + " --extract FOLDER), then add --trust");
   }
-  const Place place = unpack(problem);
+  const UnpackedFolder place = unpack(problem);
   const std::string own =
       use == Use::evaluated ? fs::path(path).filename().replace_extension(".replay.h5").string() : path;
   auto asked = settings_asked(path, provenance, place.found);

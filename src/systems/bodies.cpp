@@ -65,7 +65,7 @@ class Builder {
 
   // Whether the link is massless and only provides an axis to the joint of the next link: the hinges of both go through
   // the same point.
-  bool is_ring(std::size_t l) const {
+  bool is_massless_intermediate(std::size_t l) const {
     const auto& links = view_.tree.links;
     const auto hinged = [](const Link<double>& link) {
       return !link.moves.empty() && link.axes.empty() && turns_of(link).size() == link.moves.size();
@@ -84,7 +84,7 @@ class Builder {
     return l;
   }
   // Refuses forces on a massless intermediate link's own axes, which have no body.
-  void check_ring(int ring) const {
+  void check_massless_intermediate(int ring) const {
     const auto at = [&](const Place<double>& place) { return place.link == ring; };
     const auto& tree = view_.tree;
     bool pushed = std::any_of(tree.drags.begin(), tree.drags.end(), [&](const auto& d) { return d.link == ring; });
@@ -140,9 +140,9 @@ class Builder {
       const auto& link = links[l];
       Vector3<double> origin{0.0, 0.0, 0.0};
       int c = static_cast<int>(clusters_.size());
-      if (is_ring(l)) {
+      if (is_massless_intermediate(l)) {
         view_.links[l] = {c, origin, true};
-        check_ring(static_cast<int>(l));
+        check_massless_intermediate(static_cast<int>(l));
         continue;
       }
       if (link.moves.empty() && link.parent >= 0) {
@@ -259,7 +259,7 @@ class Builder {
     auto& world = view_.world;
     world.gravity = rigid::Vector<n>::Zero();
     world.gravity[n - 1] = -view_.tree.gravity;
-    if (view_.tree.tilted) world.gravity += head<n>(view_.tree.across);
+    if (view_.tree.has_lateral_gravity) world.gravity += head<n>(view_.tree.lateral_gravity);
     world.charge_constant = view_.tree.charge_constant;
     for (const auto& charge : view_.tree.charges) {
       const int l = charge.place.link;

@@ -141,15 +141,15 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
       state.v.push_back(dot(dual[i], spin));
       state.dual.push_back(dual[i]);
     }
-    Vector3<T> ring_spin = before.rotation * before.spin;
+    Vector3<T> intermediate_spin = before.rotation * before.spin;
     for (std::size_t i = 0; l < last; ++l) {
       for (std::size_t k = 0; k < tree.links[l].moves.size(); ++k, ++i)
-        for (int a = 0; a < 3; ++a) ring_spin[a] = ring_spin[a] + dot(dual[i], spin) * joint.axes[i][a];
+        for (int a = 0; a < 3; ++a) intermediate_spin[a] = intermediate_spin[a] + dot(dual[i], spin) * joint.axes[i][a];
       Frame<T> ring = f;
       ring.rotation = joint.rotations[i - 1];
       for (int a = 0; a < 3; ++a)
-        ring.spin[a] = ring.rotation[0][a] * ring_spin[0] + ring.rotation[1][a] * ring_spin[1] +
-                       ring.rotation[2][a] * ring_spin[2];
+        ring.spin[a] = ring.rotation[0][a] * intermediate_spin[0] + ring.rotation[1][a] * intermediate_spin[1] +
+                       ring.rotation[2][a] * intermediate_spin[2];
       state.frames.push_back(ring);
     }
     state.frames.push_back(f);

@@ -154,7 +154,7 @@ std::string description(const Model& model, const Values<double>& values) {
   }
   Table surroundings("surroundings");
   surroundings.row({"gravity", number(tree.gravity) + " m/s2", "downwards", model.gravity_given ? "" : "default"});
-  if (tree.tilted) surroundings.row({"acceleration", vector(tree.across, d) + " m/s2", "across"});
+  if (tree.has_lateral_gravity) surroundings.row({"acceleration", vector(tree.lateral_gravity, d) + " m/s2", "across"});
   if (!tree.charges.empty()) surroundings.row({"charge constant", number(tree.charge_constant) + " N m2"});
   Table masses("point masses");
   for (const auto& one : model.masses)

@@ -45,6 +45,6 @@ struct HybridModel {
 };
 
 // Like read_model() with `judge` false.
-HybridModel read_piece_model(std::string_view text, const std::string& origin);
+HybridModel read_hybrid_model(std::string_view text, const std::string& origin);
 
 }  // namespace dodyn::systems

@@ -35,7 +35,7 @@ void Model::check_requirements(const std::vector<double>& parameter_values) cons
 }
 
 void Model::check_numbers(const std::vector<double>& defined) const {
-  for (const Sign& sign : signs) {
+  for (const NonnegativeNumber& sign : signs) {
     const double value = at(sign.number, defined);
     if (value < 0.0 || (sign.positive && value == 0.0))
       fail(sign.line, sign.what + " = " + shown(sign.text) + " is " + (value < 0.0 ? "negative" : "zero") +

@@ -121,13 +121,13 @@ struct Model {
   int number_count = 0;
 
   // Numbers that must not be negative.
-  struct Sign {
+  struct NonnegativeNumber {
     Number number;
     std::string what, text, allowed;  // "mass", "2 - knee", "0 or more, kg"
     int line = 0;
     bool positive = false;  // must not be zero either
   };
-  std::vector<Sign> signs;
+  std::vector<NonnegativeNumber> signs;
 
   // A condition on the parameters that the model requires.
   struct Requirement {

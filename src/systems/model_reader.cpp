@@ -385,10 +385,10 @@ void ModelReader::read_model() {
       tree.gravity = number(*gravity, "m/s2");
     } else {  // a vector: the component downwards is `gravity`
       const auto parts = split_list(gravity->value);
-      tree.across = vector(gravity->value, gravity->line, "gravity", "m/s2");
-      tree.across[model_.dimension - 1] = 0.0;
+      tree.lateral_gravity = vector(gravity->value, gravity->line, "gravity", "m/s2");
+      tree.lateral_gravity[model_.dimension - 1] = 0.0;
       tree.gravity = number("-(" + parts.back() + ")", gravity->line, "gravity", "m/s2");
-      tree.tilted = true;
+      tree.has_lateral_gravity = true;
     }
   }
   tree.charge_constant = number_or(section, "charge-constant", 0.0, "");
@@ -643,7 +643,7 @@ Model read_model(std::string_view text, const std::string& origin, const std::ma
   return judged(ModelReader(text, origin).model(given));
 }
 
-HybridModel read_piece_model(std::string_view text, const std::string& origin) {
+HybridModel read_hybrid_model(std::string_view text, const std::string& origin) {
   ModelReader reader(text, origin);
   Model model = reader.model();
   return {std::move(model), reader.pieces()};

@@ -170,9 +170,9 @@ struct Tree {
 
   std::string name;
   int dimension = 2;
-  P gravity = P(9.81);  // downwards, m/s^2
-  bool tilted = false;  // whether there is a lateral uniform acceleration too
-  std::array<P, 3> across{};
+  P gravity = P(9.81);               // downwards, m/s^2
+  bool has_lateral_gravity = false;  // whether there is a lateral uniform acceleration too
+  std::array<P, 3> lateral_gravity{};
   P charge_constant{};  // N m^2 per unit charge squared
   std::vector<Link<P>> links;
   std::vector<std::string> coordinate_names;
@@ -208,10 +208,10 @@ struct Tree {
     return sum;
   }
   P weight() const {  // N, including lateral gravity on a slope
-    if (!tilted) return mass() * gravity;
+    if (!has_lateral_gravity) return mass() * gravity;
     using std::sqrt;
     P square = gravity * gravity;
-    for (const P& part : across) square += part * part;
+    for (const P& part : lateral_gravity) square += part * part;
     return mass() * sqrt(square);
   }
 
@@ -258,7 +258,7 @@ struct Tree {
       }
       const Vector3<T> place = at[l].point(centre);
       L += 0.5 * twice - (mass * g) * place[dimension - 1];
-      if (tilted) L += mass * dot(lift<T>(across), place);
+      if (has_lateral_gravity) L += mass * dot(lift<T>(lateral_gravity), place);
     }
     for (const auto& one : rotors) {
       const T pace = moving(one.place, q, v).tangent;

@@ -173,8 +173,8 @@ Tree<Q> Tree<P>::mapped(F f) const {
   t.name = name;
   t.dimension = dimension;
   t.gravity = f(gravity);
-  t.tilted = tilted;
-  t.across = vector(across);
+  t.has_lateral_gravity = has_lateral_gravity;
+  t.lateral_gravity = vector(lateral_gravity);
   t.charge_constant = f(charge_constant);
   t.coordinate_names = coordinate_names;
   t.swing_link = swing_link;

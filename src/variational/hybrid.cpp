@@ -30,7 +30,7 @@ std::vector<double> composition(int order) {
 
 }  // namespace
 
-HybridIntegrator::HybridIntegrator(const Assembly& assembly, const PieceOptions& options)
+HybridIntegrator::HybridIntegrator(const Assembly& assembly, const IntegratorOptions& options)
     : assembly_(assembly), mechanics_(*assembly.mechanics), options_(options), stages_(composition(options.order)) {}
 
 std::string HybridIntegrator::at(const std::string& what) const {
@@ -41,7 +41,7 @@ std::string HybridIntegrator::at(const std::string& what) const {
 
 void HybridIntegrator::note(Event::Kind kind, int which, double loss) {
   events_.push_back({kind, now_.time, which, loss});
-  lost_ += loss;
+  dissipated_energy_ += loss;
   if (stop_at_ && stop_at_(events_.back())) stop_ = true;
 }
 
@@ -73,14 +73,14 @@ HybridIntegrator::ActiveRows HybridIntegrator::held(const Mode& mode, const Vect
     return true;
   };
   for (const int wire : assembly_.constraints) add(wire, 0.0);
-  for (std::size_t i = 0; i < mode.holds.size(); ++i) {
+  for (std::size_t i = 0; i < mode.states.size(); ++i) {
     const Contact& contact = assembly_.contacts[i];
-    if (mode.holds[i] != ContactState::open && add(contact.gap, 0.0) && mode.holds[i] == ContactState::slide &&
-        mode.ways[i] != 0)
-      h.B.row(count - 1) -= contact.friction * mode.ways[i] * rows.gradient.row(contact.slip);
+    if (mode.states[i] != ContactState::open && add(contact.gap, 0.0) && mode.states[i] == ContactState::slide &&
+        mode.slip_directions[i] != 0)
+      h.B.row(count - 1) -= contact.friction * mode.slip_directions[i] * rows.gradient.row(contact.slip);
   }
-  for (std::size_t i = 0; i < mode.holds.size(); ++i)
-    if (mode.holds[i] == ContactState::stick) add(assembly_.contacts[i].slip, mode.anchors[i]);
+  for (std::size_t i = 0; i < mode.states.size(); ++i)
+    if (mode.states[i] == ContactState::stick) add(assembly_.contacts[i].slip, mode.anchors[i]);
   h.G.conservativeResize(count, n);
   h.B.conservativeResize(count, n);
   return h;
@@ -131,7 +131,7 @@ bool HybridIntegrator::substep(const Mode& mode, ActiveRows& before, const Vecto
   return p1.allFinite();
 }
 
-bool HybridIntegrator::flow(const Piece& from, double h, Piece& to) const {
+bool HybridIntegrator::flow(const HybridState& from, double h, HybridState& to) const {
   to.mode = from.mode;
   to.time = from.time + h;
   VectorXd q = from.q, p = from.p;
@@ -174,9 +174,10 @@ void HybridIntegrator::forces(VectorXd& normal, VectorXd& tangential) const {
       if (h.rows[k] == contact.gap) {
         normal(i) = force;
         const auto j = static_cast<std::size_t>(i);
-        if (now_.mode.holds[j] == ContactState::slide) tangential(i) = -contact.friction * now_.mode.ways[j] * force;
+        if (now_.mode.states[j] == ContactState::slide)
+          tangential(i) = -contact.friction * now_.mode.slip_directions[j] * force;
       }
-      if (h.rows[k] == contact.slip && now_.mode.holds[static_cast<std::size_t>(i)] == ContactState::stick)
+      if (h.rows[k] == contact.slip && now_.mode.states[static_cast<std::size_t>(i)] == ContactState::stick)
         tangential(i) = force;
     }
 }
@@ -185,21 +186,21 @@ std::vector<HybridIntegrator::Guard> HybridIntegrator::guards(const Mode& mode) 
   std::vector<Guard> all;
   for (int i = 0; i < static_cast<int>(assembly_.contacts.size()); ++i) {
     const auto k = static_cast<std::size_t>(i);
-    if (mode.holds[k] == ContactState::open) {
+    if (mode.states[k] == ContactState::open) {
       all.push_back({Guard::gap, i});
       continue;
     }
     if (assembly_.contacts[k].latch) continue;
     all.push_back({Guard::push, i});
-    if (mode.holds[k] == ContactState::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
-    if (mode.holds[k] == ContactState::slide && mode.ways[k] != 0) all.push_back({Guard::slip, i});
+    if (mode.states[k] == ContactState::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
+    if (mode.states[k] == ContactState::slide && mode.slip_directions[k] != 0) all.push_back({Guard::slip, i});
   }
-  for (int i = 0; makes_exchanges && i < static_cast<int>(assembly_.resets.size()); ++i)
+  for (int i = 0; applies_resets && i < static_cast<int>(assembly_.resets.size()); ++i)
     all.push_back({Guard::resets, i});
   return all;
 }
 
-VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& guards, VectorXd* gap_rates) const {
+VectorXd HybridIntegrator::values(const HybridState& at, const std::vector<Guard>& guards, VectorXd* gap_rates) const {
   VectorXd x(static_cast<Eigen::Index>(guards.size()));
   if (gap_rates) *gap_rates = VectorXd::Zero(x.size());
   const VectorXd v = mechanics_.velocity(at.q, at.p);
@@ -237,7 +238,7 @@ VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& gua
         x(i) = assembly_.contacts[k].friction * normal(guard.which) + tangential(guard.which) + noise;
         break;
       case Guard::slip:
-        x(i) = at.mode.ways[k] * rows.gradient.row(assembly_.contacts[k].slip).dot(v);
+        x(i) = at.mode.slip_directions[k] * rows.gradient.row(assembly_.contacts[k].slip).dot(v);
         break;
       case Guard::resets:
         x(i) = mechanics_.watched(at.q, v)(assembly_.resets[k].guard);
@@ -247,8 +248,8 @@ VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& gua
   return x;
 }
 
-double HybridIntegrator::locate(const Guard& guard, const Piece& from, double h, double at_start) const {
-  Piece to;
+double HybridIntegrator::locate(const Guard& guard, const HybridState& from, double h, double at_start) const {
+  HybridState to;
   const std::vector<Guard> one = {guard};
   const auto f = [&](double s) { return flow(from, s, to) ? values(to, one, nullptr)(0) : -1.0; };
   double low = 0.0, value = at_start;
@@ -272,15 +273,15 @@ double HybridIntegrator::locate(const Guard& guard, const Piece& from, double h,
 
 // Returns the time of the first closure of a contact that closes and opens again within a step; -1: none. Searches
 // where the cubic through both ends of the step comes near zero.
-double HybridIntegrator::dip(int contact, const Piece& from, double h, double g0, double v0, double g1,
-                             double v1) const {
+double HybridIntegrator::min_gap(int contact, const HybridState& from, double h, double g0, double v0, double g1,
+                                 double v1) const {
   double least = g0;
   for (int i = 1; i < 16; ++i) {
     const double x = i / 16.0, y = 1.0 - x;
     least = std::min(least, y * y * ((1 + 2 * x) * g0 + x * h * v0) + x * x * ((1 + 2 * y) * g1 - y * h * v1));
   }
   if (least > 0.1 * std::max(g0, g1)) return -1.0;
-  Piece to;
+  HybridState to;
   const std::vector<Guard> one = {{Guard::gap, contact}};
   const auto rate = [&](double s) {
     VectorXd rates;
@@ -303,7 +304,7 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
     // step. Shorter steps separate them, since rounding alone closes the gap.
     const bool hovers = at_once > 3;
     if (hovers) h *= std::pow(0.5, at_once - 3);
-    Piece end;
+    HybridState end;
     for (int halvings = 0; !flow(now_, h, end); ++halvings) {
       if (halvings == 20) return at("the step has no solution");
       h *= 0.5;
@@ -320,7 +321,7 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
       if (after(k) < 0.0)
         s = locate(all[i], now_, h, before(k));
       else if (all[i].kind == Guard::gap && rates_before(k) < 0.0 && rates_after(k) > 0.0)
-        s = dip(all[i].which, now_, h, before(k), rates_before(k), after(k), rates_after(k));
+        s = min_gap(all[i].which, now_, h, before(k), rates_before(k), after(k), rates_after(k));
       if (s < 0.0 || (hit && s >= earliest)) continue;
       earliest = s;
       hit = &all[i];
@@ -329,12 +330,13 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
       at_once = 0;
       now_ = end;
       for (std::size_t i = 0; i < all.size(); ++i)
-        if (all[i].kind == Guard::gap) deepest_ = std::max(deepest_, -after(static_cast<Eigen::Index>(i)));
+        if (all[i].kind == Guard::gap)
+          max_penetration_ = std::max(max_penetration_, -after(static_cast<Eigen::Index>(i)));
       continue;
     }
     at_once = earliest > 1e-13 ? 0 : at_once + 1;
     if (earliest > 0.0) {
-      Piece event;
+      HybridState event;
       if (!flow(now_, earliest, event)) return at("the step up to an event has no solution");
       now_ = event;
     }
@@ -360,24 +362,24 @@ std::string HybridIntegrator::handle(const Guard& guard, double rest_of_step) {
       return collide(rest_of_step);
     case Guard::push:
       note(Event::lift_off, guard.which, 0.0);
-      return settle(ForbiddenTransition{guard.which, {}});
+      return choose_mode(ForbiddenTransition{guard.which, {}});
     case Guard::cone_up:
     case Guard::cone_down:
       note(Event::slip, guard.which, 0.0);
-      return settle(ForbiddenTransition{guard.which, ContactState::stick});
+      return choose_mode(ForbiddenTransition{guard.which, ContactState::stick});
     case Guard::slip:
       note(Event::stick, guard.which, 0.0);
-      return settle(ForbiddenTransition{guard.which, ContactState::slide, now_.mode.ways[k]});
+      return choose_mode(ForbiddenTransition{guard.which, ContactState::slide, now_.mode.slip_directions[k]});
     case Guard::resets:
-      return exchange(guard.which);
+      return apply_reset(guard.which);
   }
   return "";
 }
 
-void HybridIntegrator::resume(const Piece& piece) {
+void HybridIntegrator::resume(const HybridState& piece) {
   now_ = piece;
   events_.clear();
-  lost_ = raised_ = deepest_ = 0.0;
+  dissipated_energy_ = reset_energy_ = max_penetration_ = 0.0;
   stopped_ = stop_ = false;
   stop_at_ = {};
 }
@@ -389,7 +391,7 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
           VectorXd::Zero(q.size()),
           {std::vector<ContactState>(count, ContactState::open), std::vector<int>(count, 0),
            std::vector<double>(count, 0.0)}};
-  resume(Piece(now_));
+  resume(HybridState(now_));
   const MatrixXd M = mechanics_.mass(q);
   if (M.llt().info() != Eigen::Success) {
     for (Eigen::Index i = 0; i < M.rows(); ++i)

@@ -47,7 +47,7 @@ struct Assembly {
 
 enum class JumpLaw { momentum, discrete_energy };
 
-struct PieceOptions {
+struct IntegratorOptions {
   double step = 1e-3;  // largest step, s
   int order = 2;       // 2 (midpoint rule); 4 or 6 by composition
   JumpLaw jump = JumpLaw::momentum;
@@ -57,21 +57,23 @@ struct PieceOptions {
 
 enum class ContactState { open, slide, stick };
 struct Mode {
-  std::vector<ContactState> holds;  // [contacts]
-  std::vector<int> ways;            // [contacts] sign of the slip if sliding; 0: frictionless
-  std::vector<double> anchors;      // [contacts] slip position if sticking
-  bool operator==(const Mode& other) const { return holds == other.holds && ways == other.ways; }
+  std::vector<ContactState> states;  // [contacts]
+  std::vector<int> slip_directions;  // [contacts] sign of the slip if sliding; 0: frictionless
+  std::vector<double> anchors;       // [contacts] slip position if sticking
+  bool operator==(const Mode& other) const {
+    return states == other.states && slip_directions == other.slip_directions;
+  }
 };
 
 struct Event {
-  enum Kind { impact, exchange, lift_off, slip, stick, rest, touch } kind = impact;
+  enum Kind { impact, reset, lift_off, slip, stick, rest, touch } kind = impact;
   double time = 0.0;
-  int which = -1;     // index of the contact or the exchange; of simultaneous ones the first
+  int which = -1;     // index of the contact or the reset; of simultaneous ones the first
   double loss = 0.0;  // of kinetic energy, J
 };
 
 // State of a motion: q and p at time t, and its mode.
-struct Piece {
+struct HybridState {
   double time = 0.0;
   Eigen::VectorXd q, p;
   Mode mode;
@@ -79,36 +81,36 @@ struct Piece {
 
 class HybridIntegrator {
  public:
-  HybridIntegrator(const Assembly& assembly, const PieceOptions& options);
+  HybridIntegrator(const Assembly& assembly, const IntegratorOptions& options);
 
   // Starts at (q, v). Closed contacts and bilateral constraints must be consistent with it. Returns an error message;
   // empty: success.
   std::string start(double time, const Eigen::VectorXd& q, const Eigen::VectorXd& v);
-  // Continues from an earlier piece and clears all records (events, losses, extremes).
-  void resume(const Piece& piece);
-  // Makes an exchange now, with the impact that it causes. Returns an error message; empty: success.
-  std::string exchange(int which);
+  // Continues from an earlier state and clears all records (events, losses, extremes).
+  void resume(const HybridState& piece);
+  // Applies a reset now, with the impact that it causes. Returns an error message; empty: success.
+  std::string apply_reset(int which);
   // Moves to `time` in one step. Ends earlier at an event for which `stop` returns true. Returns an error message;
   // empty: success.
   std::string advance(double time, const std::function<bool(const Event&)>& stop = {});
 
-  const Piece& now() const { return now_; }
+  const HybridState& now() const { return now_; }
   Eigen::VectorXd velocity() const { return mechanics_.velocity(now_.q, now_.p); }
   // Computes the contact forces now, N: normal and along the slip; [contacts]
   void forces(Eigen::VectorXd& normal, Eigen::VectorXd& tangential) const;
   const std::vector<Event>& events() const { return events_; }
-  double lost() const { return lost_; }      // kinetic energy lost in all events, J
-  double raised() const { return raised_; }  // potential energy that resets added, J
+  double dissipated_energy() const { return dissipated_energy_; }  // kinetic energy lost in all events, J
+  double reset_energy() const { return reset_energy_; }            // potential energy that resets added, J
   bool stopped() const { return stopped_; }
   // Discrete energy of the last interval, J.
   double discrete_energy() const { return discrete_energy_; }
-  double deepest() const { return deepest_; }  // largest penetration at any node, m
-  bool makes_exchanges = true;                 // whether resets happen in advance()
+  double max_penetration() const { return max_penetration_; }  // largest penetration at any node, m
+  bool applies_resets = true;                                  // whether resets happen in advance()
   // Called with the states before and after each event, if set.
-  std::function<void(const Piece&)> observer;
+  std::function<void(const HybridState&)> observer;
 
-  // Makes one step of length h from a piece in its mode, without regard to guards. Returns false if it has no solution.
-  bool flow(const Piece& from, double h, Piece& to) const;
+  // Makes one step of length h from a state in its mode, without regard to guards. Returns false if it has no solution.
+  bool flow(const HybridState& from, double h, HybridState& to) const;
 
   // Rows held in a mode: gradients G and directions of reactions B, both [held, n].
   struct ActiveRows {
@@ -127,25 +129,25 @@ class HybridIntegrator {
   bool substep(const Mode& mode, ActiveRows& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h,
                Eigen::VectorXd& q1, Eigen::VectorXd& p1) const;
   std::vector<Guard> guards(const Mode& mode) const;
-  Eigen::VectorXd values(const Piece& at, const std::vector<Guard>& guards, Eigen::VectorXd* gap_rates) const;
-  double locate(const Guard& guard, const Piece& from, double h, double at_start) const;
-  double dip(int contact, const Piece& from, double h, double g0, double v0, double g1, double v1) const;
+  Eigen::VectorXd values(const HybridState& at, const std::vector<Guard>& guards, Eigen::VectorXd* gap_rates) const;
+  double locate(const Guard& guard, const HybridState& from, double h, double at_start) const;
+  double min_gap(int contact, const HybridState& from, double h, double g0, double v0, double g1, double v1) const;
   std::string handle(const Guard& guard, double rest_of_step);
   std::string collide(double rest_of_step);
-  // A transition that is not allowed next, because a guard has just ended that hold.
+  // A transition that is not allowed next, because a guard has just ended that state.
   struct ForbiddenTransition {
     int contact;
-    std::optional<ContactState> hold;  // nullopt: every hold that closes the contact
-    int way = 0;                       // direction of ContactState::slide
+    std::optional<ContactState> state;  // nullopt: every state that closes the contact
+    int direction = 0;                  // direction of ContactState::slide
   };
   struct Combinations;
   struct Impact;
   using Rows = Mechanics::Rows;
-  std::string settle(std::optional<ForbiddenTransition> refused = {});
+  std::string choose_mode(std::optional<ForbiddenTransition> refused = {});
   Combinations resting_contacts(const Rows& rows, const Eigen::VectorXd& v, double slow, Mode& mode,
                                 std::vector<double>& slips) const;
-  bool forces_fit(const Combinations& touching, const Rows& rows, const Eigen::VectorXd& v, const ActiveRows& held,
-                  const std::vector<double>& slips, double slow) const;
+  bool forces_are_admissible(const Combinations& touching, const Rows& rows, const Eigen::VectorXd& v,
+                             const ActiveRows& held, const std::vector<double>& slips, double slow) const;
   Impact impact_now(const Rows& rows) const;
   std::optional<Eigen::VectorXd> momentum_after(const Impact& impact, const Rows& rows) const;
   bool stay_at_rest(const Impact& impact, const Rows& rows);
@@ -156,11 +158,11 @@ class HybridIntegrator {
 
   const Assembly& assembly_;
   const Mechanics& mechanics_;
-  PieceOptions options_;
+  IntegratorOptions options_;
   std::vector<double> stages_;
-  Piece now_;
+  HybridState now_;
   std::vector<Event> events_;
-  double lost_ = 0.0, raised_ = 0.0, deepest_ = 0.0;
+  double dissipated_energy_ = 0.0, reset_energy_ = 0.0, max_penetration_ = 0.0;
   mutable double discrete_energy_ = 0.0;
   bool stopped_ = false, stop_ = false;
   std::function<bool(const Event&)> stop_at_;

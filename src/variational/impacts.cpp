@@ -1,4 +1,4 @@
-// The jumps of the hybrid integrator (hybrid.hpp): impacts, exchanges, and the choice of the contacts that are held
+// The jumps of the hybrid integrator (hybrid.hpp): impacts, resets, and the choice of the contacts that are held
 // afterwards.
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
@@ -12,14 +12,14 @@ namespace dodyn::variational {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Enumerates the combinations of the possible holds of several contacts.
+// Enumerates the combinations of the possible states of several contacts.
 struct HybridIntegrator::Combinations {
   struct Choice {
-    ContactState hold;
-    int way;
+    ContactState contact_state;
+    int direction;
   };
   std::vector<std::size_t> contacts;
-  std::vector<std::vector<Choice>> choices;  // possible holds of each contact
+  std::vector<std::vector<Choice>> choices;  // possible states of each contact
   std::vector<std::size_t> at;
 
   void add(std::size_t contact, std::vector<Choice> of_it) {
@@ -44,14 +44,14 @@ struct HybridIntegrator::Combinations {
 HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& rows, const VectorXd& v, double slow,
                                                                   Mode& mode, std::vector<double>& slips) const {
   const std::size_t count = assembly_.contacts.size();
-  mode.holds.assign(count, ContactState::open);
-  mode.ways.assign(count, 0);
+  mode.states.assign(count, ContactState::open);
+  mode.slip_directions.assign(count, 0);
   mode.anchors.assign(count, 0.0);
   slips.assign(count, 0.0);
   Combinations found;
   for (std::size_t i = 0; i < count; ++i) {
     const Contact& contact = assembly_.contacts[i];
-    const bool latched = contact.latch && now_.mode.holds[i] != ContactState::open;
+    const bool latched = contact.latch && now_.mode.states[i] != ContactState::open;
     if (!latched && (rows.value(contact.gap) > closed || std::abs(rows.gradient.row(contact.gap).dot(v)) > slow))
       continue;
     std::vector<Combinations::Choice> choices;
@@ -72,8 +72,8 @@ HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& ro
 }
 
 // Whether normal forces push, friction is within its cone, and open contacts do not close.
-bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows, const VectorXd& v,
-                                  const ActiveRows& h, const std::vector<double>& slips, double slow) const {
+bool HybridIntegrator::forces_are_admissible(const Combinations& touching, const Rows& rows, const VectorXd& v,
+                                             const ActiveRows& h, const std::vector<double>& slips, double slow) const {
   const ConstraintForces b = balance(mechanics_, h, now_.q, v);
   const double noise = force_noise * b.scale;
   const auto lambda = [&](int row) {
@@ -85,25 +85,25 @@ bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows
   const double lightest = mechanics_.mass(now_.q).diagonal().minCoeff();
   for (std::size_t j = 0; j < touching.size(); ++j) {
     const Contact& contact = assembly_.contacts[touching.contacts[j]];
-    const auto& [hold, way] = touching.chosen(j);
+    const auto& [contact_state, direction] = touching.chosen(j);
     const double small = noise * (1.0 + rows.gradient.row(contact.gap).squaredNorm() / lightest);
-    if (hold == ContactState::open) {
+    if (contact_state == ContactState::open) {
       if (!(rate2(contact.gap) >= -small)) return false;
       continue;
     }
     if (contact.latch) continue;
     const double normal = lambda(contact.gap);
     if (!(normal >= -noise)) return false;
-    if (hold == ContactState::stick && !(std::abs(lambda(contact.slip)) <= contact.friction * normal + noise))
+    if (contact_state == ContactState::stick && !(std::abs(lambda(contact.slip)) <= contact.friction * normal + noise))
       return false;
-    if (way != 0 && std::abs(slips[touching.contacts[j]]) <= slow && !(way * rate2(contact.slip) >= -small))
+    if (direction != 0 && std::abs(slips[touching.contacts[j]]) <= slow && !(direction * rate2(contact.slip) >= -small))
       return false;
   }
   return true;
 }
 
 // Selects which closed contacts at rest stay closed, and how: the first combination whose forces are admissible.
-std::string HybridIntegrator::settle(std::optional<ForbiddenTransition> refused) {
+std::string HybridIntegrator::choose_mode(std::optional<ForbiddenTransition> forbidden) {
   const VectorXd v = velocity();
   const auto rows = mechanics_.row(now_.q);
   const double slow = 1e-9 * (1.0 + v.lpNorm<Eigen::Infinity>());
@@ -111,37 +111,38 @@ std::string HybridIntegrator::settle(std::optional<ForbiddenTransition> refused)
   Mode mode;
   std::vector<double> slips;
   Combinations touching = resting_contacts(rows, v, slow, mode, slips);
-  const auto is_refused = [&](std::size_t contact, const Combinations::Choice& c) {
-    if (static_cast<int>(contact) != refused->contact) return false;
-    if (!refused->hold) return c.hold != ContactState::open;
-    return c.hold == *refused->hold && (c.hold != ContactState::slide || c.way == refused->way);
+  const auto is_forbidden = [&](std::size_t contact, const Combinations::Choice& c) {
+    if (static_cast<int>(contact) != forbidden->contact) return false;
+    if (!forbidden->state) return c.contact_state != ContactState::open;
+    return c.contact_state == *forbidden->state &&
+           (c.contact_state != ContactState::slide || c.direction == forbidden->direction);
   };
   // repeats without the refusal if no other combination is admissible
-  for (const bool refusing : {refused.has_value(), false}) {
+  for (const bool forbidding : {forbidden.has_value(), false}) {
     touching.first();
     do {
       bool allowed = true;
       for (std::size_t j = 0; j < touching.size(); ++j) {
         const auto& c = touching.chosen(j);
-        mode.holds[touching.contacts[j]] = c.hold;
-        mode.ways[touching.contacts[j]] = c.way;
-        allowed = allowed && !(refusing && is_refused(touching.contacts[j], c));
+        mode.states[touching.contacts[j]] = c.contact_state;
+        mode.slip_directions[touching.contacts[j]] = c.direction;
+        allowed = allowed && !(forbidding && is_forbidden(touching.contacts[j], c));
       }
       if (!allowed) continue;
       const ActiveRows h = held(mode, now_.q);
-      if (!forces_fit(touching, rows, v, h, slips, slow)) continue;
+      if (!forces_are_admissible(touching, rows, v, h, slips, slow)) continue;
       now_.mode = mode;
       if (!h.rows.empty()) {  // projects on to the hidden constraint, G M^-1 p = 0
         const Eigen::LLT<MatrixXd> mass(mechanics_.mass(now_.q));
         now_.p -= h.G.transpose() * (h.G * mass.solve(h.G.transpose())).llt().solve(h.G * v);
       }
-      for (std::size_t i = 0; i < mode.holds.size(); ++i)
-        if (old.holds.size() == mode.holds.size() && old.holds[i] == ContactState::open &&
-            mode.holds[i] != ContactState::open)
+      for (std::size_t i = 0; i < mode.states.size(); ++i)
+        if (old.states.size() == mode.states.size() && old.states[i] == ContactState::open &&
+            mode.states[i] != ContactState::open)
           note(Event::touch, static_cast<int>(i), 0.0);
       return "";
     } while (touching.next());
-    if (!refusing) break;
+    if (!forbidding) break;
   }
   return at("no forces of contact fit this state (Painleve's paradox)");
 }
@@ -163,9 +164,9 @@ HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
   const double slow = 1e-12 * (1.0 + impact.v.lpNorm<Eigen::Infinity>());
   for (std::size_t i = 0; i < assembly_.contacts.size(); ++i) {
     const Contact& contact = assembly_.contacts[i];
-    if (rows.value(contact.gap) > closed && now_.mode.holds[i] == ContactState::open) continue;
+    if (rows.value(contact.gap) > closed && now_.mode.states[i] == ContactState::open) continue;
     const double rate = rows.gradient.row(contact.gap).dot(impact.v);
-    const bool latched = contact.latch && now_.mode.holds[i] != ContactState::open, hits = rate < -slow;
+    const bool latched = contact.latch && now_.mode.states[i] != ContactState::open, hits = rate < -slow;
     impact.wanted.push_back(hits ? -contact.restitution * rate : 0.0);
     impact.hitting += hits;
     if (hits && impact.first < 0) impact.first = static_cast<int>(i);
@@ -192,11 +193,11 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
   std::vector<Eigen::Index> normal(contacts.size(), -1), tangential(contacts.size(), -1);
   for (std::size_t j = 0; j < contacts.size(); ++j) {
     const Contact& contact = assembly_.contacts[contacts.contacts[j]];
-    if (contacts.chosen(j).hold == ContactState::open) continue;
+    if (contacts.chosen(j).contact_state == ContactState::open) continue;
     normal[j] = static_cast<Eigen::Index>(held_rows.size());
     held_rows.push_back(contact.gap);
     rates.push_back(impact.wanted[j]);
-    if (contacts.chosen(j).hold != ContactState::stick) continue;
+    if (contacts.chosen(j).contact_state != ContactState::stick) continue;
     tangential[j] = static_cast<Eigen::Index>(held_rows.size());
     held_rows.push_back(contact.slip);
     rates.push_back(0.0);
@@ -210,9 +211,9 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
   }
   MatrixXd B = G;
   for (std::size_t j = 0; j < contacts.size(); ++j)
-    if (const int way = contacts.chosen(j).way; way != 0) {
+    if (const int direction = contacts.chosen(j).direction; direction != 0) {
       const Contact& contact = assembly_.contacts[contacts.contacts[j]];
-      B.row(normal[j]) -= contact.friction * way * rows.gradient.row(contact.slip);
+      B.row(normal[j]) -= contact.friction * direction * rows.gradient.row(contact.slip);
     }
   const MatrixXd A = G * impact.mass.solve(B.transpose());
   const VectorXd r = A.completeOrthogonalDecomposition().solve(miss);
@@ -222,16 +223,17 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
   for (std::size_t j = 0; j < contacts.size(); ++j) {
     const std::size_t i = contacts.contacts[j];
     const Contact& contact = assembly_.contacts[i];
-    const auto& [hold, way] = contacts.chosen(j);
-    if (hold == ContactState::open) {
+    const auto& [contact_state, direction] = contacts.chosen(j);
+    if (contact_state == ContactState::open) {
       if (!(rows.gradient.row(contact.gap).dot(v) >= impact.wanted[j] - impact.least_speed)) return std::nullopt;
       continue;
     }
-    if (contact.latch && now_.mode.holds[i] != ContactState::open) continue;
+    if (contact.latch && now_.mode.states[i] != ContactState::open) continue;
     if (!(r(normal[j]) >= -impact.least_impulse)) return std::nullopt;
     if (tangential[j] >= 0 && !(std::abs(r(tangential[j])) <= contact.friction * r(normal[j]) + impact.least_impulse))
       return std::nullopt;
-    if (way != 0 && !(way * rows.gradient.row(contact.slip).dot(v) >= -impact.least_speed)) return std::nullopt;
+    if (direction != 0 && !(direction * rows.gradient.row(contact.slip).dot(v) >= -impact.least_speed))
+      return std::nullopt;
   }
   return p;
 }
@@ -264,7 +266,7 @@ std::string HybridIntegrator::collide(double rest_of_step) {
   const double energy_before = discrete_energy_;
   const auto rows = mechanics_.row(now_.q);
   Impact impact = impact_now(rows);
-  if (impact.hitting == 0) return settle();
+  if (impact.hitting == 0) return choose_mode();
   impact.contacts.first();
   std::optional<VectorXd> p;
   do p = momentum_after(impact, rows);
@@ -280,7 +282,7 @@ std::string HybridIntegrator::collide(double rest_of_step) {
     discrete_energy_ = energy_before;
     keep_energy(impact.first, rest_of_step);
   }
-  return settle();
+  return choose_mode();
 }
 
 // Applies (3.2.4) of the source: the discrete energies of the intervals before and after the impact are equal, instead
@@ -292,7 +294,7 @@ void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
                  normal =
                      mechanics_.row(now_.q).gradient.row(assembly_.contacts[static_cast<std::size_t>(contact)].gap);
   Mode open = now_.mode;
-  std::fill(open.holds.begin(), open.holds.end(), ContactState::open);
+  std::fill(open.states.begin(), open.states.end(), ContactState::open);
   const auto miss = [&](double impulse) {
     VectorXd q1, p1;
     ActiveRows constraints = held(open, now_.q);
@@ -310,7 +312,7 @@ void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
   if (std::isfinite(fb) && std::abs(fb) <= 1e-10 * (1.0 + std::abs(wanted))) now_.p = reflected + b * normal;
 }
 
-std::string HybridIntegrator::exchange(int which) {
+std::string HybridIntegrator::apply_reset(int which) {
   const Reset& law = assembly_.resets[static_cast<std::size_t>(which)];
   const VectorXd v = velocity(), watched = mechanics_.watched(now_.q, v);
   const double before = kinetic(now_.q, now_.p), height = mechanics_.state(now_.q, v).potential;
@@ -322,10 +324,10 @@ std::string HybridIntegrator::exchange(int which) {
   }
   now_.q = q;
   now_.p = mechanics_.mass(q) * rates;
-  for (std::size_t i = 0; i < now_.mode.holds.size(); ++i)
-    if (!assembly_.contacts[i].latch) now_.mode.holds[i] = ContactState::open;
-  raised_ += mechanics_.state(q, rates).potential - height;
-  note(Event::exchange, which, before - kinetic(now_.q, now_.p));
+  for (std::size_t i = 0; i < now_.mode.states.size(); ++i)
+    if (!assembly_.contacts[i].latch) now_.mode.states[i] = ContactState::open;
+  reset_energy_ += mechanics_.state(q, rates).potential - height;
+  note(Event::reset, which, before - kinetic(now_.q, now_.p));
   for (const Contact& contact : assembly_.contacts)
     if (mechanics_.row(q).value(contact.gap) < -1e-9)
       return at("reset " + law.name + " moves contact " + contact.name + " below the surface");

@@ -25,24 +25,24 @@ constexpr double largest_step = 0.5;        // relative to the norm of the state
 constexpr double wide_difference = 2e-4;    // step of the differences of fourth order, at the gait
 constexpr double narrow_difference = 1e-7;  // step of the one-sided differences, during the search
 
-// A state (q, v) just before an exchange, and the mode that led there.
+// A state (q, v) just before a reset, and the mode that led there.
 struct Section {
   VectorXd x;  // q, then v
   Mode mode;
-  int exchange = -1;
+  int reset = -1;
 };
 
 class ReturnMap {
  public:
-  ReturnMap(HybridIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
+  ReturnMap(HybridIntegrator& integrator, const Assembly& assembly, const IntegratorOptions& steps,
             const GaitOptions& options)
       : integrator_(integrator), assembly_(assembly), steps_(steps), options_(options), n_(assembly.mechanics->n()) {}
 
-  // Moves on to just before the next exchange. Returns an error message; empty: success.
+  // Moves on to just before the next reset. Returns an error message; empty: success.
   std::string approach(Section& section, double* period) {
     const double begin = integrator_.now().time;
-    Piece last, before_last;
-    integrator_.observer = [&](const Piece& piece) {
+    HybridState last, before_last;
+    integrator_.observer = [&](const HybridState& piece) {
       before_last = std::move(last);
       last = piece;
     };
@@ -55,13 +55,13 @@ class ReturnMap {
         std::snprintf(text, sizeof text, "no reset within %g s", options_.longest);
         reason = text;
       } else {
-        reason = integrator_.advance(time, [](const Event& event) { return event.kind == Event::exchange; });
+        reason = integrator_.advance(time, [](const Event& event) { return event.kind == Event::reset; });
       }
     }
     integrator_.observer = {};
     if (!reason.empty()) return reason;
     for (const Event& event : integrator_.events())
-      if (event.kind == Event::exchange) section.exchange = event.which;
+      if (event.kind == Event::reset) section.reset = event.which;
     section.mode = before_last.mode;
     section.x.resize(2 * n_);
     section.x << before_last.q, assembly_.mechanics->velocity(before_last.q, before_last.p);
@@ -69,8 +69,8 @@ class ReturnMap {
     return "";
   }
 
-  Piece piece(const Section& section) const {
-    Piece p;
+  HybridState piece(const Section& section) const {
+    HybridState p;
     p.q = section.x.head(n_);
     p.p = assembly_.mechanics->mass(p.q) * section.x.tail(n_);
     p.mode = section.mode;
@@ -79,7 +79,7 @@ class ReturnMap {
 
   std::string image(const Section& from, Section& to, double* period) {
     integrator_.resume(piece(from));
-    if (std::string reason = integrator_.exchange(from.exchange); !reason.empty()) return reason;
+    if (std::string reason = integrator_.apply_reset(from.reset); !reason.empty()) return reason;
     return approach(to, period);
   }
 
@@ -96,8 +96,7 @@ class ReturnMap {
       if (!slip) all.push_back(rows.value(held.rows[i]));  // a sticking contact may have any slip position
       all.push_back(held.G.row(static_cast<Eigen::Index>(i)).dot(v));
     }
-    all.push_back(
-        assembly_.mechanics->watched(q, v)(assembly_.resets[static_cast<std::size_t>(section.exchange)].guard));
+    all.push_back(assembly_.mechanics->watched(q, v)(assembly_.resets[static_cast<std::size_t>(section.reset)].guard));
     return Eigen::Map<const VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
   }
   MatrixXd slope(const Section& section) const {
@@ -161,7 +160,7 @@ class ReturnMap {
  private:
   HybridIntegrator& integrator_;
   const Assembly& assembly_;
-  const PieceOptions& steps_;
+  const IntegratorOptions& steps_;
   const GaitOptions& options_;
   int n_;
 };
@@ -179,7 +178,7 @@ std::vector<std::complex<double>> multipliers(const MatrixXd& J) {
 
 }  // namespace
 
-Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
+Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const IntegratorOptions& steps,
                const GaitOptions& options) {
   Gait gait;
   if (assembly.resets.empty()) {
@@ -209,7 +208,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
   for (int iteration = 0;; ++iteration) {
     if (std::string reason = map.image(now, after, &gait.period); !reason.empty())
       return ended("a stride of the search fails: " + reason);
-    if (after.exchange != now.exchange) return ended("strides end in resets of different kinds");
+    if (after.reset != now.reset) return ended("strides end in resets of different kinds");
     const MatrixXd N = map.directions(now);
     const auto m = N.cols();
     const VectorXd miss = N.transpose() * (after.x - now.x);
@@ -247,7 +246,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
   gait.stride = after.x.head(n) - now.x.head(n);
   gait.before = map.piece(now);
   gait.before.time = 0.0;
-  gait.exchange = now.exchange;
+  gait.reset = now.reset;
   gait.strides = map.strides;
   integrator.resume(gait.before);
   return gait;

@@ -1,4 +1,4 @@
-// Finds periodic gaits of hybrid motions: fixed points of the return map from one exchange to the next, and their
+// Finds periodic gaits of hybrid motions: fixed points of the return map from one reset to the next, and their
 // Floquet multipliers.
 #pragma once
 
@@ -21,10 +21,10 @@ struct GaitOptions {
 
 struct Gait {
   std::string reason;  // why no gait was found; empty: found
-  Piece before;        // the state just before an exchange
-  int exchange = -1;
+  HybridState before;  // the state just before a reset
+  int reset = -1;
   double period = 0.0;                            // s
-  Eigen::VectorXd stride;                         // change of each coordinate from exchange to exchange
+  Eigen::VectorXd stride;                         // change of each coordinate from reset to reset
   Eigen::MatrixXd jacobian;                       // of the map on the section, [m, m]
   std::vector<std::complex<double>> multipliers;  // eigenvalues of the Jacobian, the largest modulus first
   double miss = 0.0;                              // difference between the state and its image
@@ -33,7 +33,7 @@ struct Gait {
 
 // Searches from the integrator's present state, and leaves the integrator at `before`. The Jacobian is from central
 // differences of fourth order, so the multipliers have about eight digits.
-Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
+Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const IntegratorOptions& steps,
                const GaitOptions& options);
 
 }  // namespace dodyn::variational

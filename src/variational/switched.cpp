@@ -9,7 +9,7 @@
 namespace dodyn::variational {
 
 SwitchedFlow::SwitchedFlow(const Mechanics& inside, const Mechanics& outside, const Switch& law,
-                           const PieceOptions& options)
+                           const IntegratorOptions& options)
     : law_(law),
       sides_{{&inside, {}, {}, {}}, {&outside, {}, {}, {}}},
       steps_{HybridIntegrator(sides_[0], options), HybridIntegrator(sides_[1], options)} {}
@@ -30,7 +30,7 @@ std::string SwitchedFlow::advance(double time) {
   for (int events = 0; now_.time < time - 1e-14 * std::max(1.0, std::abs(time));) {
     const HybridIntegrator& steps = steps_[outside_ ? 1 : 0];
     double h = time - now_.time;
-    Piece end;
+    HybridState end;
     for (int halvings = 0; !steps.flow(now_, h, end); ++halvings) {
       if (halvings == 20) return "a step of the switched flow has no solution";
       h *= 0.5;
@@ -40,7 +40,7 @@ std::string SwitchedFlow::advance(double time) {
       continue;
     }
     if (++events > 1000) return "the switched flow crosses the surface without end";
-    Piece there;
+    HybridState there;
     const auto f = [&](double s) { return steps.flow(now_, s, there) ? depth(there.q) : -1.0; };
     // After a crossing the depth is zero. Search for a time at which it is positive.
     double low = 0.0, value = depth(now_.q), high = h;

@@ -18,7 +18,7 @@ struct Switch {
 
 class SwitchedFlow {
  public:
-  SwitchedFlow(const Mechanics& inside, const Mechanics& outside, const Switch& law, const PieceOptions& options);
+  SwitchedFlow(const Mechanics& inside, const Mechanics& outside, const Switch& law, const IntegratorOptions& options);
 
   SwitchedFlow(const SwitchedFlow&) = delete;  // not copyable: steps_ refer to sides_
   SwitchedFlow& operator=(const SwitchedFlow&) = delete;
@@ -26,7 +26,7 @@ class SwitchedFlow {
   void start(double time, const Eigen::VectorXd& z, const Eigen::VectorXd& rate);  // starts inside the surface
   std::string advance(double time);  // returns an error message; empty: success
 
-  const Piece& now() const { return now_; }
+  const HybridState& now() const { return now_; }
   bool outside() const { return outside_; }
   const Mechanics& mechanics() const { return *sides_[outside_ ? 1 : 0].mechanics; }
   Eigen::VectorXd rate() const { return mechanics().velocity(now_.q, now_.p); }
@@ -37,7 +37,7 @@ class SwitchedFlow {
   Switch law_;
   Assembly sides_[2];
   HybridIntegrator steps_[2];
-  Piece now_;
+  HybridState now_;
   bool outside_ = false;
   std::vector<double> crossings_;
 };

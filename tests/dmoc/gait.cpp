@@ -146,8 +146,8 @@ TEST_P(SolvedGait, FootBetweenNodesIsWhereItsAnglesPutIt) {
   ASSERT_GT(scrape, 1e-2);
   ASSERT_LT(scrape, 0.9 * way);
   const GaitReport r = s.gait.report(x);
-  EXPECT_NEAR(r.largest_scuff, scuff, 1e-12);
-  EXPECT_NEAR(r.foot_way, way, 1e-12);
+  EXPECT_NEAR(r.max_foot_penetration, scuff, 1e-12);
+  EXPECT_NEAR(r.foot_path, way, 1e-12);
   EXPECT_NEAR(r.scrape, scrape, 1e-12);
 }
 

@@ -167,7 +167,7 @@ TEST_P(SolvedOrder, IsConsistent) {
     lowest = std::min(lowest, foot_height(theta));
   }
   ASSERT_LT(lowest, -5e-4);
-  EXPECT_NEAR(bent.largest_scuff, -lowest, 1e-12);
+  EXPECT_NEAR(bent.max_foot_penetration, -lowest, 1e-12);
   if (order == 6) return;  // from there its solver does not converge
   // from its own angles and torques it is found again
   nlp::Options options;

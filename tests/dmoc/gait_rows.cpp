@@ -138,11 +138,11 @@ TEST(GaitRows, TheReportLooksBetweenNodes) {
     flexion = std::max({flexion, theta(k)(1), -theta(k)(3)});
     least = std::min({least, theta(k)(1), -theta(k)(3)});
   }
-  EXPECT_NEAR(r.largest_scuff, -lowest, 1e-13);
+  EXPECT_NEAR(r.max_foot_penetration, -lowest, 1e-13);
   EXPECT_NEAR(r.smallest_clearance, at_nodes, 1e-13);
-  EXPECT_GT(r.largest_scuff, -at_nodes + 0.05);  // between nodes the foot is lower
-  EXPECT_NEAR(r.largest_lift, lift, 1e-13);
-  EXPECT_EQ(r.largest_turn, turn);
+  EXPECT_GT(r.max_foot_penetration, -at_nodes + 0.05);  // between nodes the foot is lower
+  EXPECT_NEAR(r.max_foot_height, lift, 1e-13);
+  EXPECT_EQ(r.max_joint_step, turn);
   EXPECT_EQ(r.largest_knee_flexion, flexion);
   EXPECT_EQ(r.smallest_knee_flexion, least);
 }

@@ -369,7 +369,7 @@ TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
   EXPECT_NEAR(r.smallest_leg_distance, least, 2e-3);
   EXPECT_GE(least, 0.9 * 0.06);
   EXPECT_EQ(r.leg_crossings, 0);
-  EXPECT_EQ(r.wrong_sides, 0);
+  EXPECT_EQ(r.leg_order_violations, 0);
 }
 
 // Legs that go through each other or round on the wrong side from one node to the next.
@@ -389,7 +389,7 @@ TEST(WalkerGaits, ACrossingBetweenNodesIsSeen) {
       EXPECT_LT(r.smallest_leg_distance, 0.01);
       EXPECT_EQ(r.leg_crossings, 1);
     } else {
-      EXPECT_EQ(r.wrong_sides > 0, roll < 0.0) << roll;
+      EXPECT_EQ(r.leg_order_violations > 0, roll < 0.0) << roll;
     }
   }
 }

@@ -16,13 +16,13 @@ namespace {
 
 constexpr double degree = 3.14159265358979 / 180.0;
 
-Examined plain_walk() {
-  Examined walk;
+ExaminedQuantities plain_walk() {
+  ExaminedQuantities walk;
   walk.smallest_knee_flexion = 0.0;
   walk.largest_knee_flexion = 1.2;
   walk.pull = -100.0;
-  walk.scuff = walk.scrape = 0.0;
-  walk.foot_way = 1.0;
+  walk.foot_penetration = walk.scrape = 0.0;
+  walk.foot_path = 1.0;
   walk.turn = 0.1;
   walk.work = 10.0;
   walk.balance = 0.0;
@@ -35,57 +35,61 @@ Examined plain_walk() {
 TEST(Examination, WhatIsSuspiciousIsSaidAndBeyondLimitsRefused) {
   EXPECT_TRUE(examine(plain_walk()).empty());
   EXPECT_TRUE(examine({}).empty());  // nothing applies
-  using enum Finding::Grade;
+  using enum Finding::Severity;
   const struct {
-    double Examined::*quantity;
+    double ExaminedQuantities::*quantity;
     double fine, found;
-    Finding::Grade grade;
+    Finding::Severity severity;
     const char* words;
   } all[] = {
-      {&Examined::smallest_knee_flexion, -1.9 * degree, -2.1 * degree, impossible, "folds the wrong way by 2 degrees"},
-      {&Examined::largest_knee_flexion, 164 * degree, 240 * degree, impossible, "folds by 240 degrees"},
-      {&Examined::pull, 0.0, 1.0, impossible, "pull with 1 N"},
-      {&Examined::scuff, 0.0009, 0.0011, suspicious, "0.0011 m under the ground between time steps"},
-      {&Examined::scuff, 0.0, 0.011, impossible, "0.011 m under the ground"},
-      {&Examined::scrape, 0.09, 0.11, suspicious, "0.11 m of its way of 1.00 m are lower than 1 mm"},
-      {&Examined::overlap, 9e-4, 1.1e-3, suspicious, "green and wall overlap, 0.11 % of the thinner one's width"},
-      {&Examined::overlap, 0.0, 0.014, unresolved, "green and wall overlap, 1.4 % of the thinner one's width"},
-      {&Examined::turn, 19 * degree, 21 * degree, suspicious, "turns by 21 degrees"},
-      {&Examined::turn, 0.0, 61 * degree, unresolved, "turns by 61 degrees"},
-      {&Examined::balance, -0.49, -0.51, suspicious, "differ by 0.51 J of 10 J"},
-      {&Examined::balance, 0.49, 14.0, unresolved, "differ by 14 J of 10 J"},
-      {&Examined::lift, 0.34, 0.7, suspicious, "lifts its foot by 0.70 m"},
-      {&Examined::spike, 4.9, 5.1, suspicious, "control of 5.1 stands alone"},
+      {&ExaminedQuantities::smallest_knee_flexion, -1.9 * degree, -2.1 * degree, impossible,
+       "folds the wrong way by 2 degrees"},
+      {&ExaminedQuantities::largest_knee_flexion, 164 * degree, 240 * degree, impossible, "folds by 240 degrees"},
+      {&ExaminedQuantities::pull, 0.0, 1.0, impossible, "pull with 1 N"},
+      {&ExaminedQuantities::foot_penetration, 0.0009, 0.0011, suspicious,
+       "0.0011 m under the ground between time steps"},
+      {&ExaminedQuantities::foot_penetration, 0.0, 0.011, impossible, "0.011 m under the ground"},
+      {&ExaminedQuantities::scrape, 0.09, 0.11, suspicious, "0.11 m of its way of 1.00 m are lower than 1 mm"},
+      {&ExaminedQuantities::overlap, 9e-4, 1.1e-3, suspicious,
+       "green and wall overlap, 0.11 % of the thinner one's width"},
+      {&ExaminedQuantities::overlap, 0.0, 0.014, unresolved,
+       "green and wall overlap, 1.4 % of the thinner one's width"},
+      {&ExaminedQuantities::turn, 19 * degree, 21 * degree, suspicious, "turns by 21 degrees"},
+      {&ExaminedQuantities::turn, 0.0, 61 * degree, unresolved, "turns by 61 degrees"},
+      {&ExaminedQuantities::balance, -0.49, -0.51, suspicious, "differ by 0.51 J of 10 J"},
+      {&ExaminedQuantities::balance, 0.49, 14.0, unresolved, "differ by 14 J of 10 J"},
+      {&ExaminedQuantities::lift, 0.34, 0.7, suspicious, "lifts its foot by 0.70 m"},
+      {&ExaminedQuantities::spike, 4.9, 5.1, suspicious, "control of 5.1 stands alone"},
   };
   for (const auto& each : all) {
-    Examined walk = plain_walk();
+    ExaminedQuantities walk = plain_walk();
     walk.*each.quantity = each.fine;
     EXPECT_TRUE(examine(walk).empty()) << each.words;
     walk.*each.quantity = each.found;
     const auto found = examine(walk);
     ASSERT_EQ(found.size(), 1u) << each.words;
-    EXPECT_EQ(found[0].grade, each.grade) << found[0].words;
+    EXPECT_EQ(found[0].severity, each.severity) << found[0].words;
     EXPECT_NE(found[0].words.find(each.words), std::string::npos) << found[0].words;
   }
-  Examined walk = plain_walk();
+  ExaminedQuantities walk = plain_walk();
   walk.pulls_at_touch_down = true;
   walk.close_legs = 3;
-  walk.wrong_sides = 2;
+  walk.leg_order_violations = 2;
   const auto found = examine(walk);
   ASSERT_EQ(found.size(), 3u);
-  for (const auto& one : found) EXPECT_EQ(one.grade, impossible) << one.words;
+  for (const auto& one : found) EXPECT_EQ(one.severity, impossible) << one.words;
 }
 
 TEST(Examination, JudgesWhatIsOkAlone) {
-  const auto judged = [](Finding::Grade grade, bool refuses, Status status = Status::ok) {
+  const auto judged = [](Finding::Severity severity, bool rejects, Status status = Status::ok) {
     Evaluation e;
     e.status = status;
     e.reason = "warning: few starts";
     e.gradient = Eigen::VectorXd::Ones(1);
-    judge({{grade, "it flies"}}, refuses, e);
+    judge({{severity, "it flies"}}, rejects, e);
     return e;
   };
-  using enum Finding::Grade;
+  using enum Finding::Severity;
   EXPECT_EQ(judged(suspicious, true).status, Status::ok);
   EXPECT_EQ(judged(suspicious, true).reason, "warning: it flies; few starts");
   EXPECT_EQ(judged(impossible, true).status, Status::infeasible);
@@ -134,7 +138,7 @@ TEST(Examination, AnActuatorWithoutLimitIsComparedWithWeightAndMotion) {
   EXPECT_EQ(all[1].largest, 11500.0);
   EXPECT_FALSE(all[1].has_cost);
   EXPECT_NEAR(all[2].reference, 21.0 / 4.0, 1e-12);  // its control is a quarter of its force
-  Examined motion;
+  ExaminedQuantities motion;
   motion.actuator_efforts = all;
   const auto found = examine(motion);
   ASSERT_EQ(found.size(), 1u);
@@ -156,7 +160,7 @@ TEST(Examination, AnActuatorWithoutLimitIsComparedWithWeightAndMotion) {
 
 // The tracking error measures the mesh: where it is within the accuracy, a large turn is not suspicious.
 TEST(Examination, ATurnIsNotSuspiciousWhereTheContinuousMotionIsNear) {
-  Examined walk = plain_walk();
+  ExaminedQuantities walk = plain_walk();
   walk.turn = 22 * degree;
   walk.accuracy = {0.05, 0.02, 30.0, "motion"};
   EXPECT_TRUE(examine(walk).empty());
@@ -167,7 +171,7 @@ TEST(Examination, ATurnIsNotSuspiciousWhereTheContinuousMotionIsNear) {
   walk.accuracy.tracked = 0.02;
   walk.turn = 61 * degree;
   ASSERT_EQ(examine(walk).size(), 1u);
-  EXPECT_EQ(examine(walk)[0].grade, Finding::Grade::unresolved);
+  EXPECT_EQ(examine(walk)[0].severity, Finding::Severity::unresolved);
 }
 
 // The reference of a control in a single time step is the largest control of its kind, or its limit if that is smaller.
@@ -179,7 +183,7 @@ TEST(Examination, AControlAloneIsComparedWithTheLargestOfItsKind) {
   u(6, 1) = -20.0;
   u(4, 2) = u(3, 2) = 90.0;  // the beginning of a phase, and the row after the last interval
   const auto found = [&] {
-    Examined motion;
+    ExaminedQuantities motion;
     examine_controls(tree, u, {3, 6}, motion);
     return motion;
   };

@@ -85,7 +85,7 @@ std::array<double, 2> zonotope_value(const Zonotope<n>& k1, const Frame<n>& f1, 
 }
 
 struct AlignedPairs {
-  long pairs = 0, touching = 0, tilted = 0;
+  long pairs = 0, touching = 0, has_lateral_gravity = 0;
   double worst = 0.0;        // |g + F| / |alpha|, m
   double worst_plane = 0.0;  // of the gap that alpha shows between the corners, and of the witnesses, likewise
   int most_passes = 0;
@@ -163,7 +163,7 @@ AlignedPairs meet_aligned_pairs(long pairs, std::uint64_t seed) {
     last = kept[any(kept.size())] = basis[0];
     const double slope = c.alpha.norm();
     ++met.pairs;
-    met.tilted += tilt;
+    met.has_lateral_gravity += tilt;
     met.touching += std::abs(c.gap) < 1e-9 * slope;
     met.most_passes = std::max(met.most_passes, passes);
     const double error = std::abs(c.gap + value) / slope;

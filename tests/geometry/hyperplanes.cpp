@@ -347,7 +347,7 @@ TEST(Hyperplanes, CornerOnFaceHasOneAndThreeMultipliers) {
               at(0.3, 0.1, 0.3, turn(std::numbers::pi, {1, 0, 0}))}
           .contact();
   EXPECT_EQ(c.feature_size, (std::array<int, 2>{1, 3}));
-  EXPECT_FALSE(c.many_duals || c.many_alphas);
+  EXPECT_FALSE(c.primal_degenerate || c.dual_degenerate);
 }
 
 // Finds the minimum norm over { pi >= 0 } by brute force: the pseudo-inverse on every support, the smallest feasible
@@ -393,7 +393,7 @@ TEST(Hyperplanes, FaceOnFaceHasTheMultipliersOfLeastNorm) {
         norm += c.dual[side][k] * c.dual[side][k];
         clipped += c.dual[side][k] == 0.0;
       }
-    EXPECT_TRUE(c.many_duals);
+    EXPECT_TRUE(c.primal_degenerate);
     EXPECT_NEAR(norm, least_norm(upright, c), 1e-9);
     expect_optimal(upright, c);
     expect_balance(upright, c);
@@ -437,7 +437,7 @@ TEST(Hyperplanes, CornerOnCornerTakesTheAlphaOfLeastNorm) {
     const Polytope<2> right({{0, 0}, {1.2, -0.2}, {1.3, 0.9}}), left({{0, 0}, {-1, 0.4}, {-1.1, -0.8}});
     const auto c = Pair<2>{right, left, {origin}, {origin}}.contact();
     EXPECT_NEAR(c.gap, 0.0, 1e-13);
-    EXPECT_TRUE(c.many_alphas);
+    EXPECT_TRUE(c.dual_degenerate);
     EXPECT_EQ(c.feature_size, (std::array<int, 2>{1, 1}));
     EXPECT_LT((c.alpha - c.beta).norm(), 1e-12);
   }
@@ -458,7 +458,7 @@ TEST(Hyperplanes, CornerOnCornerTakesTheAlphaOfLeastNorm) {
     const Pair<3> p{k, l, {shift - r1 * k.corner(low), r1}, {shift - r2 * l.corner(high), r2}};
     const auto c = p.contact();
     EXPECT_NEAR(c.gap, 0.0, 1e-12);
-    EXPECT_TRUE(c.many_alphas);
+    EXPECT_TRUE(c.dual_degenerate);
     expect_optimal(p, c);
     expect_balance(p, c);
     EXPECT_EQ(c.feature_size, (std::array<int, 2>{1, 1}));
@@ -546,12 +546,13 @@ TEST(Hyperplanes, FacesTiltedByRoundingDoNotCycle) {
   std::normal_distribution<double> normal;
   const double gap = contact.normal_gap();
   for (int k = 0; k < 20000; ++k) {
-    Frame<3> tilted = two;
-    for (int i = 0; i < 9; ++i) tilted.directors.data()[i] += 1e-13 * std::pow(10.0, k % 4) * normal(engine);
-    find_contact(prism, one, prism, tilted, basis, contact);
+    Frame<3> has_lateral_gravity = two;
+    for (int i = 0; i < 9; ++i)
+      has_lateral_gravity.directors.data()[i] += 1e-13 * std::pow(10.0, k % 4) * normal(engine);
+    find_contact(prism, one, prism, has_lateral_gravity, basis, contact);
     EXPECT_NEAR(contact.normal_gap(), gap, 1e-9);
     Basis<3> fresh;
-    find_contact(prism, one, prism, tilted, fresh, contact);
+    find_contact(prism, one, prism, has_lateral_gravity, fresh, contact);
     EXPECT_NEAR(contact.normal_gap(), gap, 1e-9);
   }
 }
@@ -563,7 +564,7 @@ TEST(Hyperplanes, AlignedPairsFromKeptBases) {
     EXPECT_LT(met.worst, 1e-10);
     EXPECT_LT(met.worst_plane, 1e-8);
     EXPECT_GT(met.touching, 5000);
-    EXPECT_GT(met.tilted, 5000);
+    EXPECT_GT(met.has_lateral_gravity, 5000);
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-using variational::PieceOptions;
+using variational::IntegratorOptions;
 
 struct Sides {
   HybridModel system;
@@ -24,7 +24,7 @@ struct Sides {
   Projected projected;
   Projected::Instance instance;
   Sides(const std::string& name, const std::map<std::string, double>& given, double k)
-      : system(read_piece_model(model_text(name), name)),
+      : system(read_hybrid_model(model_text(name), name)),
         values(system.model.evaluate<double>(given)),
         recorded(variational::record(formulation(system), variational::Rule::midpoint)),
         model(recorded, values.numbers),
@@ -40,7 +40,7 @@ struct Sides {
   }
   // z at `end`, from the text's start
   std::unique_ptr<variational::SwitchedFlow> flown(double end, int order, double step) const {
-    PieceOptions options;
+    IntegratorOptions options;
     options.order = order;
     auto flow = std::make_unique<variational::SwitchedFlow>(*instance.inside, *instance.outside, instance.law, options);
     VectorXd q = VectorXd::Zero(model.n()), v = q, z, rate;
@@ -188,7 +188,7 @@ TEST(Projected, RefusesWhatItCannotProject) {
   std::string text = model_text("wire-bar");
   const auto at = text.find("zero = x - ");
   text.replace(at, text.find('\n', at) - at, "zero = x - 0.3*y");
-  const HybridModel bent = read_piece_model(text, "bent.model");
+  const HybridModel bent = read_hybrid_model(text, "bent.model");
   const Projected projected(bent);
   try {
     projected.instance(bent.model.evaluate<double>(), 100.0);

@@ -51,10 +51,10 @@ TEST(Conformance, BooksCloseToRoundOff) {
                  size = std::abs(before) + scene.mechanics.state(scene.q(), scene.integrator.velocity()).kinetic + 1.0;
     scene.go(c.end);
     EXPECT_GT(scene.integrator.events().size(), 0u);
-    double lost = 0.0;
-    for (const Event& event : scene.integrator.events()) lost += event.loss;
-    EXPECT_NEAR(scene.integrator.lost(), lost, 1e-12 * size);
-    EXPECT_NEAR(scene.energy() + lost, before, 1e-12 * size);
+    double dissipated_energy = 0.0;
+    for (const Event& event : scene.integrator.events()) dissipated_energy += event.loss;
+    EXPECT_NEAR(scene.integrator.dissipated_energy(), dissipated_energy, 1e-12 * size);
+    EXPECT_NEAR(scene.energy() + dissipated_energy, before, 1e-12 * size);
   }
 }
 
@@ -160,15 +160,15 @@ Cycle woodpecker_by_time_stepping(double h, double end) {
 
 Cycle woodpecker(double step) {
   Started toy(systems::model_text("woodpecker"), {}, 4, step, 1e-5);
-  std::vector<Piece> pecks;
-  toy.integrator.observer = [&](const Piece& piece) {  // called before and after every event
+  std::vector<HybridState> pecks;
+  toy.integrator.observer = [&](const HybridState& piece) {  // called before and after every event
     const double gap = toy.mechanics.row(piece.q).value(toy.assembly.contacts[0].gap);
     const VectorXd v = toy.mechanics.velocity(piece.q, piece.p);
     if (std::abs(gap) < 1e-9 && v(1) + v(2) < -1.0) pecks.push_back(piece);  // the bird swings back from the pole
   };
   toy.go(3.0);
   if (pecks.size() < 4) return {};
-  const Piece &one = pecks[pecks.size() - 2], &two = pecks.back();
+  const HybridState &one = pecks[pecks.size() - 2], &two = pecks.back();
   return {two.time - one.time, one.q(0) - two.q(0)};
 }
 

@@ -134,7 +134,7 @@ TEST(HybridParts, ElbowStop) {
     EXPECT_NEAR(m->integrator.velocity()(0), A, 2e-8) << e;
     EXPECT_NEAR(m->integrator.velocity()(1), B, 2e-8) << e;
     if (e == 0.0) {  // it would have to be pulled: released
-      EXPECT_EQ(m->integrator.now().mode.holds[0], ContactState::open);
+      EXPECT_EQ(m->integrator.now().mode.states[0], ContactState::open);
     }
   }
   const auto latched = shipped("two-link", {{"restitution", 0.0}, {"latch", 1.0}}, 6, 0.002);
@@ -193,7 +193,7 @@ TEST(ClosedForms, BouncingBallComesToRestAtItsZenoTime) {
   // falls for .5 s, then flies for 2 e .5, 2 e^2 .5, ...: .5 (1 + e)/(1 - e)
   EXPECT_NEAR(m->times(Event::touch).at(0), 1.5, 1e-6);
   EXPECT_NEAR(m->q(0), 6.0, 1e-12);
-  EXPECT_NEAR(m->integrator.lost(), 2 * 10 * 1.25, 1e-10);
+  EXPECT_NEAR(m->integrator.dissipated_energy(), 2 * 10 * 1.25, 1e-10);
   EXPECT_LT(std::abs(m->q(1)), 1e-12);
 }
 
@@ -213,7 +213,7 @@ TEST(ClosedForms, FrictionStopsABlock) {
   m->run(1.0);
   EXPECT_NEAR(m->times(Event::stick).at(0), 0.5, 1e-12);
   EXPECT_NEAR(m->q(0), 0.5, 1e-12);  // v^2/(2 mu g)
-  EXPECT_EQ(m->integrator.now().mode.holds[0], ContactState::stick);
+  EXPECT_EQ(m->integrator.now().mode.states[0], ContactState::stick);
 }
 
 TEST(ClosedForms, ImpactInTheConeSticksAndBeyondItSlides) {
@@ -264,8 +264,8 @@ TEST(ClosedForms, LadderLeavesItsWallAtTwoThirdsOfItsHeight) {
   const auto again = ladder();
   again->run(times[0]);
   EXPECT_NEAR(again->q(1), 2.0 / 3.0 * std::cos(0.3), 1e-8);
-  EXPECT_EQ(m->integrator.now().mode.holds[0], ContactState::open);
-  EXPECT_NE(m->integrator.now().mode.holds[1], ContactState::open);
+  EXPECT_EQ(m->integrator.now().mode.states[0], ContactState::open);
+  EXPECT_NE(m->integrator.now().mode.states[1], ContactState::open);
   EXPECT_NEAR(m->energy(), 3 * 10 * std::cos(0.3), 1e-9);
 }
 
@@ -309,9 +309,9 @@ TEST(ClosedForms, RockingBlockKeepsItsShareOfSpin) {
   replace("rise = sqrt(3)/4*side ", "rise = 0.3 ");
   replace("tilt = 0.3 ", "tilt = 0.1 ");
   const auto m = own(text, 6, 0.001);
-  Piece before;
+  HybridState before;
   int shown = 0;
-  m->integrator.observer = [&](const Piece& piece) {
+  m->integrator.observer = [&](const HybridState& piece) {
     if (shown++ == 0) before = piece;
   };
   ASSERT_EQ(m->start(), "");
@@ -361,9 +361,9 @@ TEST(ClosedForms, PainleveRodIsRefused) {
 TEST(Jumps, LoseWhatTheirNormalEnergySays) {
   for (const double e : {1.0, 0.7, 0.0}) {
     const auto m = shipped("bar-drop", {{"restitution", e}}, 2, 0.01);
-    Piece before;
+    HybridState before;
     bool have = false;
-    m->integrator.observer = [&](const Piece& piece) {
+    m->integrator.observer = [&](const HybridState& piece) {
       if (!have) before = piece;
       have = true;
     };
@@ -416,7 +416,7 @@ TEST(Steps, HaveTheirOrderThroughImpacts) {
 
 TEST(Steps, DiscreteEnergyIsKeptThroughAnImpact) {
   for (const double step : {0.02, 0.01}) {
-    PieceOptions options;
+    IntegratorOptions options;
     options.step = step;
     options.jump = JumpLaw::discrete_energy;
     Machine m(systems::model_text("bar-drop"), {}, options);
@@ -424,7 +424,7 @@ TEST(Steps, DiscreteEnergyIsKeptThroughAnImpact) {
     int impacts = 0;
     double before = 0.0;
     m.integrator.observer =
-        [&](const Piece&) {  // shown before and behind the impact, both times ahead of the next step
+        [&](const HybridState&) {  // shown before and behind the impact, both times ahead of the next step
           if (++impacts == 1) before = m.integrator.discrete_energy();
         };
     const int steps = static_cast<int>(std::lround(0.5 / step));

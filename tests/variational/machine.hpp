@@ -15,8 +15,8 @@ namespace dodyn::variational {
 
 using Given = std::map<std::string, double>;
 
-inline PieceOptions options_of(int order, double step, double rest_speed = 1e-6) {
-  PieceOptions options;
+inline IntegratorOptions options_of(int order, double step, double rest_speed = 1e-6) {
+  IntegratorOptions options;
   options.order = order;
   options.step = step;
   options.rest_speed = rest_speed;
@@ -29,11 +29,12 @@ struct Machine {
   systems::Values<double> values;
   Mechanics mechanics;
   Assembly assembly;
-  PieceOptions options;
+  IntegratorOptions options;
   HybridIntegrator integrator;
 
-  Machine(const std::string& text, const Given& given, const PieceOptions& piece_options, Rule rule = Rule::midpoint)
-      : system(systems::read_piece_model(text, "test.model")),
+  Machine(const std::string& text, const Given& given, const IntegratorOptions& piece_options,
+          Rule rule = Rule::midpoint)
+      : system(systems::read_hybrid_model(text, "test.model")),
         values(system.model.evaluate<double>(given)),
         mechanics(record(systems::formulation(system), rule), values.numbers),
         assembly(systems::assembly(system, values, mechanics)),

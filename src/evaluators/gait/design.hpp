@@ -45,7 +45,8 @@ class GaitDesigns final : public MotionDescription {
   double push_of_cold_start() const override;
   double barrier_of_refined() const override { return dmoc::barrier_of_refined; }
   std::vector<Measure> measures(const MetricInputs* seen) const override;
-  Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory, const MetricOf& metric) const override;
+  ExaminedQuantities examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
+                              const MetricOf& metric) const override;
   ContinuousPlan continuous_plan() const override { return {{true}, "from touch-down to touch-down"}; }
   std::string report(const MetricOf& metric) const override;
   Channels more_channels() const override;

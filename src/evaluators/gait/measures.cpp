@@ -26,16 +26,16 @@ std::vector<Measure> GaitDesigns::measures(const MetricInputs* seen) const {
        &GaitReport::impulse_friction_ratio},
       {{"min_clearance", "m", "least height of the swing foot at inner nodes"}, &GaitReport::smallest_clearance},
       {{"max_foot_penetration", "m", "largest depth of the swing foot under the ground, between nodes too"},
-       &GaitReport::largest_scuff},
+       &GaitReport::max_foot_penetration},
       {{"scrape", "m", "path length of the swing foot below 1 mm, between nodes too"}, &GaitReport::scrape},
-      {{"foot_way", "m", "path length of the swing foot along the ground"}, &GaitReport::foot_way},
+      {{"foot_way", "m", "path length of the swing foot along the ground"}, &GaitReport::foot_path},
       {{"min_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
        &GaitReport::smallest_knee_flexion},
       {{"max_knee_flexion", "rad", "largest flexion of a knee"}, &GaitReport::largest_knee_flexion},
-      {{"max_joint_step", "rad", "largest turn of a joint in one time step"}, &GaitReport::largest_turn},
-      {{"max_foot_height", "m", "largest height of the swing foot"}, &GaitReport::largest_lift},
+      {{"max_joint_step", "rad", "largest turn of a joint in one time step"}, &GaitReport::max_joint_step},
+      {{"max_foot_height", "m", "largest height of the swing foot"}, &GaitReport::max_foot_height},
       {{"max_torque_jump", "N m", "largest torque of one time step over those of both its neighbours"},
-       &GaitReport::largest_spike},
+       &GaitReport::max_torque_jump},
       {{"min_leg_distance", "m", "smallest distance of links of different legs, at nodes and between them"},
        &GaitReport::smallest_leg_distance},
       {{"leg_crossings", "1",
@@ -44,7 +44,7 @@ std::vector<Measure> GaitDesigns::measures(const MetricInputs* seen) const {
        &GaitReport::leg_crossings},
       {{"leg_order_violations", "1",
         "time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; in space"},
-       &GaitReport::wrong_sides},
+       &GaitReport::leg_order_violations},
       {{"energy_balance", "J",
         "signed work, and that of gravity on a slope, less impact loss: dampers and other forces take it; without them "
         "it vanishes as the mesh is refined"},
@@ -57,18 +57,18 @@ std::vector<Measure> GaitDesigns::measures(const MetricInputs* seen) const {
   return all;
 }
 
-Examined GaitDesigns::examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
-                               const MetricOf& metric) const {
-  Examined m;
+ExaminedQuantities GaitDesigns::examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
+                                         const MetricOf& metric) const {
+  ExaminedQuantities m;
   m.smallest_knee_flexion = metric("min_knee_flexion");
   m.largest_knee_flexion = metric("max_knee_flexion");
   m.pull = -metric("min_normal_force");
   m.pulls_at_touch_down = metric("normal_impulse") < -1e-9;
   if (!may_cross()) m.close_legs = static_cast<int>(metric("leg_crossings"));
-  m.wrong_sides = static_cast<int>(metric("leg_order_violations"));
-  m.scuff = metric("max_foot_penetration");
+  m.leg_order_violations = static_cast<int>(metric("leg_order_violations"));
+  m.foot_penetration = metric("max_foot_penetration");
   m.scrape = metric("scrape");
-  m.foot_way = metric("foot_way");
+  m.foot_path = metric("foot_way");
   m.turn = metric("max_joint_step");
   m.work = metric("absolute_work");
   if (system().simply_actuated()) m.balance = metric("energy_balance");

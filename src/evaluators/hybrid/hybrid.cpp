@@ -28,7 +28,7 @@ const KeyTable<HybridOptions>& hybrid_keys() {
   const auto gait = [](auto member) {
     return [member](S & s) -> auto& { return s.gait.*member; };
   };
-  using P = variational::PieceOptions;
+  using P = variational::IntegratorOptions;
   using G = variational::GaitOptions;
   static const auto table =
       KeyTable<S>("hybrid.")
@@ -94,7 +94,7 @@ const KeyTable<HybridOptions>& hybrid_keys() {
 }
 
 systems::HybridModel model_of(const NamedModel& named) {
-  systems::HybridModel system = systems::read_piece_model(named.text, named.path);
+  systems::HybridModel system = systems::read_hybrid_model(named.text, named.path);
   systems::check_honoured(system.model, "hybrid");
   return system;
 }
@@ -389,9 +389,9 @@ class HybridEvaluator final : public Evaluator {
     }
     if (ran.events.size() > most) text += formatted("  and %zu more\n", ran.events.size() - most);
     text += formatted("energy          %.9g J -> %.9g J; events lost %.6g J; ", ran.energy_before, ran.energy_after,
-                      ran.lost);
-    if (std::abs(ran.raised) > 1e-12 * (1.0 + std::abs(ran.energy_before)))
-      text += formatted("resets raised %.6g J of potential energy; ", ran.raised);
+                      ran.dissipated_energy);
+    if (std::abs(ran.reset_energy) > 1e-12 * (1.0 + std::abs(ran.energy_before)))
+      text += formatted("resets raised %.6g J of potential energy; ", ran.reset_energy);
     text += formatted("by forces and errors of steps %.3g J\n", ran.energy_change());
     if (ran.seen.count("max_penetration"))
       text += formatted("feasibility     deepest at a node %.3g m\n", ran.seen.at("max_penetration"));

@@ -92,13 +92,13 @@ struct HybridRun::Recorder {
   const Eigen::VectorXd& z;                            // smooth coordinates of the method `projected`
   std::vector<std::vector<std::vector<double>>> rows;  // [channel][row]
 
-  void add(const variational::Piece& piece) {
+  void add(const variational::HybridState& piece) {
     const Eigen::VectorXd v = mechanics.velocity(piece.q, piece.p);
     const auto state = mechanics.state(piece.q, v);
     std::vector<std::vector<double>> row = {{piece.time},
                                             {piece.q.begin(), piece.q.end()},
                                             {v.begin(), v.end()},
-                                            {state.kinetic, state.potential, integrator.lost()}};
+                                            {state.kinetic, state.potential, integrator.dissipated_energy()}};
     if (!assembly.contacts.empty()) {
       std::vector<double> gaps;
       const auto& value = mechanics.row(piece.q).value;
@@ -155,7 +155,7 @@ struct HybridRun::Projection {
   void show() {
     const Eigen::VectorXd image = flow.mechanics().watched(flow.now().q, flow.rate());
     const int n = mechanics.n();
-    variational::Piece piece = integrator.now();
+    variational::HybridState piece = integrator.now();
     piece.time = flow.now().time;
     piece.q = image.head(n);
     piece.p = mechanics.mass(piece.q) * image.tail(n);
@@ -173,16 +173,16 @@ double energy(const variational::Mechanics& mechanics, const variational::Hybrid
 
 }  // namespace
 
-// Puts the gait's state after an exchange into the integrator: one stride leads from there to just before the next.
+// Puts the gait's state after a reset into the integrator: one stride leads from there to just before the next.
 void HybridRun::begin_stride(const variational::Mechanics& mechanics, const variational::Assembly& assembly,
                              variational::HybridIntegrator& integrator, HybridResult& ran) const {
   ran.gait = variational::find_gait(integrator, assembly, options_.pieces, options_.gait);
   if (ran.reason = ran.gait.reason; !ran.reason.empty()) return;
-  variational::Piece begin = ran.gait.before;
+  variational::HybridState begin = ran.gait.before;
   for (const int c : travels_) begin.q(c) = 0.0;
   integrator.resume(begin);
   ran.energy_before = energy(mechanics, integrator);
-  ran.reason = integrator.exchange(ran.gait.exchange);
+  ran.reason = integrator.apply_reset(ran.gait.reset);
 }
 
 // Runs to `end`, and records nodes or, with `every_step`, all steps.
@@ -194,7 +194,7 @@ void HybridRun::drive(double end, bool every_step, variational::HybridIntegrator
     return event.kind == Event::impact && impacts == options_.impacts;
   };
   recorder.add(integrator.now());
-  if (every_step) integrator.observer = [&](const variational::Piece& piece) { recorder.add(piece); };
+  if (every_step) integrator.observer = [&](const variational::HybridState& piece) { recorder.add(piece); };
   const int intervals = options_.nodes - 1;
   const double node = end / intervals;
   const int steps = std::max(1, static_cast<int>(std::ceil(node / options_.pieces.step - 1e-9)));
@@ -233,7 +233,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     begin_stride(mechanics, assembly, integrator, ran);
     if (!ran.reason.empty()) return ran;
     end = ran.gait.period;
-    integrator.makes_exchanges = false;  // the next one belongs to the next stride
+    integrator.applies_resets = false;  // the next one belongs to the next stride
   } else {
     ran.energy_before = energy(mechanics, integrator);
   }
@@ -266,17 +266,17 @@ void HybridRun::measure(const variational::HybridIntegrator& integrator, HybridR
     late = event.time;
     if (!std::isfinite(first)) first = event.time;
   }
-  ran.lost = integrator.lost();
-  ran.raised = integrator.raised();
+  ran.dissipated_energy = integrator.dissipated_energy();
+  ran.reset_energy = integrator.reset_energy();
   const auto& now = integrator.now();
   ran.seen = {{"duration", now.time},
               {"impacts", impacts},
               {"first_impact", first},
               {"last_impact", late},
               {"impact_interval", tick},
-              {"dissipated_energy", ran.lost},
+              {"dissipated_energy", ran.dissipated_energy},
               {"energy_change", ran.energy_change()},
-              {"max_penetration", std::max(0.0, integrator.deepest())}};
+              {"max_penetration", std::max(0.0, integrator.max_penetration())}};
   if (options_.find == Find::gait) {
     const auto size = [&](std::size_t i) {
       return i < ran.gait.multipliers.size() ? std::abs(ran.gait.multipliers[i]) : 0.0;
@@ -299,7 +299,7 @@ std::string HybridRun::event_name(const Event& event) const {
   switch (event.kind) {
     case Event::impact:
       return "impact of " + contact();
-    case Event::exchange:
+    case Event::reset:
       return "reset " + system_.pieces.resets[event.which].name;
     case Event::lift_off:
       return contact() + " lifts off";

@@ -21,7 +21,7 @@ enum class Find { motion, gait };
 struct HybridOptions {
   std::string model;
   Method method = Method::midpoint;
-  variational::PieceOptions pieces;
+  variational::IntegratorOptions pieces;
   double end = 2.0;  // s
   int nodes = 201;   // number of rows of a trajectory
   double k = 0.0;    // decay constant of the projection, 1/m2; 0: three times the smallest valid value
@@ -42,10 +42,10 @@ struct HybridResult {
   std::vector<variational::Event> events;
   Numbers seen;  // metrics, and coordinates and rates at the end, by name
   variational::Gait gait;
-  double energy_before = 0.0, energy_after = 0.0;  // J
-  double lost = 0.0, raised = 0.0;                 // by events, kinetic; by resets, potential, J
+  double energy_before = 0.0, energy_after = 0.0;      // J
+  double dissipated_energy = 0.0, reset_energy = 0.0;  // by events, kinetic; by resets, potential, J
   // Work of forces and errors of the steps, J.
-  double energy_change() const { return energy_after - energy_before + lost - raised; }
+  double energy_change() const { return energy_after - energy_before + dissipated_energy - reset_energy; }
   long steps = 0;
   double k = 0.0, least_k = 0.0;  // only for the method projected
 };

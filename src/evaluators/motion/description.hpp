@@ -146,8 +146,8 @@ class MotionDescription {
   };
   virtual std::vector<Measure> measures(const MetricInputs* seen) const = 0;
   // Examines the motion on the mesh of `trajectory`.
-  virtual Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
-                            const MetricOf& metric) const = 0;
+  virtual ExaminedQuantities examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
+                                      const MetricOf& metric) const = 0;
   virtual ContinuousPlan continuous_plan() const = 0;
   virtual std::string report(const MetricOf& metric) const = 0;  // lines about its own metrics
 

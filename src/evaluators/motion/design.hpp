@@ -29,7 +29,8 @@ class MotionDesigns final : public MotionDescription {
   int grow() const override { return motion_.growth_steps; }
   std::vector<Measure> measures(const MetricInputs* seen) const override;
   bool pushes_at_a_point() const;  // whether an actuator is not on a coordinate: its work is not measured
-  Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory, const MetricOf& metric) const override;
+  ExaminedQuantities examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
+                              const MetricOf& metric) const override;
   ContinuousPlan continuous_plan() const override;
   std::string report(const MetricOf& metric) const override;
   Channels more_channels() const override;

@@ -77,7 +77,7 @@ double energy_at(const dmoc::System& system, const systems::Tree<double>& tree, 
   return 0.5 * push.dot(moved.llt().solve(push)) - tree.lagrangian(at.data(), still.data());
 }
 
-double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const KnotRows& nodes) {
+double max_joint_step(const dmoc::System& system, const Eigen::MatrixXd& q, const KnotRows& nodes) {
   const auto& tree = system.structure();
   const dmoc::Attitudes attitudes(system);
   double largest = 0.0;
@@ -101,7 +101,7 @@ double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const 
 // m.balance.
 void add_energies(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
                   dmoc::HeldPostures holds, const Eigen::MatrixXd& q, const Eigen::MatrixXd& p,
-                  const Eigen::MatrixXd& u, const KnotRows& nodes, Examined& m) {
+                  const Eigen::MatrixXd& u, const KnotRows& nodes, ExaminedQuantities& m) {
   for (std::size_t a = 0; a < tree.actuators.size(); ++a)
     for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
       const int c = tree.actuators[a].coordinate, point = static_cast<int>((k - nodes.first) % system.scheme().degree);
@@ -118,22 +118,22 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
 // For a foot that is the root. Standing: updates the largest pull of the ground. Moving: updates its depth under the
 // ground and its path lengths. `up`: index of the vertical coordinate.
 void add_foot(int up, bool stands, const Eigen::MatrixXd& q, const Eigen::MatrixXd& force, const KnotRows& nodes,
-              Examined& m) {
+              ExaminedQuantities& m) {
   if (stands) {
     const double pull = -force.col(up).segment(nodes.first, nodes.intervals + 1).minCoeff();
     m.pull = std::isfinite(m.pull) ? std::max(m.pull, pull) : pull;
     return;
   }
-  if (!std::isfinite(m.scuff)) m.scuff = m.scrape = m.foot_way = 0.0;
+  if (!std::isfinite(m.foot_penetration)) m.foot_penetration = m.scrape = m.foot_path = 0.0;
   for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
     const double way = (q.row(k + 1) - q.row(k)).head(up).norm();
-    m.scuff = std::max(m.scuff, -q(k + 1, up));
-    m.foot_way += way;
+    m.foot_penetration = std::max(m.foot_penetration, -q(k + 1, up));
+    m.foot_path += way;
     if (std::max(q(k, up), q(k + 1, up)) < dmoc::scrape_height) m.scrape += way;
   }
 }
 
-void examine_knees(const systems::Tree<double>& tree, const Eigen::MatrixXd& q, Examined& m) {
+void examine_knees(const systems::Tree<double>& tree, const Eigen::MatrixXd& q, ExaminedQuantities& m) {
   for (const auto& knee : tree.knees) {
     const Eigen::VectorXd flexion = knee.flexion * q.col(knee.coordinate);
     const double least = flexion.minCoeff(), most = flexion.maxCoeff();
@@ -213,9 +213,9 @@ std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
   return all;
 }
 
-Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
-                                 const MetricOf& metric) const {
-  Examined m;
+ExaminedQuantities MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
+                                           const MetricOf& metric) const {
+  ExaminedQuantities m;
   if (!motion_.avoided.empty() && metric("clearance_pair") >= 0.0) {
     m.overlap = metric("clearance_share");
     m.overlap_text = dmoc::missing_text(
@@ -245,7 +245,7 @@ Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory
   std::vector<KnotRows> all;
   for (const MotionPhase& phase : motion_.phases) {
     all.push_back({all.empty() ? 0 : all.back().first + all.back().intervals + 1, phase.intervals * degree()});
-    m.turn = std::max(m.turn, largest_turn(*motion_.system, q, all.back()));
+    m.turn = std::max(m.turn, max_joint_step(*motion_.system, q, all.back()));
     if (conserves)
       add_energies(*motion_.system, tree, motion_.system->pinned(phase.held).moving,
                    {holds_of(motion_, static_cast<int>(all.size()) - 1, given), numbers}, q, values[C::momenta], u,

@@ -157,7 +157,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   e.metrics.resize(static_cast<Eigen::Index>(metrics_.size()));
   Eigen::Index at = 0;
   for (const Measure& measure : measures(&seen, &found)) e.metrics(at++) = measure.value;
-  judge(findings(*found.mesh, e, found.trajectory), search_.refuses, e);
+  judge(findings(*found.mesh, e, found.trajectory), search_.rejects, e);
   const int stride = found.mesh->intervals() / description_->intervals();
   outcome.trajectory = stride > 1 ? thinned(*description_, found.trajectory, stride) : std::move(found.trajectory);
   outcome.trajectory.values.push_back(table(found.optima, optima_rows()));
@@ -186,7 +186,8 @@ void MotionEvaluator::doubt(Outcome& outcome) const {
 
 std::vector<Finding> MotionEvaluator::findings(const MotionDescription& mesh, const Evaluation& e,
                                                const Trajectory& trajectory) const {
-  Examined motion = mesh.examined(e.design, trajectory, [&](const std::string& name) { return metric(e, name); });
+  ExaminedQuantities motion =
+      mesh.examined(e.design, trajectory, [&](const std::string& name) { return metric(e, name); });
   motion.accuracy = {search_.mesh.accuracy, metric(e, "tracking_error"), metric(e, "intervals"),
                      description_->section()};
   return examine(motion);

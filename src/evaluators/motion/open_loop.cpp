@@ -140,7 +140,8 @@ class Driver {
   // Notes hinges whose coordinates the simulation reads differently than planned. Of three hinges through one point, it
   // assumes that the middle angle is within a quarter turn. Beyond that, controls act on other coordinates than
   // planned.
-  void check_rings(const systems::Bodies<n>& bodies, const State& planned, const std::vector<double>& q) {
+  void check_massless_intermediates(const systems::Bodies<n>& bodies, const State& planned,
+                                    const std::vector<double>& q) {
     if (!result_.note.empty()) return;
     const auto seen = bodies.coordinates(planned).q;
     for (std::size_t l = 0; l + 1 < bodies.links.size(); ++l)
@@ -199,7 +200,7 @@ class Driver {
         result_.max_angle_error =
             std::max(result_.max_angle_error, angle_between<n>(planned.poses[b], state_.poses[b]));
       }
-      check_rings(bodies, planned, q);
+      check_massless_intermediates(bodies, planned, q);
       const auto energies = simulation.energies();
       const auto now = bodies.coordinates(state_);
       rows_[0].push_back(time_);

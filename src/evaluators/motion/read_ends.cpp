@@ -82,7 +82,7 @@ void read_ends(PhasedMotion& motion) {
     }
     if (const CustomEntry* entry = section->find("reset")) {
       const auto& model = motion.system->model();
-      const auto resets = systems::read_piece_model(systems::model_text(model.origin), model.origin).pieces.resets;
+      const auto resets = systems::read_hybrid_model(systems::model_text(model.origin), model.origin).pieces.resets;
       std::vector<std::string> names;
       for (const auto& one : resets) {
         names.push_back(one.name);

@@ -17,7 +17,7 @@ namespace dodyn::evaluators {
 namespace {
 
 systems::HybridModel model_of(const NamedModel& named) {
-  systems::HybridModel system = systems::read_piece_model(named.text, named.path);
+  systems::HybridModel system = systems::read_hybrid_model(named.text, named.path);
   systems::check_honoured(system.model, "motion");
   return system;
 }

@@ -413,7 +413,7 @@ class RolloutSimulator {
         // touch-down.
         const bool ahead = way->squaredNorm() < 1e-12 || (at.place - *from).dot(*way) > 0.5 * way->squaredNorm();
         up |= at.height() > lifted;
-        if (!ahead) result_.scuff = std::max(result_.scuff, -at.height());
+        if (!ahead) result_.foot_penetration = std::max(result_.foot_penetration, -at.height());
         if (ahead && up && before > 0.0 && at.height() <= (touching ? 1e-6 : 0.0)) {
           const Foot after = at;
           q_ = q;

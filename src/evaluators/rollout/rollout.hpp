@@ -63,12 +63,12 @@ struct Rollout {
   double deviation = 0.0;    // largest deviation of a coordinate at a node
   int worst_coordinate = 0;  // index of that coordinate
   double deviation_time = 0.0;
-  double correction = 0.0;  // largest feedback on a control
-  double slip = 0.0;        // largest distance of a standing foot from its position, m
-  double scuff = 0.0;       // largest depth of the swing foot below the ground before touch-down, m
-  double time = 0.0;        // end of the rollout, s
-  std::string failure;      // why it ended early; empty: it reached the end
-  Channels channels;        // t, q, v, u, points, energy
+  double correction = 0.0;        // largest feedback on a control
+  double slip = 0.0;              // largest distance of a standing foot from its position, m
+  double foot_penetration = 0.0;  // largest depth of the swing foot below the ground before touch-down, m
+  double time = 0.0;              // end of the rollout, s
+  std::string failure;            // why it ended early; empty: it reached the end
+  Channels channels;              // t, q, v, u, points, energy
   Trajectory trajectory;
 };
 

@@ -88,8 +88,9 @@ Simulated to_simulated(const Rollout& rollout, const systems::Model& model, cons
                    largest_control(motion)));
   if (any_stands && settings.stance == RolloutSettings::Stance::contact)
     line(formatted("slip            at most %.3g mm, of the stance foot", 1e3 * rollout.slip));
-  if (rollout.scuff > 1e-6)
-    line(formatted("scuff           the swing foot passes under the ground, %.3g mm deep", 1e3 * rollout.scuff));
+  if (rollout.foot_penetration > 1e-6)
+    line(formatted("scuff           the swing foot passes under the ground, %.3g mm deep",
+                   1e3 * rollout.foot_penetration));
   line(rollout.failure.empty() ? formatted("end             at %.6g s", rollout.time)
                                : formatted("failed          at %.6g s: ", rollout.time) + rollout.failure);
   return s;
