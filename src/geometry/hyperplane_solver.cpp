@@ -41,8 +41,8 @@ HyperplaneSolver<n>::HyperplaneSolver(const Polytope<n>& k1, const Frame<n>& f1,
   feature_ = feature_tolerance * std::min(r1, r2) + 10.0 * rounding_;
 }
 
-// Finds the optimal basis from the given one. If the solver has not terminated (a nearly degenerate face by rounding, or no
-// termination), it starts again with larger tolerances: each pivot must exceed rounding by a factor of 10^4.
+// Finds the optimal basis from the given one. If the solver has not terminated (a nearly degenerate face by rounding),
+// it starts again with larger tolerances: each pivot must exceed rounding by a factor of 10^4.
 template <int n>
 auto HyperplaneSolver<n>::solve(Basis<n>& basis, Query ask) -> Termination {
   const double rounding = rounding_;

@@ -22,8 +22,9 @@ class HyperplaneSolver {
   HyperplaneSolver(const Polytope<n>& k1, const Frame<n>& f1, const Polytope<n>& k2, const Frame<n>& f2,
                    const Vector<n>& beta);
 
-  // unbounded: no translation along beta brings the bodies together. not_terminated: pivoting did not terminate (NaN input).
-  // With Query::sign the solver ends in separated or overlapping as soon as a separating plane or a face of M proves it.
+  // unbounded: no translation along beta brings the bodies together. not_terminated: pivoting did not terminate (NaN
+  // input). With Query::sign the solver ends in separated or overlapping as soon as a separating plane or a face of M
+  // proves it.
   enum class Termination { optimal, unbounded, not_terminated, separated, overlapping };
   enum class Query { optimum, sign };
   Termination solve(Basis<n>& basis, Query ask = Query::optimum);

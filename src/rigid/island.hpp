@@ -54,8 +54,8 @@ class Island {
   using Block = typename BlockCholesky<width>::Block;
   using Along = Eigen::Matrix<double, directions, 1>;
   using Slope = Eigen::Matrix<double, directions, directions>;
-  // Regions of P. off: no impulse; sticks: inside the cone; slides: on its surface; rubs, friction_only_edge: no normal impulse
-  // of its own, friction by the given one.
+  // Regions of P. off: no impulse; sticks: inside the cone; slides: on its surface; friction_only,
+  // friction_only_edge: no normal impulse of its own, friction by the given one.
   enum class Mode : char { off, sticks, slides, friction_only, friction_only_edge };
   struct Share {  // effect of a contact on the momentum of one node
     int place;
