@@ -136,10 +136,10 @@ TEST_F(MachineTroubles, OfOneEvaluatorAreNotThoseOfAnother) {
   expect_same("whole.h5", "a.h5");
 }
 
-TEST(Rest, GrowsWithTroubleInARowAndEndsWithIt) {
+TEST(Cooldown, GrowsWithTroubleInARowAndEndsWithIt) {
   Evaluation fine, trouble;
   mark_machine_trouble(trouble, "no room");
-  farm::Rest rest(1);
+  farm::Cooldown rest(1);
   EXPECT_EQ(rest.after(fine), 0);
   for (const double expected : {1, 2, 4, 8, 16, 32, 60, 60}) EXPECT_EQ(rest.after(trouble), expected);
   EXPECT_EQ(rest.after(fine), 0);

@@ -57,7 +57,7 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
                 "time steps are halved at most this many times; a motion that misses the accuracy then is refused",
             .minimum = 0,
             .maximum = 10})
-      .add("validity-check", &S::refuses, {{"reject", true}, {"warn", false}},
+      .add("validity-check", &S::rejects, {{"reject", true}, {"warn", false}},
            {.description =
                 "motions that are impossible (a ground that pulls, a knee the wrong way, parts inside each other) or "
                 "not resolved by the mesh: refuse them as infeasible or not_converged, or only warn"})

@@ -19,7 +19,7 @@ struct MotionSearch {
   bool balances = false;     // initial guesses begin with the forces that their paths need
   int shifts = 0;            // largest time warp of the best motion, in nodes, in both directions
   MeshLimits mesh = {.accuracy = 0.05, .refinements = 2};
-  bool refuses = true;  // refuses motions that are impossible or not resolved by their mesh
+  bool rejects = true;  // refuses motions that are impossible or not resolved by their mesh
   nlp::Options options = [] {
     nlp::Options o;
     o.tolerance = 1e-9;
