@@ -87,7 +87,7 @@ def moving(trajectory, outcome=None):
         runs = motion.runs(trajectory)
         number = 0
         if outcome is not None:
-            words = trajectory["outcome"].description  # "how it ended: 0 end, 1 failed, 2 docked ...; and when (s)"
+            words = trajectory["outcome"].description  # "outcome: 0 end, 1 failed, 2 docked ...; time of the end (s)"
             code = float(re.search(rf"(\d+) {outcome}\b", words)[1])
             number = int(np.flatnonzero(trajectory["outcome"].values[:, 0] == code)[0])
         return runs[number]

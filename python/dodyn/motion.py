@@ -300,8 +300,8 @@ def motion(trajectory: Trajectory) -> Motion | None:
 
 
 def outcomes(trajectory: Trajectory) -> list[str]:
-    """Returns the names of the outcomes from the description of the channel `outcome`: "how it ended: 0 docked, 1 missed,
-    ...; and when (s)". Empty if there is only one run."""
+    """Returns the names of the outcomes from the description of the channel `outcome`: "outcome: 0 docked, 1 missed,
+    ...; time of the end (s); ...". Empty if there is only one run."""
     if "outcome" not in trajectory or "initial_state" not in trajectory or len(trajectory["outcome"].values) < 2:
         return []
     told = trajectory["outcome"].description.split(": ", 1)[-1].split(";")[0]

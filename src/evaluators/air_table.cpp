@@ -48,20 +48,25 @@ const KeyTable<AirTable>& air_table_keys() {
   };
   static const auto table =
       KeyTable<A>("air-table.")
-          .add("width", &A::width, above("m", "of the table, along x"))
-          .add("depth", &A::depth, above("m", "of the table, along y"))
+          .add("width", &A::width, above("m", "width of the table, along x"))
+          .add("depth", &A::depth, above("m", "depth of the table, along y"))
           .add("margin", &A::margin,
-               {.unit = "m", .description = "about the states that are visited", .minimum = 0, .maximum = 1e3})
-          .add("spacing", &A::spacing, above("m", "of states, at most"))
-          .add("sample-rate", &A::rate, above("1/s", "of commands"))
-          .add("force", field(&D::force), above("N", "root mean square of each component of the field"))
-          .add(
-              "arm", field(&D::arm),
-              {.unit = "m", .description = "its torque is that of the force at this arm", .minimum = 0, .maximum = 1e3})
-          .add("length", field(&D::wave_length), above("m", "smallest wave length of the field"))
+               {.unit = "m",
+                .description = "distance of the measured positions from the edges of the table",
+                .minimum = 0,
+                .maximum = 1e3})
+          .add("spacing", &A::spacing, above("m", "largest distance of neighbouring measured positions"))
+          .add("sample-rate", &A::rate, above("1/s", "rate of the commands to the craft"))
+          .add("force", field(&D::force), above("N", "root mean square of each force component of the field"))
+          .add("arm", field(&D::arm),
+               {.unit = "m",
+                .description = "lever arm of the field: root mean square of its torque over that of its force",
+                .minimum = 0,
+                .maximum = 1e3})
+          .add("length", field(&D::wave_length), above("m", "shortest wavelength of the field"))
           .add("time", field(&D::time),
                {.unit = "s",
-                .description = "correlation time of the field",
+                .description = "correlation time of the field; steady: the field does not change",
                 .minimum = 0,
                 .maximum = 1e9,
                 .open_minimum = true,
@@ -69,7 +74,7 @@ const KeyTable<AirTable>& air_table_keys() {
                 .named_number = 0.0})
           .add("cancel", &A::cancel,
                {.type = Type::path,
-                .description = "a field as CSV (x,y,f_x,f_y,torque) to cancel by; empty: the one that is measured"});
+                .description = "CSV file of a field to cancel (x,y,f_x,f_y,torque); empty: the measured field"});
   return table;
 }
 
@@ -227,11 +232,12 @@ class AirTableEvaluator final : public Evaluator {
       : own_(air_table_keys().read(settings)), cancel_name_(settings.text("air-table.cancel")) {
     if (step * own_.rate > 1.0 + 1e-9)
       throw settings.error("air-table.sample-rate",
-                           formatted("samples are closer than steps; allowed: at most %g 1/s", 1.0 / step));
+                           formatted("is faster than one sample per step; allowed: at most %g 1/s", 1.0 / step));
     x_ = axis(own_.width);
     y_ = axis(own_.depth);
     if (x_.empty() || y_.empty())
-      throw settings.error("air-table.margin", "leaves nothing of the table; allowed: less than half its depth");
+      throw settings.error("air-table.margin",
+                           "leaves no room on the table; allowed: at most half its width and half its depth");
     if (own_.cancel.empty()) return;
     try {
       text_ = ini::read_file(own_.cancel);
@@ -246,25 +252,30 @@ class AirTableEvaluator final : public Evaluator {
         if (!given_.covers(x, y))
           throw settings.error(
               "air-table.cancel",
-              "does not cover the table: it has " + given_.extent() + "; allowed: " +
+              "does not cover the table: it covers " + given_.extent() + "; allowed: " +
                   formatted("x from %g to %g m, y from %g to %g m", x_.front(), x_.back(), y_.front(), y_.back()));
   }
 
   std::vector<Quantity> metrics() const override {
-    return {{"drift", "m", "mean drift with the fans off"},
+    return {{"drift", "m", "mean drift without commands"},
             {"drift_cancelled", "m", "mean drift with the recorded commands applied"},
-            {"field_error", "1", "root mean square of measured less true forces, over that of the true ones"},
+            {"field_error", "1",
+             "root mean square of the error of the measured forces, relative to that of the true forces"},
             {"field_rms", "N", "root mean square of a component of the true forces"}};
   }
 
   Channels channels() const override {
     const int n = static_cast<int>(x_.size() * y_.size());
-    Channel field{"field", "", "mean of the commands that held the craft there", n, {"x", "y", "f_x", "f_y", "torque"}};
+    Channel field{"field",
+                  "",
+                  "mean of the commands that kept the craft at the position x, y",
+                  n,
+                  {"x", "y", "f_x", "f_y", "torque"}};
     field.units = {"m", "m", "N", "N", "N m"};
     return {field,
             {"drift",
              "m",
-             "drift of the craft with the fans off, and with the recorded commands applied",
+             "drift of the craft without commands, and with the recorded commands applied",
              n,
              {"off", "cancelled"}}};
   }
@@ -369,7 +380,7 @@ class AirTableEvaluator final : public Evaluator {
 EvaluatorKind air_table_kind() {
   EvaluatorKind kind;
   kind.name = "air-table";
-  kind.description = "the force field of an uneven air table: measured, and cancelled by what was measured";
+  kind.description = "measures the force field of an uneven air table and cancels it; cost: drift left over";
   kind.variables = always({});
   kind.keys = air::air_table_keys().keys();
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {

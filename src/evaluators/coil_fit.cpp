@@ -35,24 +35,29 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
   static const auto table =
       KeyTable<S>("coil-fit.")
           .add("poles", coil(&rigid::Coil::discs), {{"points", false}, {"discs", true}},
-               {.description = "in the middles of the core's ends, or spread over them"})
-          .add("min-distance", &S::least, positive("m", "of centres"))
-          .add("max-distance", &S::most, positive("m", "of centres"))
+               {.description = "magnetic poles of a core: points in the middles of its ends, or discs over them"})
+          .add("min-distance", &S::least, positive("m", "smallest distance of the centres of the cores"))
+          .add("max-distance", &S::most, positive("m", "largest distance of the centres of the cores"))
           .add("angle", &S::angle,
                {.unit = "deg",
-                .description = "largest bearing and attitude, either way",
+                .description = "largest bearing and largest attitude, to either side",
                 .minimum = 0,
                 .maximum = 180,
                 .open_minimum = true})
-          .add("distances", &S::distances, {.description = "of the grid", .minimum = 3, .maximum = 1000})
-          .add("angles", &S::angles, {.description = "of the grid, of each kind", .minimum = 5, .maximum = 1000})
+          .add("distances", &S::distances,
+               {.description = "number of distances in the grid of samples", .minimum = 3, .maximum = 1000})
+          .add("angles", &S::angles,
+               {.description = "number of bearings in the grid of samples, and of attitudes",
+                .minimum = 5,
+                .maximum = 1000})
           .add("weight", &S::weight,
                {.unit = "1",
-                .description = "residuals count by this power of the distance: 0 as they are, 4 far as near",
+                .description = "residuals are multiplied by this power of the distance; 0: not weighted; 4: far "
+                               "samples count like near ones",
                 .minimum = 0,
                 .maximum = 16})
           .add("table", &S::table,
-               {.type = Type::path, .description = "coefficients to compare with, a CSV file; empty: none"});
+               {.type = Type::path, .description = "CSV file of coefficients to compare with; empty: none"});
   return table;
 }
 
@@ -68,7 +73,8 @@ class CoilFitEvaluator final : public Evaluator {
  public:
   explicit CoilFitEvaluator(const Settings& settings)
       : own_(coil_fit_keys().read(settings)), table_name_(settings.text("coil-fit.table")) {
-    if (!(own_.least < own_.most)) throw settings.error("coil-fit.min-distance", "is not below max-distance");
+    if (!(own_.least < own_.most))
+      throw settings.error("coil-fit.min-distance", "is not below coil-fit.max-distance; choose a smaller one");
     // Forces are unbounded if the ends of the cores meet. The corner of the grid has the smallest distance.
     const double half = 0.5 * own_.coil.length;
     for (int i = 0; i < own_.angles; ++i)
@@ -77,9 +83,10 @@ class CoilFitEvaluator final : public Evaluator {
         for (const double one : {half, -half})
           for (const double other : {half, -half})
             if (std::hypot(x + other * std::cos(b) - one, y + other * std::sin(b)) < 0.5 * own_.coil.diameter)
-              throw settings.error("coil-fit.min-distance",
-                                   formatted("there the ends of two cores meet; allowed: more, such as %g m",
-                                             own_.coil.length + own_.coil.diameter));
+              throw settings.error(
+                  "coil-fit.min-distance",
+                  formatted("at this distance the ends of two cores meet; choose a larger one, such as %g m",
+                            own_.coil.length + own_.coil.diameter));
       }
     if (!own_.table.empty()) {
       try {
@@ -104,7 +111,11 @@ class CoilFitEvaluator final : public Evaluator {
   }
 
   Channels channels() const override {
-    Channel channel{"coefficients", "", "of (B.1): r in decimetres, N and N m; those of the table behind", terms, {}};
+    Channel channel{"coefficients",
+                    "",
+                    "coefficients of the force law (B.1), for r in dm, N and N m; then those of coil-fit.table",
+                    terms,
+                    {}};
     channel.coordinates = {"phi1", "phi2"};
     for (const char* name : coefficient_names) channel.coordinates.emplace_back(name);
     if (!own_.table.empty())
@@ -224,7 +235,8 @@ class CoilFitEvaluator final : public Evaluator {
 EvaluatorKind coil_fit_kind() {
   EvaluatorKind kind;
   kind.name = "coil-fit";
-  kind.description = "coefficients of (B.1) that give the forces between two electromagnets best";
+  kind.description =
+      "fits the force law (B.1) (docs/control.md) to the forces between two electromagnets; cost: error of the fit";
   kind.variables = always({});
   kind.keys = coil_fit_keys().keys();
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {

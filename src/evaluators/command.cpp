@@ -161,9 +161,9 @@ class Command final : public Evaluator {
       : settings_(settings), metrics_(words_of(settings.text("command.metrics"))) {
     if (settings.text("command.run").empty() && settings.text("command.serve").empty())
       throw settings.error(
-          "command.run", "there is no command; give a line of shell that writes $DODYN_RESULT_FILE, or command.serve");
+          "command.run", "there is no command; give a shell command that writes $DODYN_RESULT_FILE, or command.serve");
     if (!settings.text("command.run").empty() && !settings.text("command.serve").empty())
-      throw settings.error("command.serve", "command.run is given too; a study has one of them");
+      throw settings.error("command.serve", "cannot be combined with command.run; remove one of them");
     expect_own_environment();
     const std::string archive = settings.text("study.archive");
     const fs::path folder = settings.text("command.directory");
@@ -190,8 +190,9 @@ class Command final : public Evaluator {
   }
 
   std::vector<Quantity> metrics() const override {
-    std::vector<Quantity> all = {{"exit_code", "1", "of the command; 128 + the signal's number where one killed it"}};
-    for (const auto& name : metrics_) all.push_back({name, "", "reported by the command"});
+    std::vector<Quantity> all = {
+        {"exit_code", "1", "exit code of the program; 128 + the signal's number if a signal killed it"}};
+    for (const auto& name : metrics_) all.push_back({name, "", "reported by the program"});
     return all;
   }
   Channels channels() const override { return {}; }
@@ -325,17 +326,17 @@ class Command final : public Evaluator {
     };
     if (!settings_.text("command.serve").empty())
       throw settings_.error("command.ranks",
-                            "a program that stays (command.serve) places itself; allowed: command.run");
+                            "has no effect on a server (command.serve); remove it, or use command.run");
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
       if (number_in(name) > 1)
         note("command.ranks",
-             "the programs take the processors, so start dodyn run alone, without mpirun; how many run at "
-             "once says study.workers");
+             "start dodyn run without mpirun, because the programs use the processors; study.workers sets how many run "
+             "at once");
     ranks_ = settings_.integer("command.ranks");
     const bool slurm = std::getenv("SLURM_JOB_ID") != nullptr;
     launcher_ = settings_.text("command.launcher");
     if (launcher_ == "auto") launcher_ = slurm && in_path("srun") ? "srun" : "mpiexec";
-    if (launcher_ == "srun" && !slurm) note("command.launcher", "this is no Slurm job; allowed here: mpiexec, none");
+    if (launcher_ == "srun" && !slurm) note("command.launcher", "this is not a Slurm job; allowed here: mpiexec, none");
     const std::string hosts = settings_.text("command.hosts");
     try {
       processors_ = shared_processors(hosts, launcher_ == "mpiexec");
@@ -348,8 +349,8 @@ class Command final : public Evaluator {
       const char* key = room < 1 ? "command.ranks" : "study.workers";
       const std::string what =
           "of " + processors_->text() + " processors, " +
-          (room < 1 ? "fewer are available"
-                    : std::to_string(room) + " evaluations of " + std::to_string(ranks_) + " find room at once");
+          (room < 1 ? "too few are available"
+                    : std::to_string(room) + " evaluations of " + std::to_string(ranks_) + " at most can run at once");
       if (!hosts.empty()) throw settings_.error(key, what);
       note(key, what);
     }
@@ -505,7 +506,7 @@ class Command final : public Evaluator {
     std::map<std::string, std::string> taken;
     for (const char* own :
          {"ID", "SEED", "DESIGN_FILE", "RESULT_FILE", "STUDY", "TIME_LIMIT", "RANKS", "HOSTS", "LAUNCH"})
-      taken.emplace(std::string("DODYN_") + own, "what dodyn itself says");
+      taken.emplace(std::string("DODYN_") + own, "a variable that dodyn sets");
     const auto add = [&](const std::string& variable, const std::string& name) {
       if (const auto [other, is_new] = taken.emplace(name, "'" + variable + "'"); !is_new)
         throw ConfigError(settings_.file + ": design variable '" + shown(variable) + "' is " + name +
@@ -649,7 +650,8 @@ class Command final : public Evaluator {
 EvaluatorKind command_kind() {
   EvaluatorKind kind;
   kind.name = "command";
-  kind.description = "any program: design in by JSON file and environment, cost out by JSON file";
+  kind.description =
+      "runs any program; it reads the design from a JSON file or the environment, and writes the cost to a JSON file";
   // the design variables are the names in the user's [design]
   kind.variables = [](const Settings& settings) {
     std::vector<DesignVariable> variables;
@@ -658,7 +660,7 @@ EvaluatorKind command_kind() {
                                        [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; }))
         variables.push_back({.name = name,
                              .unit = "",
-                             .description = "of the command",
+                             .description = "variable of the program, without a meaning to dodyn",
                              .default_value = 0,
                              .minimum = -1e308,
                              .maximum = 1e308,
@@ -668,49 +670,46 @@ EvaluatorKind command_kind() {
   kind.keys = {
       {.name = "command.run",
        .type = Type::text,
-       .description = "line of shell, run in a directory of its own; reads $DODYN_DESIGN_FILE or DODYN_<NAME>, "
-                      "writes $DODYN_RESULT_FILE; $DODYN_STUDY is the configuration's directory"},
+       .description = "shell command that evaluates a design, in a directory of its own; it reads $DODYN_DESIGN_FILE "
+                      "or DODYN_<NAME>, and writes $DODYN_RESULT_FILE; $DODYN_STUDY is the configuration's directory"},
       {.name = "command.serve",
        .type = Type::text,
-       .description =
-           "instead of command.run: a program that stays, and answers each line of its standard input, the design as "
-           "JSON, with a line of JSON on its standard output"},
+       .description = "shell command of a server, instead of command.run; it answers each line of its standard input "
+                      "(a design as JSON) with a line of JSON on its standard output"},
       {.name = "command.metrics",
        .type = Type::text,
-       .description = "names of the metrics that it reports, between commas or spaces"},
+       .description = "names of the metrics that the program reports, separated by commas or spaces"},
       {.name = "command.ranks",
        .type = Type::integer,
        .default_value = "1",
-       .description = "processors of an evaluation, if its program is parallel itself: $DODYN_LAUNCH starts that "
-                      "number of processes, "
-                      "on processors that no other evaluation has",
+       .description = "number of processors per evaluation, for a parallel program; $DODYN_LAUNCH starts that number "
+                      "of processes, on processors that no other evaluation uses",
        .minimum = 1,
        .identity = false},
       {.name = "command.launcher",
        .type = Type::choice,
        .default_value = "auto",
-       .description =
-           "what $DODYN_LAUNCH is made of: srun within a Slurm job, else mpiexec; none: nothing but launch-options",
+       .description = "launcher in $DODYN_LAUNCH; auto: srun within a Slurm job, otherwise mpiexec; none: only "
+                      "command.launch-options",
        .choices = {"auto", "srun", "mpiexec", "none"},
        .identity = false},
       {.name = "command.launch-options",
        .type = Type::text,
-       .description = "options that follow it in $DODYN_LAUNCH, such as --mpi=pmix",
+       .description = "options after the launcher in $DODYN_LAUNCH, such as --mpi=pmix",
        .identity = false},
       {.name = "command.hosts",
        .type = Type::text,
-       .description =
-           "processors for command.ranks, as node1:16,node2:16; by default those of the Slurm or PBS job, else of this "
-           "machine",
+       .description = "processors for command.ranks, such as node1:16,node2:16; empty: those of the Slurm or PBS job, "
+                      "otherwise of this machine",
        .identity = false},
       {.name = "command.directory",
        .type = Type::text,
-       .description = "where the working directories are made; by default the archive's name with .work",
+       .description = "folder of the working directories; empty: the archive's name with .work",
        .identity = false},
       {.name = "command.keep",
        .type = Type::choice,
        .default_value = "failed",
-       .description = "which working directories to keep",
+       .description = "working directories to keep: those of failed evaluations, all, or none",
        .choices = {"failed", "all", "none"},
        .identity = false}};
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {

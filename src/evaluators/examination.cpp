@@ -81,11 +81,12 @@ std::vector<Finding> examine(const ExaminedQuantities& m) {
        formatted("work and losses differ by %.3g J of %.3g J", balance, m.work));
   find(m.lift > 0.35, suspicious, formatted("the gait lifts its foot by %.2f m", m.lift));
   find(m.spike > 0.25 * m.largest_control, suspicious,
-       formatted("a control of %.3g stands alone in one time step", m.spike));
+       formatted("a control exceeds its values in both neighbouring time steps by %.3g", m.spike));
   for (const ActuatorEffort& e : m.actuator_efforts)
     find(e.largest > (e.has_cost ? usual_exertion_at_a_cost : usual_exertion) * e.reference, suspicious,
-         formatted("actuator %s reaches %.4g, %.0f times what weight and a steady motion ask; it has no limit%s",
-                   e.actuator.c_str(), e.largest, e.largest / e.reference, e.has_cost ? "" : " and no cost"));
+         formatted(
+             "actuator %s reaches %.4g, %.0f times the effort that weight and a steady motion need; it has no limit%s",
+             e.actuator.c_str(), e.largest, e.largest / e.reference, e.has_cost ? "" : " and no cost"));
   return all;
 }
 

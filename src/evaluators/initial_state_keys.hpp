@@ -12,9 +12,9 @@ template <class Struct>
 KeyTable<Struct> with_initial_state_keys(KeyTable<Struct> table) {
   return std::move(table)
       .add("initial-states-per-task", &Struct::batch,
-           {.description = "initial states that a rank simulates at a time", .minimum = 1, .maximum = 1000000})
+           {.description = "number of initial states in one task of a rank", .minimum = 1, .maximum = 1000000})
       .add("initial-state", &Struct::start,
-           {.description = "the initial state that dodyn simulate shows, the first one being 1",
+           {.description = "number of the initial state that dodyn simulate shows; the first is 1",
             .minimum = 1,
             .maximum = 1000000,
             .identity = false});

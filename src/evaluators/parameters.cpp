@@ -9,8 +9,9 @@ std::vector<DesignVariable> parameter_variables(const systems::Model& model) {
   const auto values = model.evaluate<double>();
   for (std::size_t i = 0; i < model.parameters.size(); ++i) {
     const systems::Parameter& p = model.parameters[i];
-    all.push_back({p.name, p.unit, p.comment.empty() ? "parameter of the model" : p.comment, values.parameters[i],
-                   -1e300, 1e300});
+    all.push_back({p.name, p.unit,
+                   p.comment.empty() ? "parameter of the model, without a comment in the model file" : p.comment,
+                   values.parameters[i], -1e300, 1e300});
     if (!p.definition.uses.empty()) all.back().formula = p.definition.text;
   }
   return all;

@@ -141,7 +141,7 @@ class Scenarios final : public Evaluator {
     if (scenarios_.size() > 1) {
       std::vector<std::string> names;
       for (const ScenarioEvaluator& one : scenarios_) names.push_back(one.name);
-      throw ConfigError("one motion is of one scenario; say which: --study.scenarios NAME, of " + listed(names));
+      throw ConfigError("choose one scenario with --study.scenarios NAME; there are: " + listed(names));
     }
     Task inner = task;
     inner.warm_start = own(task.warm_start, 0);

@@ -55,8 +55,10 @@ class SimulationEvaluator final : public Evaluator {
         starts_(settings_, model_) {
     for (const Variable& free : settings.variables)
       if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[static_cast<std::size_t>(at)].counts)
-        throw settings.error("design." + free.name + ".min",
-                             "the number of links depends on it; allowed: a value, design." + free.name + " = NUMBER");
+        throw settings.error(
+            "design." + free.name + ".min",
+            "the number of links depends on this parameter, so it cannot be free; give a value: design." + free.name +
+                " = NUMBER");
     check_dimensions(settings, model_);
     SimulationOptions& run_options = own_.run_options;
     run_options.held = simulation::held_links(settings, model_);
@@ -68,11 +70,10 @@ class SimulationEvaluator final : public Evaluator {
     for (const CustomSection* section : settings.sections_of("outcome")) {
       const std::string& name = section->name;
       if (name == "end" || name == "failed" || (name == "unresolved" && run_options.coils))
-        throw section->error(
-            name == "end" ? "is reserved for runs that no outcome ends; choose another name"
-            : name == "failed"
-                ? "is reserved for runs that break down; choose another name"
-                : "is reserved for runs whose coils leave the range of their table; choose another name");
+        throw section->error(name == "end" ? "is reserved for runs that no outcome ends; choose another name"
+                             : name == "failed"
+                                 ? "is reserved for simulations that break down; choose another name"
+                                 : "is reserved for runs that leave the range of coils.table; choose another name");
       run_options.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
     }
     read_cost(reader);
@@ -83,7 +84,7 @@ class SimulationEvaluator final : public Evaluator {
     starts_.check_used(reader);
     if (own_.start > starts_.count())
       throw settings.error("simulation.initial-state",
-                           "there are " + std::to_string(starts_.count()) + " initial states");
+                           "there are only " + std::to_string(starts_.count()) + " initial states; choose one of them");
     // Reports models that no design can make valid before the study starts. For example, bodies() supports only some
     // kinds of joints.
     const auto values = model_.evaluate<double>();
@@ -108,11 +109,12 @@ class SimulationEvaluator final : public Evaluator {
   std::vector<Quantity> metrics() const override {
     std::vector<Quantity> all = statistics_.metrics();
     if (misalignment_)
-      all.push_back({"capture", "SI",
-                     "largest misalignment up to which all initial states end as " +
+      all.push_back({"capture", "",
+                     "largest misalignment, in SI units, up to which all initial states end as " +
                          statistics_.outcomes[static_cast<std::size_t>(statistics_.success_outcome)] +
-                         "; 0: that of the smallest does not"});
-    for (const auto& [entry, formula] : properties_) all.push_back({entry.key, "SI", "of the design: " + entry.value});
+                         "; 0: the one with the smallest misalignment does not"});
+    for (const auto& [entry, formula] : properties_)
+      all.push_back({entry.key, "", "value, in SI units, of " + entry.value});
     return all;
   }
 
@@ -139,7 +141,8 @@ class SimulationEvaluator final : public Evaluator {
     const int n = starts_.count();
     Channels list;
     if (!starts_.variables().empty())
-      list.push_back({"initial_state", "", "what differs between initial states, SI", n, starts_.variables()});
+      list.push_back({"initial_state", "", "quantities that differ between the initial states, in SI units", n,
+                      starts_.variables()});
     list.push_back(statistics_.channel(n));
     if (!filmed()) list.insert(list.end(), channels_.begin(), channels_.end());
     if (corners_ > 0) list.push_back(shapes_channel(model_.dimension, corners_));
@@ -236,10 +239,10 @@ class SimulationEvaluator final : public Evaluator {
       const CustomEntry *share = section->find("success"), *formula = section->find("cost"),
                         *misalignment = section->find("misalignment");
       read_among(*section);
-      if (share && formula) throw formula->error("is given next to success; allowed: one of them");
+      if (share && formula) throw formula->error("cannot be combined with success; remove one of them");
       if (formula) own_.run_options.cost = reader.number(*formula);
       statistics_.formula = formula != nullptr;
-      if (misalignment && !share) throw misalignment->error("has no effect without success");
+      if (misalignment && !share) throw misalignment->error("has no effect without success; add success = OUTCOME");
       if (misalignment) misalignment_ = reader.start(*misalignment, misalignment->parsed());
       if (!share) continue;
       statistics_.success_outcome = outcome_named(*share);
@@ -259,12 +262,11 @@ class SimulationEvaluator final : public Evaluator {
   void read_among(const CustomSection& section) {
     const CustomEntry *given_outcome = section.find("given-outcome"), *others = section.find("max-other-share");
     if (const CustomEntry* share = section.find("success"); share && (given_outcome || others))
-      throw(given_outcome ? given_outcome : others)
-          ->error("is of a mean, and success gives a share; allowed: one of them");
+      throw(given_outcome ? given_outcome : others)->error("cannot be combined with success; remove one of them");
     if (others && !given_outcome)
       throw others->error("has no effect without given-outcome; add given-outcome = OUTCOME");
     if (!given_outcome) return;
-    statistics_.given_outcome = outcome_named(*given_outcome);
+    statistics_.among = outcome_named(*given_outcome);
     static const Key key{.name = "max-other-share", .default_value = "1", .unit = "1", .minimum = 0, .maximum = 1};
     statistics_.max_other_share = section.real(key);
   }
@@ -288,15 +290,15 @@ class SimulationEvaluator final : public Evaluator {
         if (systems::Model::at(surface.restitution, numbers) != 1.0 ||
             systems::Model::at(surface.friction, numbers) != 0.0)
           throw settings_.error("simulation.contact-method",
-                                "knows no friction and no restitution, and [surface" +
+                                "does not support friction or restitution, but [surface" +
                                     (surface.name.empty() ? "" : " " + surface.name) +
-                                    "] has them; allowed here: restitution = 1, friction = 0, or another method");
+                                    "] has them; set restitution = 1 and friction = 0, or choose another method");
     }
   }
 
   void try_coils(const systems::Values<double>& values) const {
     if (model_.dimension != 2)
-      throw settings_.error("coils.table", "is of the plane, and the model is spatial; allowed: a planar model");
+      throw settings_.error("coils.table", "applies to planar models, but this model is spatial; remove it");
     auto world = systems::bodies<2>(model_, values).world;
     try {
       rigid::CoilForce(world, own_.run_options.coils->form, own_.run_options.coils->range);
@@ -579,43 +581,57 @@ EvaluatorKind simulation_kind() {
   EvaluatorKind kind;
   kind.name = "simulation";
   kind.description =
-      "a model in contact, from a set of initial states: how often it ends as it should, or what its end costs";
+      "simulates a model with contacts from a set of initial states; cost: failure rate, or mean of an expression";
   kind.variables = parameters_of;
   kind.keys = simulation::simulation_keys().keys();
   for (auto* keys : {simulation::control_keys, simulation::coil_keys})
     for (auto& key : keys()) kind.keys.push_back(std::move(key));
   kind.sections = {
-      {"initial-state", Name::none, {}, true, {}, false, "coordinates, rates and parameters that runs start with"},
+      {"initial-state",
+       Name::none,
+       {},
+       true,
+       {},
+       false,
+       "values at the start of a run: NAME = expression, for coordinates, rate(COORDINATE) and parameters"},
       {"initial-states",
        Name::none,
        {},
        true,
        {},
        false,
-       "what differs between initial states: ranges and a count, or a file"},
+       "values that differ between initial states: NAME = LOW .. HIGH; count, sampling, seed; or file = a CSV file"},
       {"outcome",
        Name::required,
        {"when", "dwell"},
        false,
        {"when"},
        false,
-       "how a run may end: the first outcome whose condition holds"},
+       "a way in which a run may end: when = condition; dwell = time (s) for which it must hold; the first fulfilled "
+       "outcome ends the run"},
       {"disturbance",
        Name::none,
        simulation::disturbance_keys(),
        false,
        {},
        false,
-       "a smooth random force field on all moving bodies, another one for each initial state"},
+       "a smooth random force field on all moving bodies, different for each initial state"},
       {"cost",
        Name::none,
        {"success", "misalignment", "cost", "given-outcome", "max-other-share"},
        false,
        {},
        false,
-       "share of an outcome, or mean over the initial states"},
+       "success = OUTCOME: the cost is the fraction of runs that end otherwise; or cost = an expression at the end: "
+       "the cost is its mean, over the runs that end as given-outcome"},
       {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
-      {"metrics", Name::none, {}, true, {}, false, "numbers of a design, from its parameters: metrics of those names"},
+      {"metrics",
+       Name::none,
+       {},
+       true,
+       {},
+       false,
+       "further metrics of a design: NAME = an expression of its parameters, in SI units"},
   };
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
     return std::make_unique<SimulationEvaluator>(settings);

@@ -68,30 +68,29 @@ const KeyTable<Options>& keys() {
   for (const auto& function : functions()) names.emplace_back(function.name, &function);
   static const auto table =
       KeyTable<Options>("testfunction.")
-          .add("name", &Options::function, names, {.description = "which function (forrester depends on x alone)"})
+          .add("name", &Options::function, names, {.description = "the function; forrester depends only on x"})
           .add("delay", &Options::delay,
                {.unit = "s",
-                .description = "sleep this long in each evaluation",
+                .description = "time that each evaluation sleeps",
                 .minimum = 0,
                 .maximum = 3600,
                 .identity = false})
           .add("noise", &Options::noise,
-               {.unit = "1", .description = "standard deviation of normal noise added to the cost", .minimum = 0})
+               {.unit = "1", .description = "standard deviation of the normal noise on the cost", .minimum = 0})
           .add("samples", &Options::samples,
-               {.description = "the cost is the mean of as many samples of that noise, each a part of its own",
+               {.description = "number of noisy samples whose mean is the cost; each is a task of its own",
                 .minimum = 1,
                 .maximum = 10000})
-          .add("fail-above", &Options::fail_above, {.unit = "1", .description = "evaluations with a greater x fail"})
-          .add(
-              "fault", &Options::fault,
-              {{"reason", Fault::reason},
-               {"hang", Fault::hang},
-               {"crash", Fault::crash},
-               {"kill", Fault::kill},
-               {"memory", Fault::memory}},
-              {.description =
-                   "how they fail: with a reason, by hanging, by a segmentation fault, killed, or by taking all memory",
-               .identity = false});
+          .add("fail-above", &Options::fail_above, {.unit = "1", .description = "x above which evaluations fail"})
+          .add("fault", &Options::fault,
+               {{"reason", Fault::reason},
+                {"hang", Fault::hang},
+                {"crash", Fault::crash},
+                {"kill", Fault::kill},
+                {"memory", Fault::memory}},
+               {.description = "how evaluations above fail-above fail; reason: with a reason; hang: never return; "
+                               "crash: segmentation fault; kill: SIGKILL; memory: take all memory",
+                .identity = false});
   return table;
 }
 
@@ -115,7 +114,7 @@ class TestFunction : public Evaluator {
 
   bool has_gradients() const override { return options_.noise == 0; }
   std::vector<Quantity> metrics() const override {
-    return {{"slope", "1", "length of the gradient over the free variables"},
+    return {{"slope", "1", "norm of the gradient with respect to x and y"},
             {"warm-start-x", "1", "x of the evaluation that offered a warm start; x itself where there was none"}};
   }
 
@@ -132,7 +131,7 @@ class TestFunction : public Evaluator {
     const double x = settings_.design("x", evaluation.design), y = settings_.design("y", evaluation.design);
     if (!sleep(task)) {
       evaluation.status = Status::timed_out;
-      evaluation.reason = "time limit while asleep";
+      evaluation.reason = "time limit during testfunction.delay";
       return outcome;
     }
     if (x > options_.fail_above) {
@@ -210,7 +209,7 @@ class TestFunction : public Evaluator {
 EvaluatorKind testfunction_kind() {
   return {
       .name = "testfunction",
-      .description = "an analytic function with a known minimum, to try the machinery",
+      .description = "an analytic function with a known minimum, for tests of strategies and ranks",
       .variables = always({{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}}),
       .keys = keys().keys(),
       .make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {

@@ -95,29 +95,29 @@ def checked():
     """What only the run's machine decides, check notes and a run refuses; hosts that are named decide everywhere."""
     with open("open.cfg", "w") as file:
         file.write(CONFIG.replace("hosts = localhost:4\n", ""))
-    for words, complaint in ((["--command.ranks", "100000"], "processors, fewer are available"),
-                             (["--command.launcher", "srun"], "this is no Slurm job"),
-                             (["--command.ranks", "1", "--study.workers", "100000"], "find room at once")):
+    for words, complaint in ((["--command.ranks", "100000"], "processors, too few are available"),
+                             (["--command.launcher", "srun"], "this is not a Slurm job"),
+                             (["--command.ranks", "1", "--study.workers", "100000"], "at most can run at once")):
         code, text = dodyn("check", "open.cfg", *words)
         assert code == 0 and "note: here a run would be refused: " in text and complaint in text, (words, code, text)
         assert "command.ranks" in text.split("may allow it\n")[1], text
         code, text = dodyn("run", "open.cfg", "--study.archive", "no.h5", *words)
         assert code == 2 and text.count("\n") == 1 and complaint in text, (words, code, text)
     code, text = dodyn("check", "p.cfg", "--command.ranks", "5")
-    assert code == 2 and "of 4 (localhost:4) processors, fewer are available" in text, (code, text)
+    assert code == 2 and "of 4 (localhost:4) processors, too few are available" in text, (code, text)
 
 
 def refused():
     many = ["run", "p.cfg", "--study.archive", "no.h5"]
-    for words, complaint in ((["--study.workers", "3"], "of 4 (localhost:4) processors, 2 evaluations of 2 find room at once"),
-                             (["--command.ranks", "5"], "of 4 (localhost:4) processors, fewer are available"),
+    for words, complaint in ((["--study.workers", "3"], "of 4 (localhost:4) processors, 2 evaluations of 2 at most can run at once"),
+                             (["--command.ranks", "5"], "of 4 (localhost:4) processors, too few are available"),
                              (["--command.hosts", "a:x"], "'x' in 'a:x' is not a number of processors"),
-                             (["--command.launcher", "srun"], "this is no Slurm job")):
+                             (["--command.launcher", "srun"], "this is not a Slurm job")):
         code, text = dodyn(*many, *words)
         assert code == 2 and text.count("\n") == 1 and complaint in text, (words, code, text)
     checked()
     run = subprocess.run([MPIRUN, "--oversubscribe", "-n", "2", DODYN, *many], env=ENVIRONMENT, capture_output=True, text=True)
-    assert run.returncode != 0 and "start dodyn run alone, without mpirun" in run.stderr, run.stderr
+    assert run.returncode != 0 and "start dodyn run without mpirun" in run.stderr, run.stderr
     with open("t.cfg", "w") as file:
         file.write("[study]\nevaluator = testfunction\nworkers = 2\n[design]\nx.min = 0\nx.max = 1\n")
     code, text = dodyn("run", "t.cfg")

@@ -77,11 +77,11 @@ TEST(AirTable, AFieldFromAFileIsWhatItCancelsBy) {
     }
     return std::string();
   };
-  EXPECT_NE(complaint(write(0.2)).find("does not cover the table: it has x from -0.2 to 0.2 m"), std::string::npos);
+  EXPECT_NE(complaint(write(0.2)).find("does not cover the table: it covers x from -0.2 to 0.2 m"), std::string::npos);
   EXPECT_NE(complaint("--air-table.cancel=nowhere.csv").find("nowhere.csv"), std::string::npos);
-  EXPECT_NE(complaint("--air-table.sample-rate=200").find("closer than steps; allowed: at most 100"),
+  EXPECT_NE(complaint("--air-table.sample-rate=200").find("faster than one sample per step; allowed: at most 100"),
             std::string::npos);
-  EXPECT_NE(complaint("--air-table.margin=0.3").find("leaves nothing of the table"), std::string::npos);
+  EXPECT_NE(complaint("--air-table.margin=0.3").find("leaves no room on the table"), std::string::npos);
   std::filesystem::remove_all(folder);
 }
 

@@ -108,7 +108,8 @@ TEST(CoilFit, TheGridIsThatOfTheSource) {
 
 TEST(CoilFit, MistakesAreTold) {
   EXPECT_NE(coil_complaint("--coil-fit.min-distance=0.1").find("the ends of two cores meet"), std::string::npos);
-  EXPECT_NE(coil_complaint("--coil-fit.min-distance=0.6").find("is not below max-distance"), std::string::npos);
+  EXPECT_NE(coil_complaint("--coil-fit.min-distance=0.6").find("is not below coil-fit.max-distance"),
+            std::string::npos);
   EXPECT_NE(coil_complaint("--coil-fit.table=nowhere.csv").find("nowhere.csv"), std::string::npos);
   EXPECT_NE(coil_complaint("--coil-fit.table=" + std::string(CONFIGS) + "/coil-fit.cfg").find("line"),
             std::string::npos);
@@ -207,7 +208,7 @@ TEST(CoilTable, LeavesRunsUnresolvedOutOfItsRange) {
   const Outcome lost = whole(*wide);
   EXPECT_EQ(lost.evaluation.status, Status::failed);
   EXPECT_EQ(lost.evaluation.reason,
-            "1 of 1 left the range of the coils' table; the first: start 1, coils 2 of 'male' and 1 of 'female' are "
+            "1 of 1 left the range of coils.table; the first: start 1, coils 2 of 'male' and 1 of 'female' are "
             "turned by -40 deg; the table holds up to 36 deg, at t = 0 s");
   EXPECT_EQ(metric(*wide, lost, "unresolved"), 1.0);
   const auto told = wide->simulate(Task{});
@@ -226,7 +227,7 @@ TEST(CoilTable, MistakesAreTold) {
     return "";
   };
   const std::string table = "--coils.table=" + std::string(CONFIGS) + "/coil-table.csv";
-  EXPECT_NE(told("docking-feedback.cfg", table).find("allowed: a planar model"), std::string::npos);
+  EXPECT_NE(told("docking-feedback.cfg", table).find("applies to planar models"), std::string::npos);
   EXPECT_NE(told("docking.cfg", table).find("allowed: cores of 0.1 m"), std::string::npos);
   EXPECT_NE(told("docking-coils.cfg", "--coils.table=nowhere.csv").find("nowhere.csv"), std::string::npos);
   EXPECT_NE(told("docking-coils.cfg", "--coils.angle=30 deg").find("has no effect without coils.table"),

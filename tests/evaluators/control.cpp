@@ -144,14 +144,15 @@ TEST_F(Controlled, MistakesAreTold) {
   EXPECT_NE(complaint({"--control.craft=female", "--control.receiver=ground"}).find("does not move"),
             std::string::npos);
   EXPECT_NE(told("--control.receiver=male").find("is the craft itself"), std::string::npos);
-  EXPECT_NE(told("--control.docked=0.1").find("has 1 numbers; allowed: 2"), std::string::npos);
+  EXPECT_NE(told("--control.docked=0.1").find("has 1 numbers; expected 2"), std::string::npos);
   EXPECT_NE(told("--control.docked=lenth, 0").find("did you mean 'length'?"), std::string::npos);
-  EXPECT_NE(told("--control.sample-rate=1000").find("closer than steps; allowed: at most 500"), std::string::npos);
-  EXPECT_NE(told("--control.delay=0.1").find("or a control.sample-rate"), std::string::npos);
+  EXPECT_NE(told("--control.sample-rate=1000").find("faster than one sample per simulation.step; allowed: at most 500"),
+            std::string::npos);
+  EXPECT_NE(told("--control.delay=0.1").find("set control.sample-rate"), std::string::npos);
   EXPECT_NE(told("--design.gain-spin=0").find("gain-spin is not positive"), std::string::npos);
   // of a study, a design may be refused and others not
   EXPECT_EQ(complaint({"--design.gain-position.min=1", "--design.gain-position.max=2", "--design.gain-spin=0"}), "");
-  EXPECT_NE(told("--design.dipole-offset=0.2").find("ahead of the dock"), std::string::npos);
+  EXPECT_NE(told("--design.dipole-offset=0.2").find("in front of the dock"), std::string::npos);
   EXPECT_NE(complaint({"--control.replan=1 cm"}, docking).find("has no effect without control.craft"),
             std::string::npos);
   EXPECT_NE(complaint({"--design.gain-spin=1"}, docking), "");

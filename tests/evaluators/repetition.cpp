@@ -51,7 +51,8 @@ TEST(Repetition, ACountIsNoDesignVariable) {
                                  {"--design.boxes.min=2", "--design.boxes.max=9", "--study.archive=none.h5"}));
     ADD_FAILURE() << "boxes are free";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("the number of links depends on it"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("the number of links depends on this parameter"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -23,9 +23,11 @@ class ElasticEvaluator final : public Evaluator {
         dimension_(elastic_text::dimension(settings)),
         starts_(settings),
         outcomes_(settings) {
-    if (own_.duration < own_.step) throw settings.error("elastic.duration", "is less than a step");
+    if (own_.duration < own_.step)
+      throw settings.error("elastic.duration", "is shorter than elastic.step; choose a longer one");
     if (own_.start > starts_.count())
-      throw settings.error("elastic.initial-state", formatted("there are %d initial states", starts_.count()));
+      throw settings.error("elastic.initial-state",
+                           formatted("there are only %d initial states; choose one of them", starts_.count()));
     statistics_.outcomes = outcomes_.names();
     statistics_.failed = static_cast<int>(statistics_.outcomes.size()) - 1;
     statistics_.end = own_.duration;
@@ -50,8 +52,8 @@ class ElasticEvaluator final : public Evaluator {
     if (!starts_.several()) return run;
     Channels list;
     if (!starts_.names().empty())
-      list.push_back(
-          {"initial_state", "", "what differs between initial states, SI", starts_.count(), starts_.names()});
+      list.push_back({"initial_state", "", "quantities that differ between the initial states, in SI units",
+                      starts_.count(), starts_.names()});
     list.push_back(statistics_.channel(starts_.count()));
     list.insert(list.end(), run.begin(), run.end());
     return list;
@@ -149,13 +151,13 @@ class ElasticEvaluator final : public Evaluator {
     outcomes_.of(known);
     for (const CustomSection* section : settings_.sections_of("cost")) {
       const CustomEntry *cost = section->find("cost"), *share = section->find("success");
-      if (cost && share) throw share->error("is given next to cost; allowed: one of them");
+      if (cost && share) throw share->error("cannot be combined with cost; remove one of them");
       if (cost) {
         cost_ = *cost;
         elastic_text::value(*cost_, cost_->value, known);
       }
       if (!share) continue;
-      if (!starts_.several()) throw share->error("is a share of initial states; add a section [initial-states]");
+      if (!starts_.several()) throw share->error("needs several initial states; add a section [initial-states]");
       const std::vector<std::string> list(statistics_.outcomes.begin(), statistics_.outcomes.end() - 1);
       const auto at = std::find(list.begin(), list.end(), share->value);
       if (at == list.end())
@@ -265,7 +267,7 @@ EvaluatorKind elastic_kind() {
   EvaluatorKind kind;
   kind.name = "elastic";
   kind.description =
-      "deformable and rigid bodies in contact by explicit Newmark: one simulation, or one per initial state";
+      "simulates deformable and rigid bodies in contact (explicit Newmark), once or from each initial state";
   kind.variables = elastic_text::variables;
   kind.keys = elastic_text::run_keys().keys();
   kind.sections = elastic_text::sections();

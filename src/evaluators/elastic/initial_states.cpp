@@ -19,7 +19,7 @@ InitialStates::InitialStates(const Settings& settings) {
       if (std::find(known.begin(), known.end(), entry.key) == known.end())
         throw entry.error("no parameter of that name" + did_you_mean(entry.key, known) + "; allowed: " + listed(known));
       if (settings.design_given(entry.key))
-        throw entry.error("is given as design." + entry.key + ", too; allowed: one");
+        throw entry.error("is given as design." + entry.key + ", too; remove one of them");
       try {
         const auto [from, to] = parse_range(entry.value);
         wide.push_back(!(from == to));
@@ -52,7 +52,7 @@ Outcomes::Outcomes(const Settings& settings) {
   for (const CustomSection* section : settings.sections_of("outcome")) {
     if (section->name == "end" || section->name == "failed")
       throw section->error(
-          "is reserved (end: no outcome's condition holds; failed: the run breaks down); choose another name");
+          "is reserved (end: no outcome's condition holds; failed: the simulation breaks down); choose another name");
     const CustomEntry& entry = *section->find("when");
     rules_.push_back({section->name, entry, entry.parsed()});
     if (!rules_.back().when.is_condition()) throw entry.error("is not a condition; allowed: comparisons, and, or, not");

@@ -15,8 +15,8 @@ const KeyTable<RunOptions>& run_keys() {
       KeyTable<S>("elastic.")
           .add("step", &S::step,
                {.unit = "s",
-                .description = "time step of the explicit Newmark method; auto: 20 % of the largest step that is "
-                               "stable for the elements and one overlap",
+                .description =
+                    "time step; auto: 20 % of the largest step that is stable for the elements and one overlap",
                 .minimum = 0,
                 .maximum = 10,
                 .word = "auto",
@@ -26,33 +26,39 @@ const KeyTable<RunOptions>& run_keys() {
                 {"event-driven", rigid::Response::exact},
                 {"projection", rigid::Response::decomposition}},
                {.description =
-                    "how contacts push: by a potential of the overlap (penalty), by impulses when a gap closes within "
-                    "a step (event-driven), or by reversing the closing momenta at the end of a step (projection)"})
+                    "how contacts push; penalty: by a potential of the overlap; event-driven: by impulses when a gap "
+                    "closes within a step; projection: by reversing the closing momenta at the end of a step"})
           .add("restitution", &S::restitution,
                {.unit = "1",
-                .description = "of the impulses of the contact methods event-driven and projection",
+                .description = "restitution of contacts, with contact-method = event-driven or projection",
                 .minimum = 0,
                 .maximum = 1})
           .add("duration", &S::duration,
-               {.unit = "s", .description = "simulated time", .minimum = 0, .maximum = 1e6, .open_minimum = true})
+               {.unit = "s",
+                .description = "simulated time, from the start to the end",
+                .minimum = 0,
+                .maximum = 1e6,
+                .open_minimum = true})
           .add("nodes", &S::nodes,
-               {.description = "rows of the trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
+               {.description = "number of stored rows of the trajectory, evenly spaced in time",
+                .minimum = 2,
+                .maximum = 1000000})
           .add("points", &S::points,
-               {.description = "whether a trajectory holds the position of every node of the meshes and the edges of "
-                               "surfaces, which pictures show"}));
+               {.description =
+                    "whether trajectories contain the nodes of all meshes; pictures and animations need them"}));
   return table;
 }
 
 const std::vector<Quantity>& run_metrics() {
   static const std::vector<Quantity> all = {
-      {"energy_change", "J", "largest change of the total energy at any step"},
+      {"energy_change", "J", "largest change of the total energy since the start"},
       {"kinetic", "J", "kinetic energy at the end"},
-      {"elastic", "J", "energy of deformation at the end"},
-      {"max_overlap", "m", "largest overlap of any two parts at a step"},
-      {"first_touch", "s", "when bodies first touched; not a number where they never did"},
-      {"last_touch", "s", "when bodies last touched"},
-      {"contact_time", "s", "how long any bodies touched"},
-      {"touching", "1", "pairs of bodies that touched at any time"},
+      {"elastic", "J", "deformation energy at the end"},
+      {"max_overlap", "m", "largest overlap of two bodies, at any step"},
+      {"first_touch", "s", "time of the first contact; not a number without contact"},
+      {"last_touch", "s", "time of the last contact; not a number without contact"},
+      {"contact_time", "s", "total time with any contact"},
+      {"touching", "1", "number of pairs of bodies that touched at any time"},
       {"min_jacobian", "1", "smallest volume of an element at a row of the trajectory, relative to its volume at rest"},
       {"momentum_change", "N s", "change of the linear momentum"}};
   return all;
@@ -72,7 +78,7 @@ std::vector<std::string> places(int dimension) {
 }
 
 Channels run_channels(const std::vector<std::string>& names, int dimension, int rows) {
-  Channel q{"centre", "", "centres of mass and their velocities", rows, {}};
+  Channel q{"centre", "", "positions and velocities of the centres of mass", rows, {}};
   for (const auto& name : names)
     for (const auto& what : places(dimension)) {
       q.coordinates.push_back(name + " " + what);
@@ -82,7 +88,7 @@ Channels run_channels(const std::vector<std::string>& names, int dimension, int 
           q,
           {"energy",
            "J",
-           "kinetic, of deformation, of overlaps, of gravity and charges",
+           "kinetic energy; energy of deformation, of overlaps, of gravity and charges",
            rows,
            {"kinetic", "elastic", "contact", "potential"}}};
 }

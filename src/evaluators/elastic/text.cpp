@@ -58,10 +58,11 @@ struct Reader {
   template <int n>
   Vector<n> list(const CustomEntry& entry) const {
     const auto parts = split_list(entry.value);
-    if (static_cast<int>(parts.size()) != n) throw entry.error(formatted("allowed: %d numbers, by commas", n));
+    if (static_cast<int>(parts.size()) != n)
+      throw entry.error(formatted("expected %d numbers, separated by commas", n));
     Vector<n> v;
     for (int a = 0; a < n; ++a) v[a] = number(entry, parts[static_cast<std::size_t>(a)]);
-    if (!v.allFinite()) throw entry.error("is not of finite numbers");
+    if (!v.allFinite()) throw entry.error("has a value that is not a finite number");
     return v;
   }
   bool yes(const std::string& key) const {
@@ -76,7 +77,7 @@ struct Reader {
     const CustomEntry* entry = section.find("repeat");
     if (!entry) return count;
     const auto parts = split_list(entry->value);
-    if (parts.empty() || parts.size() > 3) throw entry->error("allowed: one to three numbers, by commas");
+    if (parts.empty() || parts.size() > 3) throw entry->error("allowed: one to three integers, separated by commas");
     for (std::size_t a = 0; a < parts.size(); ++a) {
       const double c = number(*entry, parts[a]);
       if (!(c >= 1 && c <= 1000) || c != std::round(c)) throw entry->error("allowed: integers in [1, 1000]");
@@ -130,7 +131,7 @@ elastic::Mesh<n> cut(const Reader& reader) {
   for (int a = 0; a < n; ++a) {
     count *= given[a];
     if (!(given[a] >= 1) || given[a] != std::round(given[a]) || !(count <= 1e6))
-      throw entry.error("allowed: integers from 1 on, a million cells in all");
+      throw entry.error("allowed: integers of 1 or more, with a product of at most 1000000");
     cells[static_cast<std::size_t>(a)] = static_cast<int>(given[a]);
   }
   auto beside = [known = reader.known](const Vector<n>& at) mutable -> const Numbers& {
@@ -150,13 +151,13 @@ elastic::Mesh<n> cut(const Reader& reader) {
   if (const CustomEntry* map = reader.section.find("map")) {
     const auto parts = split_list(map->value);
     if (static_cast<int>(parts.size()) != n)
-      throw map->error(formatted("allowed: %d expressions of %s, by commas", n, n == 2 ? "x, y" : "x, y, z"));
+      throw map->error(formatted("expected %d expressions of %s, separated by commas", n, n == 2 ? "x, y" : "x, y, z"));
     std::vector<Expression> to;
     for (const auto& part : parts) to.push_back(map->parsed(part));
     for (Vector<n>& node : mesh.nodes) {
       const Numbers& known = beside(Vector<n>(node));
       for (int a = 0; a < n; ++a) node[a] = value(*map, to[static_cast<std::size_t>(a)], known);
-      if (!node.allFinite()) throw map->error("a corner is mapped to where there are no finite numbers");
+      if (!node.allFinite()) throw map->error("the map gives a position that is not finite for a corner of the mesh");
     }
   }
   return mesh;
@@ -193,7 +194,8 @@ std::vector<DesignVariable> variables(const Settings& so_far) {
     for (const CustomEntry& entry : section->entries) {
       known[entry.key] = value(entry, entry.value, known);
       const Expression parsed = entry.parsed();
-      all.push_back({entry.key, stated_unit(entry.value), "parameter of the scene", known[entry.key], -1e300, 1e300});
+      all.push_back({entry.key, stated_unit(entry.value), "parameter from the section [parameters]", known[entry.key],
+                     -1e300, 1e300});
       if (!parsed.is_constant()) all.back().formula = entry.value;
       for (const CustomSection* starts : so_far.sections_of("initial-states"))  // that section draws its value
         if (const CustomEntry* range = starts->find(entry.key)) all.back().formula = range->value;
@@ -224,14 +226,14 @@ std::vector<ini::SectionKind> sections() {
        true,
        {},
        false,
-       "NAME = an expression of earlier entries; a design may change it"},
+       "parameters of the scene: NAME = an expression of earlier entries; [design] can set or free each of them"},
       kind("world", Name::none, {"dimension", "gravity", "stiffness"}, {"dimension"},
-           "dimension = 2 or 3; gravity = a vector (m/s2); stiffness (N/m) of a pair of parts that overlap"),
+           "the scene: dimension = 2 or 3; gravity = a vector (m/s2); stiffness (N/m) of a pair of parts that overlap"),
       kind("body", Name::required,
            {"size", "cells", "inside", "map", "lambda", "mu", "density", "at", "turn", "velocity", "spin", "repeat"},
            {"size", "cells"},
-           "a deformable body: a box of cells. inside = condition of x, y, z: the cells that the body has; map = "
-           "expressions of x, y, z: where its corners are; repeat = number of bodies along i, j, k"),
+           "a deformable body, a box of cells; inside = a condition of x, y, z that selects cells; map = expressions "
+           "of x, y, z that move the corners of the mesh; repeat = number of bodies along i, j, k"),
       kind("rigid", Name::required, {"size", "density", "fixed", "at", "turn", "velocity", "spin", "repeat"}, {"size"},
            "a rigid box, free or fixed"),
       kind("wall", Name::required, {"at", "normal"}, {"normal"}, "a wall through a point, with its outward normal"),
@@ -241,13 +243,14 @@ std::vector<ini::SectionKind> sections() {
        true,
        {},
        false,
-       "what differs between initial states: NAME = LOW .. HIGH of parameters or new names; count, sampling, seed"},
+       "values that differ between initial states: NAME = LOW .. HIGH for entries of [parameters]; count, sampling, "
+       "seed"},
       kind("outcome", Name::required, {"when"}, {"when"},
-           "how a run may end: the first outcome whose condition holds at its end; conditions use the same names as a "
-           "cost"),
+           "a class of runs: when = a condition at the end of the run, with the names of a cost; the first outcome "
+           "whose condition is true counts"),
       kind("cost", Name::none, {"cost", "success"}, {},
            "cost = an expression of parameters, metrics, and BODY.x, BODY.vx ... at the end (with several initial "
-           "states, its mean); or success = an outcome: the cost is the share of initial states that end otherwise"),
+           "states, its mean); or success = OUTCOME: the cost is the fraction of initial states that end otherwise"),
   };
 }
 

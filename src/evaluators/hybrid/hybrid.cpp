@@ -32,17 +32,17 @@ const KeyTable<HybridOptions>& hybrid_keys() {
   using G = variational::GaitOptions;
   static const auto table =
       KeyTable<S>("hybrid.")
-          .add("model", &S::model, {.type = Type::path, .description = "the system: a model (docs/models.md)"})
+          .add("model", &S::model,
+               {.type = Type::path, .description = "the system: a shipped model or a model file (docs/models.md)"})
           .add("solve-for", &S::find, {{"motion", Find::motion}, {"gait", Find::gait}},
-               {.description = "the motion from the start, or a periodic one: a fixed point of the map from reset to "
-                               "reset, and its multipliers"})
+               {.description = "motion: the motion from the initial state; gait: a periodic motion, as a fixed point "
+                               "of the map from reset to reset, and its Floquet multipliers"})
           .add("method", &S::method,
                {{"midpoint", Method::midpoint},
                 {"stoermer-verlet", Method::stoermer_verlet},
                 {"projected", Method::projected}},
-               {.description =
-                    "discrete Lagrangian; or projected: elastic impacts without resets, as the image of a smooth "
-                    "motion, by the midpoint rule"})
+               {.description = "integrator of the motion between events; projected: elastic impacts without resets, as "
+                               "the image of a smooth motion, by the midpoint rule"})
           .add("projection-k", &S::k,
                {.unit = "1/m2",
                 .description = "method = projected: how fast the projection becomes a plain reflection",
@@ -51,45 +51,49 @@ const KeyTable<HybridOptions>& hybrid_keys() {
                 .word = "auto",
                 .named_number = 0.0})
           .add("order", pieces(&P::order),
-               {.description = "of the step: 2, or 4 and 6 by composition of steps", .minimum = 2, .maximum = 6})
+               {.description = "order of the integrator; 4 and 6 compose several steps of order 2",
+                .minimum = 2,
+                .maximum = 6})
           .add("step", pieces(&P::step),
-               {.unit = "s", .description = "longest step", .minimum = 0, .maximum = 10, .open_minimum = true})
+               {.unit = "s", .description = "longest time step", .minimum = 0, .maximum = 10, .open_minimum = true})
           .add("end", &S::end,
                {.unit = "s",
-                .description = "when the motion ends; of a gait the longest stride",
+                .description = "end time of the motion; with solve-for = gait the longest duration of a stride",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true})
           .add("nodes", &S::nodes,
-               {.description = "rows of a trajectory, evenly spaced; steps divide their distance",
+               {.description =
+                    "number of stored rows of a trajectory, evenly spaced in time; steps are shortened to meet them",
                 .minimum = 2,
                 .maximum = 1000000})
           .add("jump", pieces(&P::jump),
                {{"momentum", variational::JumpLaw::momentum},
                 {"discrete-energy", variational::JumpLaw::discrete_energy}},
-               {.description = "what an elastic impact keeps: the energy at the impact, or the discrete energy of the "
-                               "intervals next to it"})
+               {.description = "energy that an elastic impact conserves; momentum: the energy at the impact; "
+                               "discrete-energy: the discrete energy of the intervals next to it"})
           .add("rest-speed", pieces(&P::rest_speed),
                {.unit = "m/s",
-                .description = "a body that leaves a contact slower than this stays in contact",
+                .description = "a body that leaves a contact more slowly than this stays in contact",
                 .minimum = 0,
                 .maximum = 1})
-          .add("max-events", pieces(&P::most_events),
-               {.description = "most events of a motion", .minimum = 1, .maximum = 1e8})
+          .add(
+              "max-events", pieces(&P::most_events),
+              {.description = "largest number of events of a motion; more are a failure", .minimum = 1, .maximum = 1e8})
           .add("stop-after-impacts", &S::impacts,
-               {.description = "number of impacts after which the motion ends; 0: it ends at its time",
+               {.description = "number of impacts after which the motion ends; 0: it ends at hybrid.end",
                 .minimum = 0,
                 .maximum = 1e8})
           .add("max-strides", gait(&G::strides),
-               {.description = "solve-for = gait: most strides before the search begins",
+               {.description = "with solve-for = gait: largest number of strides before the search begins",
                 .minimum = 0,
                 .maximum = 100000})
           .add("translating-coordinates", &S::travels,
                {.type = Type::text,
-                .description = "solve-for = gait: coordinates that advance with each stride, separated by commas"})
+                .description = "with solve-for = gait: coordinates that advance with each stride, separated by commas"})
           .add("gradient", &S::gradient,
-               {.description = "gradient of the cost with respect to all free variables, through impacts, by four more "
-                               "runs for each variable; none where the order of events changes near the design"});
+               {.description = "gradient of the cost for all free variables, through impacts; takes four more runs for "
+                               "each variable; none where the order of events changes near the design"});
   return table;
 }
 
@@ -110,14 +114,16 @@ class HybridEvaluator final : public Evaluator {
       : settings_(settings), own_(hybrid_keys().read(settings)), system_(read_system()), model_(system_.model) {
     if (own_.pieces.order % 2) throw settings.error("hybrid.order", "is odd; allowed: 2, 4, 6");
     if (own_.pieces.jump == variational::JumpLaw::discrete_energy && own_.pieces.order != 2)
-      throw settings.error("hybrid.jump", "needs intervals of one step; allowed with it: hybrid.order = 2");
+      throw settings.error("hybrid.jump", "works only with hybrid.order = 2; change one of them");
     if (own_.find == Find::gait && system_.pieces.resets.empty())
-      throw settings.error("hybrid.solve-for", "the model has no [reset], at which a stride would end");
+      throw settings.error(
+          "hybrid.solve-for",
+          "the model has no [reset], which ends a stride; add one, or choose hybrid.solve-for = motion");
     own_.gait.longest = own_.end;
     if (own_.method == Method::projected && (own_.find == Find::gait || own_.impacts > 0))
-      throw settings.error(
-          "hybrid.method",
-          "has no events to end with; allowed with it: hybrid.solve-for = motion, hybrid.stop-after-impacts = 0");
+      throw settings.error("hybrid.method",
+                           "has no events, at which a motion could end; set hybrid.solve-for = motion and "
+                           "hybrid.stop-after-impacts = 0");
     try {
       run_.emplace(system_, own_);
     } catch (const ConfigError& error) {
@@ -143,20 +149,18 @@ class HybridEvaluator final : public Evaluator {
 
   std::vector<Quantity> metrics() const override {
     static const std::map<std::string, std::pair<const char*, const char*>> meaning = {
-        {"duration", {"s", "of the motion, or of a stride"}},
+        {"duration", {"s", "duration of the motion, or of a stride"}},
         {"impacts", {"1", "impacts"}},
         {"first_impact", {"s", "time of the first impact; not a number where there is none"}},
-        {"last_impact", {"s", "time of the last one"}},
-        {"impact_interval", {"s", "between the last two impacts"}},
+        {"last_impact", {"s", "time of the last impact; not a number where there is none"}},
+        {"impact_interval", {"s", "time between the last two impacts"}},
         {"dissipated_energy", {"J", "kinetic energy lost at impacts and resets"}},
         {"energy_change",
-         {"J",
-          "change of the total energy, plus what events lost, less what resets raised: the work of forces, and "
-          "errors of the steps"}},
-        {"max_penetration", {"m", "largest depth of a gap below zero at a node"}},
-        {"period", {"s", "of the gait"}},
-        {"floquet_multiplier", {"1", "size of the largest Floquet multiplier"}},
-        {"second_floquet_multiplier", {"1", "size of the next one"}},
+         {"J", "change of the total energy that events do not explain: work of forces, and integration errors"}},
+        {"max_penetration", {"", "largest depth of a gap (m, rad) below zero at a node"}},
+        {"period", {"s", "period of the gait"}},
+        {"floquet_multiplier", {"1", "modulus of the largest Floquet multiplier"}},
+        {"second_floquet_multiplier", {"1", "modulus of the second largest Floquet multiplier"}},
         {"stride", {"", "advance of the first coordinate of hybrid.translating-coordinates"}}};
     std::vector<Quantity> list;
     for (const auto& name : run_->metric_names())
@@ -234,7 +238,10 @@ class HybridEvaluator final : public Evaluator {
   };
 
   systems::HybridModel read_system() {
-    if (own_.model.empty()) throw ConfigError(settings_.file + ": motion.model is missing; allowed: a model");
+    if (own_.model.empty())
+      throw ConfigError(
+          settings_.file +
+          ": hybrid.model is missing; allowed: a shipped model (dodyn help models lists them) or a model file");
     const NamedModel named = named_model(settings_, "hybrid.model");
     model_text_ = named.text;
     return model_of(named);
@@ -422,7 +429,7 @@ EvaluatorKind hybrid_kind() {
   using Name = ini::SectionKind::Name;
   EvaluatorKind kind;
   kind.name = "hybrid";
-  kind.description = "a model's motion in pieces joined by impacts and resets, run forward, or its periodic gait";
+  kind.description = "simulates a model's motion in pieces joined by impacts and resets, or finds its periodic gait";
   kind.variables = variables_of;
   kind.keys = hybrid_keys().keys();
   kind.sections = {
@@ -432,14 +439,15 @@ EvaluatorKind hybrid_kind() {
        true,
        {},
        false,
-       "coordinates and rates at the start, over the model's own [initial-state]"},
+       "values at the start, which replace those of the model's [initial-state]: COORDINATE = expression, "
+       "rate(COORDINATE) = expression"},
       {"cost",
        Name::none,
        {"cost"},
        false,
        {},
        false,
-       "cost = an expression of parameters, metrics, coordinates at the end"},
+       "cost = an expression of parameters, metrics, and coordinates and rates at the end"},
       {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
   };
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {

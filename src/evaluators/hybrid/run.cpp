@@ -68,15 +68,16 @@ Channels HybridRun::channels(int nodes) const {
                   {"v", "", "rates of the coordinates", nodes, tree.coordinate_names, rates},
                   {"energy",
                    "J",
-                   "kinetic, potential, and lost at events up to now",
+                   "kinetic energy, potential energy, and energy lost at events up to this time",
                    nodes,
                    {"kinetic", "potential", "dissipated_energy"}}};
   if (!contacts.empty()) {
     all.push_back({"gap", "", "gaps of the contacts (m, rad)", nodes, contacts});
-    all.push_back({"contact_force", "N", "forces of contacts that last, along their gaps", nodes, contacts});
+    all.push_back({"contact_force", "", "forces (N, N m) of lasting contacts, along their gaps", nodes, contacts});
   }
   if (options_.method == Method::projected)
-    all.push_back({"z", "", "projected coordinates: their gap continues below zero", nodes, tree.coordinate_names});
+    all.push_back(
+        {"z", "", "smooth coordinates before the projection; their gap may be negative", nodes, tree.coordinate_names});
   all.push_back(
       {"points", "m", "the root and the ends of the links", nodes, ends, {}, systems::joined_points(tree, "root")});
   return all;

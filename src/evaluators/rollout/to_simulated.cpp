@@ -12,21 +12,24 @@ const KeyTable<RolloutSettings>& rollout_keys() {
   static const auto table =
       KeyTable<R>("rollout.")
           .add("stance", &R::stance, {{"joint", R::Stance::joint}, {"contact", R::Stance::contact}},
-               {.description = "dodyn simulate --from: what carries the stance foot, a joint or its contact",
+               {.description = "what supports the stance foot in dodyn simulate --from; joint: a joint; contact: its "
+                               "contact with the ground",
                 .identity = false})
           .add("feedback", &R::feedback, {{"regulator", R::Feedback::regulator}, {"none", R::Feedback::none}},
-               {.description = "what keeps the simulation near the motion: a linear-quadratic regulator, or nothing",
+               {.description = "feedback in dodyn simulate --from; regulator: a linear-quadratic regulator keeps the "
+                               "simulation near the motion",
                 .identity = false})
           .add("step", &R::step,
                {.unit = "s",
-                .description = "longest step; an interval of the motion is a whole number of steps",
+                .description =
+                    "longest time step in dodyn simulate --from; an interval of the motion is a whole number of steps",
                 .minimum = 0,
                 .maximum = 10,
                 .open_minimum = true,
                 .identity = false})
           .add("friction", &R::friction,
                {.unit = "1",
-                .description = "coefficient between feet and ground",
+                .description = "coefficient of friction between feet and ground in dodyn simulate --from",
                 .minimum = 0,
                 .maximum = 1e6,
                 .identity = false});
@@ -74,7 +77,7 @@ Simulated to_simulated(const Rollout& rollout, const systems::Model& model, cons
          (std::isfinite(motion.loss) ? formatted(", planned %.5g J", motion.loss) : "") +
          formatted("; impulse %.5g N s", landing.impulse));
     if (landing.other_impulse > 1e-3 * landing.impulse)
-      line(formatted("                the stance foot is pushed, too, with %.3g N s: it does not come free",
+      line(formatted("                the stance foot receives %.3g N s, too: it does not leave the ground",
                      landing.other_impulse));
   }
   line(formatted("departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",

@@ -32,13 +32,13 @@ const KeyTable<ControlKeys>& control_table() {
   };
   const auto noise = [](const char* unit, const char* of) {
     return Key{.unit = unit,
-               .description = std::string("standard deviation of a measured ") + of + ", of each axis",
+               .description = std::string("standard deviation of the noise on the measured ") + of + ", per axis",
                .minimum = 0,
                .maximum = 1e3};
   };
   const auto limit = [](const char* unit) {
     return Key{.unit = unit,
-               .description = "longer commands are shortened",
+               .description = "largest command; a larger one is scaled down to it; none: no limit",
                .minimum = 0,
                .maximum = 1e9,
                .open_minimum = true,
@@ -49,50 +49,50 @@ const KeyTable<ControlKeys>& control_table() {
   using L = rigid::ControlLaw;
   static const auto table =
       KeyTable<C>("control.")
-          .add("craft", &C::craft, {.description = "the link that is flown; empty: nothing is (docs/control.md)"})
-          .add("receiver", &C::receiver, {.description = "the link whose ports it is flown to, or ground"})
+          .add("craft", &C::craft,
+               {.description = "the link that a controller flies to a port; empty: no controller (docs/control.md)"})
+          .add("receiver", &C::receiver, {.description = "the link with the port, or ground"})
           .add("docked", &C::docked,
-               {.description = "place of the docked craft in the receiver's frame: expressions of the model's "
+               {.description = "position (m) of the docked craft in the receiver's frame; expressions of the model's "
                                "parameters, separated by commas"})
           .add("axis", &C::axis,
-               {.description = "direction out of the receiver's ports, in its frame; the docked craft's x axis points "
-                               "against it; empty: x"})
+               {.description = "direction out of the receiver's port, in the receiver's frame; the docked craft's x "
+                               "axis points against it; empty: x"})
           .add("retraction", law(&L::retraction),
                {{"exponential", rigid::Retraction::exponential}, {"cayley", rigid::Retraction::cayley}},
-               {.description = "how the attitude error becomes a vector"})
+               {.description = "map from the attitude error to a vector"})
           .add("feed-forward", law(&L::feed_forward),
-               {.description = "whether the commands contain the curve's accelerations and gravity"})
+               {.description = "whether commands contain the accelerations of the planned curve, and gravity"})
           .add("max-force", law(&L::largest_force), limit("N"))
           .add("max-torque", law(&L::largest_torque), limit("N m"))
           .add("sample-rate", &C::rate,
                {.unit = "1/s",
-                .description = "rate of commands that are held between samples",
+                .description = "rate of the commands, which are constant between samples; continuous: no sampling",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true,
                 .word = "continuous",
                 .named_number = 0.0})
           .add("delay", option(&O::delay),
-               {.unit = "s", .description = "delay from a sample to its command", .minimum = 0, .maximum = 1e3})
+               {.unit = "s", .description = "delay from a measurement to its command", .minimum = 0, .maximum = 1e3})
           .add("position-noise", option(&O::position_noise), noise("m", "position"))
           .add("attitude-noise", option(&O::attitude_noise), noise("deg", "attitude"))
           .add("velocity-noise", option(&O::velocity_noise), noise("m/s", "velocity"))
           .add("spin-noise", option(&O::spin_noise), noise("rad/s", "angular velocity"))
           .add("replan", option(&O::replan),
                {.unit = "m",
-                .description = "a new curve begins at the craft when it is farther than this from its curve",
+                .description =
+                    "distance of the craft from its curve at which a new curve is planned; never: no new curve",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true,
                 .word = "never",
                 .named_number = 0.0})
-          .add(
-              "roll", curve(&rigid::DipoleCurveOptions::roll),
-              {.description =
-                   "in space: number of the craft's axis, 2 or 3, that stays as near as possible to the docked craft's",
-               .minimum = 2,
-               .maximum = 3})
-          .add("seed", &C::seed, {.description = "seed of the noise", .minimum = 0, .maximum = 2147483647});
+          .add("roll", curve(&rigid::DipoleCurveOptions::roll),
+               {.description = "in space: axis of the craft (2: y, 3: z) that stays nearest to its docked direction",
+                .minimum = 2,
+                .maximum = 3})
+          .add("seed", &C::seed, {.description = "seed of the measurement noise", .minimum = 0, .maximum = 2147483647});
   return table;
 }
 
@@ -105,15 +105,15 @@ const std::vector<OptionVariable>& option_variables() {
   static const rigid::ControlLaw law;
   static const rigid::DipoleCurveOptions curve;
   static const std::vector<OptionVariable> all = {
-      {{"gain-position", "N/m", "k_phi: force against an error of position", law.position_gain, 0, 1e9},
+      {{"gain-position", "N/m", "gain on the position error, k_phi", law.position_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.position_gain = x; }},
-      {{"gain-velocity", "N s/m", "k_v: force against an error of velocity", law.velocity_gain, 0, 1e9},
+      {{"gain-velocity", "N s/m", "gain on the velocity error, k_v", law.velocity_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.velocity_gain = x; }},
-      {{"gain-attitude", "N m", "k_R: torque against an error of attitude", law.attitude_gain, 0, 1e9},
+      {{"gain-attitude", "N m", "gain on the attitude error, k_R", law.attitude_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.attitude_gain = x; }},
-      {{"gain-spin", "N m s", "k_omega: torque against an error of angular velocity", law.spin_gain, 0, 1e9},
+      {{"gain-spin", "N m s", "gain on the angular velocity error, k_omega", law.spin_gain, 0, 1e9},
        [](ControlPlan& p, double x) { p.options.law.spin_gain = x; }},
-      {{"speed", "m/s", "eta: speed along the curve, from eta to 2 eta", curve.speed, 1e-9, 1e3},
+      {{"speed", "m/s", "speed parameter eta of the curve; the speed is from eta to 2 eta", curve.speed, 1e-9, 1e3},
        [](ControlPlan& p, double x) { p.options.curve.speed = x; }},
       {{"dipole-offset", "m", "distance of the dipole from the receiver's centre of mass, along the axis", 0, -1e3,
         1e3},
@@ -133,8 +133,8 @@ CustomEntry entry_of(const Settings& settings, const std::string& key) {
 std::vector<Formula> numbers(const CustomEntry& entry, int count, FormulaReader& reader) {
   const auto parts = split_list(entry.value);
   if (static_cast<int>(parts.size()) != count)
-    throw entry.error("has " + std::to_string(parts.size()) + " numbers; allowed: " + std::to_string(count) +
-                      ", as the model has dimensions");
+    throw entry.error("has " + std::to_string(parts.size()) + " numbers; expected " + std::to_string(count) +
+                      ", one per dimension of the model");
   std::vector<Formula> formulas;
   for (const auto& part : parts) formulas.push_back(reader.start(entry, entry.parsed(part)));
   for (const auto& formula : formulas)
@@ -188,28 +188,32 @@ std::optional<Control> Control::read(const Settings& settings, const systems::Mo
       if (parameter.name == one.variable.name)
         throw settings.error("control.craft",
                              "the model has a parameter '" + parameter.name +
-                                 "', which is a design variable of controllers; allowed: another name");
+                                 "', which is the name of a controller's design variable; rename the parameter");
   Control control;
   ControlPlan& plan = control.common_;
   plan.options = keys.options;
   plan.seed = keys.seed;
   plan.craft = link_named(settings, "control.craft", keys.craft, model);
   if (keys.receiver != "ground") plan.receiver = link_named(settings, "control.receiver", keys.receiver, model);
-  if (plan.receiver == plan.craft) throw settings.error("control.receiver", "is the craft itself");
+  if (plan.receiver == plan.craft)
+    throw settings.error("control.receiver", "is the craft itself; choose another link, or ground");
   if (keys.docked.empty())
-    throw settings.error("control.craft", "control.docked is missing; allowed: the place of the docked craft");
+    throw settings.error("control.craft",
+                         "control.docked is missing; add control.docked = the position of the docked craft, one number "
+                         "(m) per dimension");
   control.docked_ = numbers(entry_of(settings, "control.docked"), model.dimension, reader);
   if (!keys.axis.empty()) control.axis_ = numbers(entry_of(settings, "control.axis"), model.dimension, reader);
   if (keys.rate > 0.0) {
     plan.options.period = 1.0 / keys.rate;
     if (plan.options.period < step * (1.0 - 1e-9))
-      throw settings.error("control.sample-rate",
-                           formatted("samples are closer than steps; allowed: at most %g 1/s", 1.0 / step));
+      throw settings.error(
+          "control.sample-rate",
+          formatted("is faster than one sample per simulation.step; allowed: at most %g 1/s", 1.0 / step));
   } else {
     for (const char* key : {"delay", "position-noise", "attitude-noise", "velocity-noise", "spin-noise"})
       if (settings.real(std::string("control.") + key) > 0.0)
         throw settings.error(std::string("control.") + key,
-                             "is of commands that are held; allowed: 0, or a control.sample-rate");
+                             "needs sampled commands; set control.sample-rate, or remove it");
   }
   return control;
 }

@@ -46,7 +46,7 @@ bool is_name(const std::string& text) {
 // Throws if both [design] and an entry of [initial-state] or [initial-states] give a value of a parameter.
 void expect_no_design_variable(const Settings& settings, const systems::Model& model, const CustomEntry& entry) {
   if (model.parameter(entry.key) >= 0 && settings.design_given(entry.key))
-    throw entry.error("replaces design." + entry.key + ", which is given too; allowed: one of them");
+    throw entry.error("replaces design." + entry.key + ", which is given too; remove one of them");
 }
 
 }  // namespace
@@ -58,8 +58,7 @@ Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector
   const auto first_seed = static_cast<std::uint64_t>(section.integer(seed_key));
   const std::uint64_t seed = set == 0 ? first_seed : evaluation_seed(first_seed, set);
   const std::string sampling = section.text(sampling_key);
-  if (d == 0 && n > 1)
-    throw section.error("all initial states are the same; allowed: a range, as in angle = 0 .. 90 deg");
+  if (d == 0 && n > 1) throw section.error("all initial states are equal; add a range, such as angle = 0 .. 90 deg");
   if (d == 0) return Eigen::MatrixXd::Zero(0, 1);
   if (sampling == "sobol") return surrogate::sobol(d, n, seed);
   if (sampling == "halton") return surrogate::halton(d, n, seed);
@@ -94,11 +93,12 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
     const CustomEntry* file = section.find("file");
     for (const auto& entry : repeated(section.entries)) {
       if (entry.key == "file" || draws_starts(entry.key)) {
-        if (file && entry.key != "file") throw entry.error("has no effect next to file = " + shown(file->value));
+        if (file && entry.key != "file")
+          throw entry.error("has no effect next to file = " + shown(file->value) + "; remove it");
         continue;
       }
       if (file)
-        throw entry.error("has no effect next to file = " + shown(file->value) + "; allowed: a column of the file");
+        throw entry.error("has no effect next to file = " + shown(file->value) + "; add a column to the file instead");
       names_.push_back(entry.key);
       sources_.push_back(entry);
       try {
@@ -136,7 +136,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
                           "; allowed: parameters, " + listed(known));
       }
       if (std::find(names_.begin(), names_.end(), entry.key) != names_.end())
-        throw entry.error("is given by [initial-states], too; allowed: one of them");
+        throw entry.error("is given by [initial-states], too; remove one of them");
       expect_no_design_variable(settings, model, entry);
       varies_model_ |= to.kind == Target::parameter;
       assignments_.push_back({entry, to, {}});
@@ -212,14 +212,15 @@ void InitialStates::read_file(const CustomEntry& entry, const std::string& folde
       continue;
     }
     if (row.size() != names_.size())
-      fail(std::to_string(row.size()) + " cells; allowed: " + std::to_string(names_.size()) + ", as the header has");
+      fail(std::to_string(row.size()) + " cells; expected " + std::to_string(names_.size()) + ", as the header has");
     auto& values = rows.emplace_back();
     for (std::size_t i = 0; i < row.size(); ++i) {
       double value = 0.0;
       const char* cell_end = row[i].data() + row[i].size();
       const auto [to, error] = std::from_chars(row[i].data(), cell_end, value);
       if (error != std::errc{} || to != cell_end || !std::isfinite(value))
-        fail(names_[i] + " = " + shown(row[i]) + " is not a finite number (SI)");
+        fail(names_[i] + " = " + shown(row[i]) +
+             " is not a number; expected a finite number in SI units, without a unit");
       values.push_back(value);
     }
   }

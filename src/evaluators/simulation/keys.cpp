@@ -15,25 +15,30 @@ const KeyTable<Disturbance>& disturbance_table() {
   static const auto table =
       KeyTable<D>("")
           .add("force", &D::force,
-               {.unit = "N", .description = "root mean square of each component", .minimum = 0, .maximum = 1e6})
-          .add(
-              "arm", &D::arm,
-              {.unit = "m", .description = "its torque is that of the force at this arm", .minimum = 0, .maximum = 1e3})
+               {.unit = "N",
+                .description = "root mean square of each force component of the field",
+                .minimum = 0,
+                .maximum = 1e6})
+          .add("arm", &D::arm,
+               {.unit = "m",
+                .description = "lever arm of the field: root mean square of its torque over that of its force",
+                .minimum = 0,
+                .maximum = 1e3})
           .add("length", &D::wave_length,
                {.unit = "m",
-                .description = "smallest wave length in space",
+                .description = "shortest wavelength of the field",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true})
           .add("time", &D::time,
                {.unit = "s",
-                .description = "correlation time of the forces at a place",
+                .description = "correlation time of the forces at a place; steady: the field does not change",
                 .minimum = 0,
                 .maximum = 1e9,
                 .open_minimum = true,
                 .word = "steady",
                 .named_number = 0.0})
-          .add("seed", &D::seed, {.description = "of the fields", .minimum = 0, .maximum = 2147483647});
+          .add("seed", &D::seed, {.description = "seed of the random fields", .minimum = 0, .maximum = 2147483647});
   return table;
 }
 
@@ -51,20 +56,22 @@ const KeyTable<CoilKeys>& coil_table() {
       KeyTable<CoilKeys>("coils.")
           .add("table", &CoilKeys::table,
                {.type = Type::path,
-                .description =
-                    "coefficients of (B.1), by which a planar model's coils act instead of by their poles: a CSV "
-                    "file; empty: none (docs/control.md)"})
+                .description = "force law (B.1) between coils of a planar model, a CSV file; empty: forces between "
+                               "their poles (docs/control.md)"})
           .add("min-distance", range(&R::least),
-               {.unit = "m", .description = "of centres that the table is for", .minimum = 0, .maximum = 1e3})
+               {.unit = "m",
+                .description = "smallest distance of coil centres for which coils.table is valid",
+                .minimum = 0,
+                .maximum = 1e3})
           .add("max-distance", range(&R::most),
                {.unit = "m",
-                .description = "of centres that it is for",
+                .description = "largest distance of coil centres for which coils.table is valid",
                 .minimum = 0,
                 .maximum = 1e3,
                 .open_minimum = true})
           .add("angle", range(&R::angle),
                {.unit = "deg",
-                .description = "largest bearing and attitude, either way, that it is for",
+                .description = "largest bearing and attitude, to either side, for which coils.table is valid",
                 .minimum = 0,
                 .maximum = 90,
                 .open_minimum = true});
@@ -87,18 +94,20 @@ const KeyTable<SimulationSettings>& simulation_keys() {
   using O = rigid::Options;
   static const auto table = with_initial_state_keys(
       KeyTable<S>("simulation.")
-          .add("model", &S::model, {.type = Type::path, .description = "the system: a model file (docs/models.md)"})
+          .add("model", &S::model,
+               {.type = Type::path, .description = "the system: a shipped model or a model file (docs/models.md)"})
           .add("end", run_options(&SimulationOptions::end),
                {.unit = "s",
-                .description = "duration of runs that no outcome ends",
+                .description = "end time of a run that no outcome ends earlier",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true})
           .add("step", option(&O::step),
-               {.unit = "s", .description = "h", .minimum = 0, .maximum = 10, .open_minimum = true})
+               {.unit = "s", .description = "time step", .minimum = 0, .maximum = 10, .open_minimum = true})
           .add("max-step", run_options(&SimulationOptions::largest_step),
                {.unit = "s",
-                .description = "steps of 4, 16, ... times step up to this, where bodies are far from each other",
+                .description = "longest time step; far from contact, steps grow to 4, 16, ... times simulation.step; "
+                               "step: no growth",
                 .minimum = 0,
                 .maximum = 10,
                 .word = "step",
@@ -108,9 +117,9 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 {"penalty", rigid::Response::penalty},
                 {"event-driven", rigid::Response::exact},
                 {"projection", rigid::Response::decomposition}},
-               {.description =
-                    "how contacts push: by a potential of the overlap (penalty), by impulses when a gap closes within "
-                    "a step (event-driven), or by reversing the closing momenta at the end of a step (projection)"})
+               {.description = "how contacts push; penalty: by a potential of the overlap; event-driven: by impulses "
+                               "when a gap closes within a step; projection: by reversing the closing momenta at the "
+                               "end of a step; none: bodies pass through each other"})
           .add("stepper", option(&O::stepper),
                {{"variational", rigid::Stepper::variational},
                 {"newmark-explicit", rigid::Stepper::newmark_explicit},
@@ -119,42 +128,44 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("jump", option(&O::jump),
                {{"kinetic-energy", rigid::JumpCondition::kinetic_energy},
                 {"discrete-energy", rigid::JumpCondition::discrete_energy}},
-               {.description = "contact-method = event-driven: what an impact keeps"})
+               {.description = "quantity that an impact conserves, with contact-method = event-driven"})
           .add("restitution-law", option(&O::restitution),
                {{"newton", rigid::Restitution::newton}, {"poisson", rigid::Restitution::poisson}},
-               {.description = "of velocities, or of impulses"})
+               {.description = "restitution is a ratio of velocities (newton) or of impulses (poisson)"})
           .add("stiffness", option(&O::stiffness),
                {.unit = "N/m",
-                .description = "of the penalty response",
+                .description = "stiffness of the overlap, with contact-method = penalty",
                 .minimum = 0,
                 .maximum = 1e15,
                 .open_minimum = true})
           .add("contact-damping", run_options(&SimulationOptions::contact_drag),
                {.unit = "N s/m",
-                .description = "penalty response: force against the rate of an overlap; takes energy from collisions",
+                .description = "damping of the overlap, with contact-method = penalty; takes energy from collisions",
                 .minimum = 0,
                 .maximum = 1e15})
           .add("tolerance", option(&O::tolerance),
                {.unit = "m",
-                .description = "largest overlap that is left at a node",
+                .description = "largest overlap of two bodies that may remain after a step",
                 .minimum = 0,
                 .maximum = 1,
                 .open_minimum = true})
           .add("rest-speed", run_options(&SimulationOptions::rest_speed),
                {.unit = "m/s",
-                .description = "a body rests if no point of it moves faster than this, relative to fixed bodies (or to "
-                               "the first body), and contact forces can hold its loads",
+                .description = "speed below which a body rests; for all of its points, relative to fixed bodies (or to "
+                               "the first body), if contact forces can hold its loads",
                 .minimum = 0,
                 .maximum = 1e3,
                 .open_minimum = true})
           .add("fixed", &S::hold,
-               {.description =
-                    "links on the ground, separated by commas, that do not move; none: all links move that can"})
+               {.description = "links that do not move, separated by commas; their parent must be the ground; none: "
+                               "all joints move"})
           .add("nodes", run_options(&SimulationOptions::nodes),
-               {.description = "rows of a trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
+               {.description = "number of stored rows of a trajectory, evenly spaced in time",
+                .minimum = 2,
+                .maximum = 1000000})
           .add("frames", &S::frames,
-               {.description = "with several initial states: number of moments of each run that the archive keeps for "
-                               "pictures; 0: the whole motion of the first run instead",
+               {.description = "stored moments of each run, for pictures, with several initial states; 0: the whole "
+                               "motion of the first run instead",
                 .minimum = 0,
                 .maximum = 1000}));
   return table;
@@ -163,13 +174,19 @@ const KeyTable<SimulationSettings>& simulation_keys() {
 SimulationSettings read_simulation(const Settings& settings) {
   SimulationSettings own = simulation_keys().read(settings);
   SimulationOptions& run_options = own.run_options;
-  if (own.model.empty()) throw ConfigError(settings.file + ": simulation.model is missing; allowed: a model file");
-  if (run_options.end < run_options.options.step) throw settings.error("simulation.end", "is less than a step");
+  if (own.model.empty())
+    throw ConfigError(
+        settings.file +
+        ": simulation.model is missing; allowed: a shipped model (dodyn help models lists them) or a model file");
+  if (run_options.end < run_options.options.step)
+    throw settings.error("simulation.end", "is shorter than simulation.step; choose a longer one");
   if (run_options.largest_step > 0.0 && run_options.largest_step < run_options.options.step)
-    throw settings.error("simulation.max-step", "is less than simulation.step; allowed: step, or more than that");
+    throw settings.error("simulation.max-step",
+                         "is shorter than simulation.step; allowed: step, or a time from simulation.step up");
   if (run_options.contact_drag > 0.0 && run_options.options.response != rigid::Response::penalty)
-    throw settings.error("simulation.contact-damping",
-                         "is of overlaps, which only simulation.contact-method = penalty has");
+    throw settings.error(
+        "simulation.contact-damping",
+        "has no effect with this contact method; remove it, or choose simulation.contact-method = penalty");
   for (const CustomSection* section : settings.sections_of("disturbance"))
     run_options.disturbance = disturbance_table().read(*section);
   const CoilKeys coils = coil_table().read(settings);
@@ -180,7 +197,7 @@ SimulationSettings read_simulation(const Settings& settings) {
     return own;
   }
   if (coils.range.least >= coils.range.most)
-    throw settings.error("coils.min-distance", "is not below coils.max-distance");
+    throw settings.error("coils.min-distance", "is not below coils.max-distance; choose a smaller one");
   try {
     own.coil_text = ini::read_file(coils.table);
     run_options.coils = CoilTable{rigid::read_coil_form(own.coil_text), coils.range};
@@ -203,9 +220,10 @@ std::vector<int> held_links(const Settings& settings, const systems::Model& mode
     const auto& links = model.structure.links;
     const auto at = std::find_if(links.begin(), links.end(), [&](const auto& link) { return link.name == name; });
     if (at == links.end() || at->parent >= 0)
-      throw settings.error("simulation.fixed", (at == links.end() ? "there is no link '" : "on another link is '") +
-                                                   shown(name) + "'" + did_you_mean(name, roots) +
-                                                   "; allowed: none, links on the ground: " + listed(roots));
+      throw settings.error("simulation.fixed",
+                           (at == links.end() ? "there is no link '" : "not on the ground: link '") + shown(name) +
+                               "'" + did_you_mean(name, roots) +
+                               "; allowed: none, links on the ground: " + listed(roots));
     held.push_back(static_cast<int>(at - links.begin()));
   }
   return held;

@@ -33,28 +33,28 @@ std::vector<Quantity> OutcomeStatistics::metrics() const {
   for (int k = 0; k < static_cast<int>(outcomes.size()); ++k) {
     const std::string& name = outcomes[static_cast<std::size_t>(k)];
     list.push_back({metric_name(name), "1",
-                    k == failed - 1 ? "share of the initial states that no outcome ends"
-                    : k == failed   ? "share of the initial states whose contacts could not be resolved"
-                    : k > failed    ? "share of the initial states that leave the range of the coils' table"
-                                    : "share of the initial states that end as " + name});
+                    k == failed - 1 ? "fraction of the initial states whose run reached the end time without an outcome"
+                    : k == failed   ? "fraction of the initial states whose simulation broke down"
+                    : k > failed    ? "fraction of the initial states whose run left the range of coils.table"
+                                    : "fraction of the initial states that end as " + name});
   }
-  list.push_back(
-      {"failure_rate_low", "1",
-       "lower limit of Wilson's 95 % interval of the share of initial states that fail, if a success is defined"});
-  list.push_back({"failure_rate_high", "1", "upper limit of it"});
+  list.push_back({"failure_rate_low", "1",
+                  "lower end of the 95 % interval (Wilson) of the failure rate; not a number without success or "
+                  "given-outcome in [cost]"});
+  list.push_back({"failure_rate_high", "1", "upper end of the 95 % interval (Wilson) of the failure rate"});
   list.push_back({"time", "s", "mean time at which runs end"});
-  list.push_back({"energy_change", "J",
-                  "largest change of the total energy in any run, less what impacts, projections, damping and driving "
-                  "account for"});
-  list.push_back({"contacts", "1", "node updates with contact, of all initial states"});
-  list.push_back({"steps", "1", "time steps, of all initial states"});
+  list.push_back(
+      {"energy_change", "J",
+       "largest energy change of a run that impacts, projections, damping and driving forces do not explain"});
+  list.push_back({"contacts", "1", "updates of contacts, sum over the initial states"});
+  list.push_back({"steps", "1", "time steps, sum over the initial states"});
   if (controlled)
     list.push_back({"effort", "N2 s", "mean effort of the commands: integral of |force|^2 + |torque|^2 over time"});
   if (success_outcome >= 0) {
     const std::string& wanted = outcomes[static_cast<std::size_t>(success_outcome)];
     list.push_back({metric_name(wanted) + "_time", "s", "mean time of the initial states that end as " + wanted});
     list.push_back({"restricted_time", "s",
-                    "mean time until " + wanted + ", of initial states that end otherwise simulation.end"});
+                    "mean time until " + wanted + "; an initial state that ends otherwise counts with the end time"});
   }
   return list;
 }
@@ -64,7 +64,7 @@ Channel OutcomeStatistics::channel(int starts) const {
   for (std::size_t i = 0; i < outcomes.size(); ++i) numbers += (i ? ", " : "") + std::to_string(i) + " " + outcomes[i];
   return {std::string(channel_of_states),
           "",
-          "how it ended: " + numbers + "; when (s); and its part in the cost, which is the mean over initial states",
+          "outcome: " + numbers + "; time of the end (s); and the value of which the cost is the mean",
           starts,
           {"outcome", "time", std::string(cost_of_state)}};
 }
@@ -156,8 +156,8 @@ void OutcomeStatistics::aggregate(const Eigen::MatrixXd& tries, Evaluation& e) c
     e.cost_stderr = sound > 1.0 ? std::sqrt(squares / (sound - 1.0) / sound) : 0.0;
     if (given_outcome >= 0 && n - sound > max_other_share * n + 1e-9) {
       e.status = Status::infeasible;
-      e.reason = formatted("%.0f of %.0f initial states do not end as %s; allowed: a share of %g", n - sound, n,
-                           outcomes[static_cast<std::size_t>(given_outcome)].c_str(), max_other_share);
+      e.reason = formatted("%.0f of %.0f initial states do not end as %s; max-other-share allows a fraction of %g",
+                           n - sound, n, outcomes[static_cast<std::size_t>(given_outcome)].c_str(), max_other_share);
     } else if (given_outcome >= 0 && sound == 0.0) {
       e.status = Status::infeasible;
       e.reason = "no initial state ends as " + outcomes[static_cast<std::size_t>(given_outcome)];
@@ -169,9 +169,9 @@ void OutcomeStatistics::aggregate(const Eigen::MatrixXd& tries, Evaluation& e) c
   const double broken = count[failed], left = kinds > failed + 1 ? count[failed + 1] : 0.0;
   if (broken + left > 0.1 * n) {
     e.status = Status::failed;
-    e.reason = broken > 0.0 ? formatted("%.0f of %.0f simulations could not resolve a contact", broken, n) : "";
+    e.reason = broken > 0.0 ? formatted("%.0f of %.0f simulations broke down", broken, n) : "";
     if (left > 0.0)
-      e.reason += formatted("%s%.0f of %.0f left the range of the coils' table", broken > 0.0 ? ", " : "", left, n);
+      e.reason += formatted("%s%.0f of %.0f left the range of coils.table", broken > 0.0 ? ", " : "", left, n);
     e.cost = not_a_number;
   }
 }
