@@ -266,7 +266,7 @@ class SimulationEvaluator final : public Evaluator {
     if (others && !given_outcome)
       throw others->error("has no effect without given-outcome; add given-outcome = OUTCOME");
     if (!given_outcome) return;
-    statistics_.among = outcome_named(*given_outcome);
+    statistics_.given_outcome = outcome_named(*given_outcome);
     static const Key key{.name = "max-other-share", .default_value = "1", .unit = "1", .minimum = 0, .maximum = 1};
     statistics_.max_other_share = section.real(key);
   }

@@ -226,8 +226,8 @@ TEST(Refinement, HalvesUntilBothAreMetOrNoMoreIsAllowed) {
 
 TEST_F(Continuous, WhatIsNotDrivenIsNamed) {
   EXPECT_TRUE(std::isnan(Deviation{}.at_end));
-  EXPECT_EQ(deviation_text({}, "contacts push by an energy of overlap"),
-            "  the continuous equations of motion were not driven (contacts push by an energy of overlap)\n");
+  EXPECT_EQ(deviation_text({}, "contacts act by an energy of the overlap"),
+            "  the continuous equations of motion were not driven (contacts act by an energy of the overlap)\n");
   EXPECT_EQ(
       deviation_text({3.6, 3.7, 0.02, 1.5}, ""),
       "  the continuous equations of motion under these controls end 3.6 from the plan, at most 3.7 from its nodes "

@@ -466,18 +466,19 @@ TEST(Motion, EachMistakeGetsItsLine) {
   says(complaint("duration = time", "fixed = s"), "has no duration");
   says(complaint("intervals = 10", "intervals = 1.5"), "allowed: an integer in [2, 10000]");
   says(complaint("duration = time", "duration = time\nrequire = rate(z) <= 1"), "unknown name 'rate(z)'");
-  says(complaint("duration = time", "duration = time\nrequire = normal(s) >= 0"), "holds no such point");
+  says(complaint("duration = time", "duration = time\nrequire = normal(s) >= 0"),
+       "a point that this phase does not hold");
   says(complaint("duration = time", "duration = time\nrequire = reaction(s) >= 0"),
-       "this phase holds no such coordinate");
+       "this phase does not fix that coordinate");
   says(complaint("[goal]\ns = way\nrate(s) = 0\n", "[periodic]\nperiod = 1\n"), "every phase has a given duration");
   says(complaint("squared-control = 0.5", "squared-control = -1"), "allowed: a number, 0 or more");
   says(complaint("squared-control = 0.5", "squared-contrl = 0.5"),
        "the integral of '0.5' does not depend on the motion (did you mean 'squared-control'?)");
-  says(complaint("rate(s) = 0\n[cost]", "rate(s) = 0\nrequire = t <= 2\n[cost]"), "an end has no time of its own");
+  says(complaint("rate(s) = 0\n[cost]", "rate(s) = 0\nrequire = t <= 2\n[cost]"), "t cannot be used at an end");
   says(complaint("duration = time", "duration = time\nrequire = rate(u.push) <= 2 kg"), "kg");
   says(complaint("model = slider.model", "model = slidre.model"), "cannot be read");
   says(complaint("[initial-state]", "[stat]"), "unknown key 'stat.");
-  says(complaint("[goal]\ns = way\nrate(s) = 0\n", ""), "the motion has no end; allowed: [goal]");
+  says(complaint("[goal]\ns = way\nrate(s) = 0\n", ""), "the motion has no end; add [goal]");
   EXPECT_EQ(complaint("s = way\nrate(s) = 0\n", ""), "");  // anywhere
 }
 

@@ -172,10 +172,10 @@ TEST(MotionEdges, MistakesAreOneLine) {
     }
     return std::string("none");
   };
-  EXPECT_NE(complaint("contact.beam.law", "stay").find("do not stay"), std::string::npos);
-  EXPECT_NE(complaint("contact.beam.touch", "edges bar, beam +x").find("allowed after edges"), std::string::npos);
+  EXPECT_NE(complaint("contact.beam.law", "stay").find("cannot stay"), std::string::npos);
+  EXPECT_NE(complaint("contact.beam.touch", "edges bar, beam +x").find("without a side"), std::string::npos);
   EXPECT_NE(complaint("contact.beam.touch", "edges bra, beam").find("mean 'bar'"), std::string::npos);
-  EXPECT_NE(complaint("motion.contact", "penalty").find("no edges"), std::string::npos);
+  EXPECT_NE(complaint("motion.contact", "penalty").find("does not act on edges"), std::string::npos);
 }
 
 }  // namespace

@@ -370,7 +370,7 @@ TEST(MotionHolds, WhatIsNoLongerHeldDoesNotRestartTheCheck) {
                             "[phase swing]\nhold = tip\nduration = 0.1\nintervals = 4\n" +
                                 thrown + "[goal]\ncost = rate(a)^2\n");
   const std::string report = caught->report(caught->evaluate(task()));
-  EXPECT_NE(report.find("restarted at [phase swing], which holds what moved"), std::string::npos) << report;
+  EXPECT_NE(report.find("restarted at [phase swing], which holds coordinates that moved"), std::string::npos) << report;
 }
 
 TEST(MotionHolds, TheContactSimulationRefusesThem) {
@@ -380,9 +380,8 @@ TEST(MotionHolds, TheContactSimulationRefusesThem) {
     ADD_FAILURE() << "it was driven";
   } catch (const ConfigError& error) {
     EXPECT_EQ(std::string(error.what()),
-              "[phase only] holds coupler_end.x, coupler_end.y, which the contact simulation cannot; allowed: what is "
-              "fixed, or "
-              "nothing");
+              "[phase only] holds coupler_end.x, coupler_end.y, which the contact simulation does not support; "
+              "use fixed, or remove hold");
   }
 }
 
@@ -393,14 +392,14 @@ TEST(MotionHolds, EachMistakeGetsItsLine) {
     EXPECT_EQ(line.find('\n'), std::string::npos);
   };
   says("coupler_emd", "'coupler_emd' is no [point] of the model (did you mean 'coupler_end'?)");
-  says("rate(q1)", "is not of positions");
-  says("u.motor", "is not of positions");
+  says("rate(q1)", "is not an expression of positions");
+  says("u.motor", "is not an expression of positions");
   says("t", "is no [point]");
-  says("length", "is not of positions");
+  says("length", "is not an expression of positions");
   says("coupler_end.x*crnk", "unknown name 'crnk' (did you mean 'crank'?)");
   const std::string line =
       complaint(parallelogram, turn("hold = coupler_end - two_end\nrequire = normal(two_end) >= 0"));
-  EXPECT_NE(line.find("holds no such point"), std::string::npos) << line;
+  EXPECT_NE(line.find("a point that this phase does not hold"), std::string::npos) << line;
   // the message names the constraint that is wrong, not the hold
   const std::string free_in_space =
       "[model]\ndimension = 3\n[link brick]\nparent = ground\njoint = spatial ZXY\n[shape brick]\nlink = brick\nbox = "
@@ -412,7 +411,7 @@ TEST(MotionHolds, EachMistakeGetsItsLine) {
   EXPECT_NE(other.find("own.model: [constraint level]: angles of a spherical joint"), std::string::npos) << other;
   EXPECT_NE(complaint(rod, "first-guess = simulated\n[phase fall]\nhold = tip\nduration = 0.2\n" + thrown + "[goal]\n" +
                                "[cost]\ntime = 1\n")
-                .find("holds what the contact simulation cannot"),
+                .find("hold is not supported with motion.first-guess = simulated"),
             std::string::npos);
 }
 

@@ -61,9 +61,9 @@ TEST(MotionMistakes, Avoid) {
     expect("[avoid]\ngrowth-steps = " + value + "\n", "allowed: an integer in [0, 100]");
   expect("[avoid]\ncube, wal = 0\n", "there is no link 'wal' (did you mean 'wall'?)");
   expect("[avoid]\ncube, bare = 0\n", "link 'bare' has no [shape]");
-  expect("[avoid]\ncube, cube = 0\n", "a link cannot keep clear of itself");
+  expect("[avoid]\ncube, cube = 0\n", "a link cannot stay clear of itself");
   expect("[avoid]\ncube = 0\n", "allowed: LINK, LINK = margin");
-  expect("[avoid]\ngrowth-steps = 2\n", "names no links that keep clear of each other");
+  expect("[avoid]\ngrowth-steps = 2\n", "names no pair of links");
   expect("[avoid]\ncube, wall, bare = 0\n", "allowed: LINK, LINK = margin");
 }
 
@@ -95,7 +95,7 @@ TEST(MotionMistakes, Waypoints) {
   for (const std::string share : {"0", "1", "-0.2", "1.5"}) expect(way("one", share), "a number between 0 and 1");
   for (const std::string share : {"0.3", "0.2"}) expect(way("one", "0.3") + way("two", share), "larger than that of");
   expect("[waypoint one]\nx = 0.5\n", "has no share");
-  expect("[waypoint one]\nshare = 0.5\nrate(x) = 1\n", "is a rate; allowed here: coordinates");
+  expect("[waypoint one]\nshare = 0.5\nrate(x) = 1\n", "rates are not supported here");
 }
 
 TEST(MotionMistakes, Contacts) {
@@ -109,7 +109,7 @@ TEST(MotionMistakes, Contacts) {
     expect(contact("phase = first\nnode = " + node + "\n"),
            "is not a node inside [phase first]; allowed: an integer in [1, 5]");
   expect(contact("phase = second\nnode = 4\n"), "is not a node inside [phase second]; allowed: an integer in [1, 3]");
-  expect(contact("node = 2\n"), "needs phase = PHASE, since there are several");
+  expect(contact("node = 2\n"), "there are several phases; add phase = PHASE");
   expect(contact("phase = frist\nnode = 2\n"), "there is no [phase frist] (did you mean 'first'?)");
   const std::string here = "phase = first\nnode = 3\n";
   expect(contact(here + "law = stay\nrelease = 5\n"), "");
@@ -121,11 +121,11 @@ TEST(MotionMistakes, Contacts) {
     expect(contact(here, "tip, wall " + side), "'" + side + "' is not a side; allowed: +x, -x, +y, -y");
   expect(contact(here, "tip, wal"), "there is no [shape wal] (did you mean 'wall'?)");
   expect(contact(here, "tpi, wall"), "there is no [point tpi] or [shape tpi]");
-  expect(contact(here, "tip"), "allowed: POINT, SHAPE");
-  expect(contact(here, "tip, cube +x"), "what touches and what is touched are of one link");
-  expect(contact(here, "cube, cube +x"), "what touches and what is touched are of one link");
+  expect(contact(here, "tip"), "expected two, separated by a comma: POINT, SHAPE");
+  expect(contact(here, "tip, cube +x"), "both belong to the same link");
+  expect(contact(here, "cube, cube +x"), "both belong to the same link");
   expect(contact(here, "wall, cube"), "shape 'cube' has no outward direction");
-  expect(contact(here, "edges cube, wall"), "edges meet in space");
+  expect(contact(here, "edges cube, wall"), "edges need a model in space");
 }
 
 TEST(MotionMistakes, ConditionsOfForces) {
@@ -134,7 +134,7 @@ TEST(MotionMistakes, ConditionsOfForces) {
                 "\n[initial-state]\nx = 0\ny = 0\na = 0\nr = 0\nmomentum = 0\n[goal]\nx = reach\n");
   };
   EXPECT_EQ(line_of("reaction(s) >= 0"), "");
-  EXPECT_NE(line_of("reaction(s) >= 1 N").find("has a part without forces"), std::string::npos)
+  EXPECT_NE(line_of("reaction(s) >= 1 N").find("has a term without forces"), std::string::npos)
       << line_of("reaction(s) >= 1 N");
 }
 
@@ -213,13 +213,13 @@ TEST(MotionMistakes, Ends) {
   };
   says(held + "[initial-state]\nx = 0\n[goal]\n", "");
   says(held + "[initial-state]\nx = 0\n", "the motion has no end");
-  says(held + "[goal]\n", "has neither [periodic] nor a [initial-state] or [goal]");
-  says(held + "[initial-state]\ns = 0\n[goal]\n", "s is held in [phase first], at zero; allowed: what moves");
-  says(held + "[initial-state]\n[goal]\ns = 0\n", "s is held in [phase first], at zero; allowed: what moves");
+  says(held + "[goal]\n", "has neither [periodic] nor a value in [initial-state] or [goal]");
+  says(held + "[initial-state]\ns = 0\n[goal]\n", "s is fixed at zero in [phase first], so it has no other value");
+  says(held + "[initial-state]\n[goal]\ns = 0\n", "s is fixed at zero in [phase first], so it has no other value");
   says(held + "[initial-state]\nmomentum = 0\n[goal]\nmomentum = 0\n", "");
-  says(held + "[initial-state]\nmomentum = 1\n[goal]\n", "allowed: 0, everything is at rest");
-  says(held + "[periodic]\nx = reach\n[goal]\ny = 0\n", "a motion that is [periodic] has no [goal]");
-  says(held + "[periodic]\nx = reach\n[goal]\ncube = place 0 0\n", "a motion that is [periodic] has no [goal]");
+  says(held + "[initial-state]\nmomentum = 1\n[goal]\n", "allowed: 0 (everything is at rest)");
+  says(held + "[periodic]\nx = reach\n[goal]\ny = 0\n", "a motion has [periodic] or [goal], not both");
+  says(held + "[periodic]\nx = reach\n[goal]\ncube = place 0 0\n", "a motion has [periodic] or [goal], not both");
   says(held + "[periodic]\nx = reach\n", "");
   says(held + "[periodic]\nx = reach\nreset = swap\n", "is not a reset of the model; allowed: none");
   says(held + "[initial-state]\nx = 0\n[goal]\n[cost]\n", "[cost] has no entries");

@@ -284,13 +284,13 @@ TEST(MotionOrders, WhatAnOrderDoesNotHaveIsRefused) {
     EXPECT_EQ(line.find('\n'), std::string::npos);
     EXPECT_EQ(complaint(model, 2, text), "") << text;
   };
-  refused(pendulum, swing_up(8) + "smooth = rate(u.motor)^2\n", "rates of controls have order 2 alone");
+  refused(pendulum, swing_up(8) + "smooth = rate(u.motor)^2\n", "rates of controls need order = 2");
   const std::string shapes =
       "[shape rod]\nlink = rod\nbox = 0.1, 0.1\n[link wall]\nparent = ground\njoint = fixed\n[shape wall]\nlink = "
       "wall\n"
       "box = 1, 0.1\nat = 0, -3\n";
   refused(pendulum + shapes, swing_up(8) + "[avoid]\nrod, wall = 0\n",
-          "motion.order = 4: [avoid] keeps shapes apart on straight ways between nodes");
+          "motion.order = 4: [avoid] needs straight motion between nodes");
   const std::string top =
       "[model]\ndimension = 3\ngravity = 0\n[link top]\nparent = ground\njoint = spatial ZXY\nmass = 2\n"
       "inertia = 0.3, 0.2, 0.1\n";

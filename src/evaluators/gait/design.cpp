@@ -64,7 +64,7 @@ Expression parsed(const CustomEntry& entry) {
       std::find(motion_parameters.begin(), motion_parameters.end(), entry.key) != motion_parameters.end();
   if (!motion && entry.key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
                      std::string::npos)
-    throw entry.error("allowed in a name are letters, digits and _; or it is one of " + listed(motion_parameters));
+    throw entry.error("not a valid name; allowed: letters, digits and _, or one of " + listed(motion_parameters));
   return entry.parsed(motion_parameters);
 }
 
@@ -133,12 +133,14 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
   std::vector<DesignVariable> all = {
       {"step-length", "m", "length of a step", 0.56, 0.05, 1.5},
       {"period", "s", "duration of a step", 0.9, 0.1, 5.0},
-      {"step-width", "m", "walkers in space: distance of the feet across (by default gait.step-width)", 0.2, 0.0, 2.0},
+      {"step-width", "m",
+       "distance between the feet, across the direction of walking; walkers in space; by default gait.step-width", 0.2,
+       0.0, 2.0},
   };
   const std::string name = so_far.path("gait.model");
   if (!is_file(name))
-    all.push_back(
-        {"shank-fraction", "1", "leg-mass-model = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99});
+    all.push_back({"shank-fraction", "1", "fraction of a leg's mass in the shank, with leg-mass-model = mass-split",
+                   0.4, 0.01, 0.99});
   const systems::Model model = walker_model(text_of(so_far), name);
   for (DesignVariable v : parameter_variables(model)) {
     if (std::any_of(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == v.name; }))
@@ -174,7 +176,7 @@ GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
   for (const Variable& variable : settings.variables)
     if (variable.name == "shank-fraction" && settings.text("gait.leg-mass-model") != "mass-split")
       throw settings.error("gait.leg-mass-model",
-                           "design.shank-fraction is free, which takes leg-mass-model = mass-split");
+                           "design.shank-fraction is free, which needs gait.leg-mass-model = mass-split");
   gait_.intervals = settings.integer("gait.intervals");
   gait_.clearance = settings.real("gait.clearance");
   gait_.clearance_points = settings.integer("gait.clearance-points");
@@ -197,7 +199,7 @@ void GaitDesigns::read_model() {
   from_file_ = is_file(model_);
   text_ = text_of(settings_);
   systems::Model model = walker_model(text_, model_);
-  if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
+  if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME]; a gait needs at least one");
   if (settings_.text("gait.joint-limits") == "none") free_joints(model);
   check_dimensions(settings_, model);
   walker_ = std::make_shared<const dmoc::Walker>(std::move(model), std::stoi(settings_.text("gait.order")));
@@ -205,8 +207,8 @@ void GaitDesigns::read_model() {
   for (const Setting& setting : settings_.all)
     if (setting.source != "default" &&
         std::find(built_in_keys.begin(), built_in_keys.end(), setting.key.name) != built_in_keys.end())
-      throw settings_.error(setting.key.name, "is for the walkers that come with the program; " + model_ +
-                                                  " says it itself, in its [parameters]");
+      throw settings_.error(setting.key.name, "applies only to planar-biped, planar-underactuated and spatial-biped; " +
+                                                  model_ + " has its own [parameters], which [design] sets");
 }
 
 // Reads [parameters]: further parameters of the motion, and the expressions of step-length, period and step-width.
@@ -225,7 +227,7 @@ void GaitDesigns::read_parameters() {
       for (const auto& q : e.quantities())
         if (!q.arguments.empty() || std::count(known.begin(), known.end(), q.name) == 0)
           throw entry.error("unknown parameter '" + q.text() + "'" + did_you_mean(q.text(), known) +
-                            "; allowed: parameters of the model, and those before it");
+                            "; allowed: parameters of the model, and earlier entries");
       parameters_.emplace_back(entry.key, e);
       known.push_back(entry.key);
       if (std::count(names_.begin(), names_.end(), entry.key) == 0) names_.push_back(entry.key);

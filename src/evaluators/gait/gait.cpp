@@ -50,53 +50,64 @@ std::vector<Key> gait_keys() {
   const dmoc::GaitSettings g;
   return {
       {"gait.model", Type::path, "planar-biped", "",
-       "planar-biped, planar-underactuated (no torque at the ground), spatial-biped, or a model file "
-       "(docs/walkers.md)"},
-      real("leg-length", 1, "m", "shank and thigh together", 0.1, 10.0),
-      one_of("leg-mass-model", "how a link's mass follows from its length",
+       "the walker: planar-biped, planar-underactuated (no torque at the ground), spatial-biped, another shipped model "
+       "with a swing-foot, or a model file (docs/walkers.md)"},
+      real("leg-length", 1, "m", "length of a leg, shank and thigh together", 0.1, 10.0),
+      one_of("leg-mass-model",
+             "masses of shank and thigh; uniform-density: linear-density times length; fixed-masses: shank-mass, "
+             "thigh-mass; mass-split: leg-mass, divided by design.shank-fraction",
              {"uniform-density", "fixed-masses", "mass-split"}),
-      real("linear-density", 5, "kg/m", "leg-mass-model = uniform-density: mass of a link per length", 0.0, 1e3, true),
-      real("shank-mass", 2, "kg", "leg-mass-model = fixed-masses: mass of a shank", 0.0, 1e3, true),
-      real("thigh-mass", 3, "kg", "leg-mass-model = fixed-masses: mass of a thigh", 0.0, 1e3, true),
-      real("hip-mass", 10, "kg", "planar-underactuated: mass of the hip, a point", 0.0, 1e3),
+      real("linear-density", 5, "kg/m", "mass per length of a link, with leg-mass-model = uniform-density", 0.0, 1e3,
+           true),
+      real("shank-mass", 2, "kg", "mass of a shank, with leg-mass-model = fixed-masses", 0.0, 1e3, true),
+      real("thigh-mass", 3, "kg", "mass of a thigh, with leg-mass-model = fixed-masses", 0.0, 1e3, true),
+      real("hip-mass", 10, "kg", "mass of the hip, a point; of the walker planar-underactuated", 0.0, 1e3),
       real("inertia-factor", 0.041666666666666664, "1",
-           "planar walkers: inertia of a link about its centre of mass, in mass x length squared", 0.0, 1.0),
-      one_of("rotation", "spatial-biped: turns that orient stance shank and swing thigh (z yaw, x roll, y pitch)",
-             {"ZXY", "XYZ", "YXZ", "XZY", "YZX", "ZYX"}),
-      real("leg-mass", 5, "kg", "leg-mass-model = mass-split: mass of a leg, shank and thigh", 0.0, 1e3, true),
+           "inertia of a link about its centre of mass, over mass times length squared; planar walkers", 0.0, 1.0),
+      one_of(
+          "rotation",
+          "order of the rotations that orient stance shank and swing thigh of spatial-biped (z yaw, x roll, y pitch)",
+          {"ZXY", "XYZ", "YXZ", "XZY", "YZX", "ZYX"}),
+      real("leg-mass", 5, "kg", "mass of a leg, shank and thigh, with leg-mass-model = mass-split", 0.0, 1e3, true),
       real("gravity", 9.81, "m/s2", "acceleration of gravity", 0.0, 100.0, true),
-      integer("intervals", g.intervals, "time steps of one step", 4, 10000),
+      integer("intervals", g.intervals, "number of time intervals of one step", 4, 10000),
       one_of("order",
-             "order of the integrator: the error of the mesh falls with this power of the interval. An interval has "
-             "order/2 controls, and order/2 - 1 knots between its nodes",
+             "order of the integrator; the error falls with this power of the interval; an interval has order/2 "
+             "controls, and order/2 - 1 knots between its nodes",
              {"2", "4", "6"}),
       real("absolute-work", g.absolute_work, "1", "weight of the absolute work in the cost", 0.0, 1e6),
       real("positive-work", g.positive_work, "1", "weight of the positive work in the cost", 0.0, 1e6),
       real("squared-torque", g.squared_torque, "1/(N m s)", "weight of the integral of the squared torques in the cost",
            0.0, 1e6),
       one_of("work-rule",
-             "work of a torque over a time step: of the joint's rates at both its ends, or of the angle's change "
-             "(intervals), which a joint that stands still over it gets for nothing; by orders 4 and 6 of each point",
+             "work of a torque over a time step; ends: from the joint's rates at both ends; intervals: from the change "
+             "of the angle, so that a joint which does not turn costs nothing; orders 4 and 6 add up quadrature points",
              {"ends", "intervals"}),
-      limit("torque-limit", g.torque_limit, "N m", "limit of every torque, besides those of the model's actuators"),
+      limit("torque-limit", g.torque_limit, "N m",
+            "limit of every torque, in addition to the limits of the model's actuators"),
       limit("joint-speed-limit", g.rate_limit, "rad/s", "limit of the speed of every joint"),
-      one_of("joint-limits", "joints keep to the ranges that the model's text gives them, or turn freely",
+      one_of("joint-limits",
+             "ranges of the joints; model: those of its [joint-limit] sections; none: joints turn freely",
              {"model", "none"}),
-      boolean("knee-stops", g.knee_stops, "knees bend one way only"),
+      boolean("knee-stops", g.knee_stops, "knees bend only in the direction of the model's [knee] sections"),
       real("clearance", g.clearance, "m",
-           "height the swing foot must reach in mid-swing; 4 s (1 - s) of it at the fraction s", 0.0, 1.0),
-      integer("clearance-points", g.clearance_points,
-              "number of points between nodes (and knots) at which the clearance applies, too", 0, 100),
-      real("step-width", g.step_width.value, "m",
-           "walkers in space: distance of the feet across the direction of walking", 0.0, 2.0),
-      real("leg-radius", g.leg_radius, "m",
-           "walkers in space: smallest distance of each leg from the plane of walking through the middle of the hips, "
-           "less near a hip; 0: legs may cross",
+           "height that the swing foot must reach in mid-swing; at the fraction s of the step it must reach 4 s (1 - "
+           "s) times this",
            0.0, 1.0),
-      one_of("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
+      integer("clearance-points", g.clearance_points,
+              "number of points between neighbouring nodes (and knots) at which the clearance applies, too", 0, 100),
+      real("step-width", g.step_width.value, "m",
+           "distance between the feet, across the direction of walking; walkers in space", 0.0, 2.0),
+      real("leg-radius", g.leg_radius, "m",
+           "smallest distance of each leg from the mid-plane between the hips; less near a hip; walkers in space; 0: "
+           "legs may cross",
+           0.0, 1.0),
+      one_of("contact",
+             "forces of the ground; free: any; unilateral: no pull; friction-cone: no pull and no slip (gait.friction)",
+             {"free", "unilateral", "friction-cone"}),
       real("friction", 0.8, "1",
-           "contact = friction-cone: coefficient of friction, of touch-down too; in space an "
-           "inscribed pyramid of eight sides",
+           "coefficient of friction, at touch-down too, with contact = friction-cone; in space a pyramid of eight "
+           "sides inside the cone",
            0.0, 100.0, true),
   };
 }
@@ -119,8 +130,8 @@ EvaluatorKind gait_kind() {
            "of parameters and of earlier entries"},
       {.kind = "cost",
        .any_key = true,
-       .description = "weights of the cost instead of those of [gait], or NAME = an expression whose "
-                      "integral over the step counts"},
+       .description = "absolute-work, positive-work, squared-torque, loss = weights, which replace those of [gait]; "
+                      "any other NAME = an expression whose integral over the step is added"},
       {.kind = "require",
        .any_key = true,
        .description = "NAME = a condition of parameters (judges a design) or of the motion (a constraint)"}};

@@ -11,9 +11,9 @@ namespace dodyn::evaluators {
 std::vector<Measure> GaitDesigns::measures(const MetricInputs* seen) const {
   using dmoc::GaitReport;
   static const std::vector<std::pair<Quantity, double GaitReport::*>> columns = {
-      {{"absolute_work", "J", "of all joints, as gait.work-rule says"}, &GaitReport::absolute_work},
-      {{"positive_work", "J", "its positive part"}, &GaitReport::positive_work},
-      {{"signed_work", "J", "torque x change of angle, what the equations of motion take up"},
+      {{"absolute_work", "J", "absolute work of all joints, by gait.work-rule"}, &GaitReport::absolute_work},
+      {{"positive_work", "J", "positive work of all joints, by gait.work-rule"}, &GaitReport::positive_work},
+      {{"signed_work", "J", "work of all joints, torque times change of angle, as in the equations of motion"},
        &GaitReport::signed_work},
       {{"squared_torque", "N2 m2 s", "integral of the squared torques"}, &GaitReport::squared_torque},
       {{"max_torque", "N m", "largest torque"}, &GaitReport::largest_torque},
@@ -24,30 +24,33 @@ std::vector<Measure> GaitDesigns::measures(const MetricInputs* seen) const {
       {{"normal_impulse", "N s", "normal impulse on the new foot at touch-down"}, &GaitReport::normal_impulse},
       {{"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
        &GaitReport::impulse_friction_ratio},
-      {{"min_clearance", "m", "least height of the swing foot at inner nodes"}, &GaitReport::smallest_clearance},
+      {{"min_clearance", "m", "smallest height of the swing foot at inner nodes"}, &GaitReport::smallest_clearance},
       {{"max_foot_penetration", "m", "largest depth of the swing foot under the ground, between nodes too"},
        &GaitReport::max_foot_penetration},
-      {{"scrape", "m", "path length of the swing foot below 1 mm, between nodes too"}, &GaitReport::scrape},
-      {{"foot_way", "m", "path length of the swing foot along the ground"}, &GaitReport::foot_path},
-      {{"min_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
+      {{"scrape", "m", "horizontal path length of the swing foot while it is lower than 1 mm, between nodes too"},
+       &GaitReport::scrape},
+      {{"foot_way", "m", "horizontal path length of the swing foot"}, &GaitReport::foot_path},
+      {{"min_knee_flexion", "rad", "smallest flexion of a knee; negative: it overextends"},
        &GaitReport::smallest_knee_flexion},
       {{"max_knee_flexion", "rad", "largest flexion of a knee"}, &GaitReport::largest_knee_flexion},
-      {{"max_joint_step", "rad", "largest turn of a joint in one time step"}, &GaitReport::max_joint_step},
+      {{"max_joint_step", "rad", "largest rotation of a joint in one time step"}, &GaitReport::max_joint_step},
       {{"max_foot_height", "m", "largest height of the swing foot"}, &GaitReport::max_foot_height},
-      {{"max_torque_jump", "N m", "largest torque of one time step over those of both its neighbours"},
+      {{"max_torque_jump", "N m",
+        "largest amount by which a torque exceeds its values in both neighbouring time steps"},
        &GaitReport::max_torque_jump},
       {{"min_leg_distance", "m", "smallest distance of links of different legs, at nodes and between them"},
        &GaitReport::smallest_leg_distance},
       {{"leg_crossings", "1",
-        "time steps in which the legs are nearer than 1.8 gait.leg-radius; in the plane, time steps in which links "
-        "cross"},
+        "number of time steps in which the legs are closer than 1.8 gait.leg-radius; in the plane, or if it is 0: in "
+        "which links cross"},
        &GaitReport::leg_crossings},
       {{"leg_order_violations", "1",
-        "time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; in space"},
+        "number of time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; "
+        "walkers in space"},
        &GaitReport::leg_order_violations},
       {{"energy_balance", "J",
-        "signed work, and that of gravity on a slope, less impact loss: dampers and other forces take it; without them "
-        "it vanishes as the mesh is refined"},
+        "signed work, plus work of gravity on a slope, less impact loss; without dampers and other forces it vanishes "
+        "as the mesh is refined"},
        &GaitReport::energy_balance},
   };
   GaitReport report;
@@ -108,15 +111,15 @@ std::string GaitDesigns::report(const MetricOf& metric) const {
   line(formatted("swing foot at least %.2e m above the ground at inner nodes, at most %.2e m under it between nodes",
                  metric("min_clearance"), metric("max_foot_penetration")));
   const double flexion = metric("min_knee_flexion");
-  line(formatted("least knee flexion %.3f rad", flexion) +
+  line(formatted("smallest knee flexion %.3f rad", flexion) +
        (flexion >= -1e-8   ? ""
         : gait_.knee_stops ? " (the knee stops are violated)"
-                           : " (a knee overextends; gait.knee-stops would forbid it)"));
+                           : " (a knee overextends; gait.knee-stops = true prevents it)"));
   if (walker().base == 2)
     line(formatted("legs cross in %.0f of %.0f time steps (they may, in the plane)", metric("leg_crossings"),
                    metric("intervals")));
   else if (gait_.leg_radius == 0.0)
-    line(formatted("legs at least %.4f m apart (gait.leg-radius would keep them apart)", metric("min_leg_distance")));
+    line(formatted("legs at least %.4f m apart (set gait.leg-radius to keep them apart)", metric("min_leg_distance")));
   else
     line(formatted(
         "legs at least %.4f m apart, between nodes too; closer than 1.8 gait.leg-radius in %.0f of %.0f time steps",

@@ -62,7 +62,8 @@ void read_avoided(PhasedMotion& motion) {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) throw entry.error("there is no link '" + name + "'" + did_you_mean(name, names));
     const int l = static_cast<int>(at - names.begin());
-    if (motion.system->model().shapes_of(l).empty()) throw entry.error("link '" + name + "' has no [shape]");
+    if (motion.system->model().shapes_of(l).empty())
+      throw entry.error("link '" + name + "' has no [shape]; add one to the model, or remove the pair");
     return l;
   };
   for (const CustomSection* section : motion.settings.sections_of("avoid")) {
@@ -88,7 +89,7 @@ void read_avoided(PhasedMotion& motion) {
         throw entry.error("allowed: LINK, LINK = margin (m), max-rotation = angle, growth-steps = steps");
       has_pair = true;
       const int one = link_of(entry, pair[0]), other = link_of(entry, pair[1]);
-      if (one == other) throw entry.error("a link cannot keep clear of itself");
+      if (one == other) throw entry.error("a link cannot stay clear of itself; name two links");
       const bool pushed =
           motion.penalty > 0.0 &&
           std::any_of(motion.contacts.begin(), motion.contacts.end(), [&](const MotionContact& c) {
@@ -96,7 +97,7 @@ void read_avoided(PhasedMotion& motion) {
           });
       if (!pushed) motion.avoided.push_back({one, other, parameter_expression(motion, entry, entry.value)});
     }
-    if (!has_pair) throw section->error("names no links that keep clear of each other; add LINK, LINK = margin");
+    if (!has_pair) throw section->error("names no pair of links; add LINK, LINK = margin");
   }
 }
 

@@ -57,12 +57,12 @@ void add_penalties(PhasedMotion& motion) {
   for (const MotionContact& c : motion.contacts) {
     const auto complain = [&](const std::string& what) {
       throw ConfigError(motion.settings.file + ": [contact " + c.name + "]: " + what +
-                        "; allowed with motion.contact = penalty: restitution 1, and that alone");
+                        "; motion.contact = penalty allows only law = restitution 1");
     };
-    if (c.edges) complain("a penalty pushes corners, and no edges");
-    if (c.sticks || c.friction) complain("a penalty pushes along the normal and nothing sticks");
+    if (c.edges) complain("a penalty does not act on edges");
+    if (c.sticks || c.friction) complain("a penalty has no friction, and nothing sticks");
     if (const double e = all.evaluated(c.restitution).value; e != 1.0)
-      complain(formatted("a penalty gives back what it takes, restitution is %g", e));
+      complain(formatted("a penalty loses no energy, but restitution is %g", e));
     energies.push_back(dmoc::penalty(motion.system->model(), numbers, contact_event(motion, c, all), motion.penalty,
                                      motion.keys.width));
   }

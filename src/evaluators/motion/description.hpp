@@ -157,7 +157,8 @@ class MotionDescription {
   virtual std::string root_name() const { return "root"; }  // name of the first point
   // Forces on constrained coordinates: the channel's name, and for each coordinate the name of its column.
   struct Forces {
-    std::string name = "held_force", unit = "", description = "force (N, N m) on what is held; zero where it moves";
+    std::string name = "held_force", unit = "",
+                description = "forces (N, N m) on fixed coordinates; zero in phases in which they move";
     std::vector<int> coordinates;
     std::vector<std::string> names;
   };

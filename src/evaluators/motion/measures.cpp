@@ -160,20 +160,21 @@ bool MotionDesigns::pushes_at_a_point() const {
 std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
   const Totals totals = seen ? totals_of(*seen) : Totals{};
   std::vector<Measure> all = {
-      {{"duration", "s", "of all phases"}, totals.time},
+      {{"duration", "s", "duration of all phases"}, totals.time},
       {{"max_control", "", "largest |control|"}, totals.largest},
       {{"squared_control", "", "integral of the squared controls"}, totals.squared},
       {{"absolute_work", "J",
-        "sum of |control x change of its coordinate|; not a number if an actuator pushes at a point"},
+        "sum of |control times change of its coordinate|; not a number if an actuator pushes at a point"},
        pushes_at_a_point() ? not_a_number : totals.work},
-      {{"min_normal_force", "N", "smallest force along the last held coordinate; not a number where nothing is held"},
+      {{"min_normal_force", "N",
+        "smallest force along the last fixed coordinate; not a number if no coordinate is fixed"},
        totals.normal},
       {{"energy_drift", "J", "largest change of the discrete energy from one interval to the next within a phase"},
        totals.drift},
   };
   for (std::size_t i = 0; i < motion_.phases.size(); ++i)
-    all.push_back(
-        {{"duration_" + motion_.phases[i].name, "s", "of the phase"}, seen ? totals.durations[i] : not_a_number});
+    all.push_back({{"duration_" + motion_.phases[i].name, "s", "duration of this phase"},
+                   seen ? totals.durations[i] : not_a_number});
   std::vector<TouchingFeature> touched(motion_.contacts.size());
   if (seen && motion_.penalty == 0.0)
     touched = path_of(seen->solved.planned.problem, seen->solved.solution.x, seen->design).touching;
@@ -188,10 +189,11 @@ std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
     } else if (seen) {
       when = std::accumulate(totals.durations.begin(), totals.durations.begin() + contact.phase + 1, 0.0);
     }
-    all.push_back(
-        {{"contact_" + contact.name, "s", motion_.penalty > 0.0 ? "when it overlaps most" : "when it touches"}, when});
+    all.push_back({{"contact_" + contact.name, "s",
+                    motion_.penalty > 0.0 ? "time of the largest overlap" : "time of the contact"},
+                   when});
     if (motion_.penalty > 0.0)
-      all.push_back({{"overlap_" + contact.name, "m", "overlap at that time; negative: apart"}, depth});
+      all.push_back({{"overlap_" + contact.name, "m", "overlap at that time; below zero: no contact"}, depth});
     else if (contact.part >= 0 && !contact.edges)
       all.push_back({{"corner_" + contact.name, "1", "corner of the shape that touches, counted from 0"},
                      static_cast<double>(touched[i].corner)});
@@ -199,17 +201,19 @@ std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
   if (motion_.avoided.empty()) return all;
   const dmoc::Clearance clear = seen ? seen->clearance : dmoc::Clearance{};
   all.push_back({{"clearance_at_nodes", "m",
-                  "smallest distance at a node of parts that keep clear of each other; negative: they overlap"},
+                  "smallest distance, at nodes, of parts that must stay apart; negative: they overlap"},
                  clear.at_nodes});
-  all.push_back({{"clearance", "m", "proven lower bound of that distance at all times"}, clear.least});
+  all.push_back({{"clearance", "m", "proven lower bound, at all times, of the distance of parts that must stay apart"},
+                 clear.least});
   all.push_back({{"clearance_pair", "1",
-                  "number of the pair of parts that misses its margin most, relative to the width of the thinner part; "
-                  "from 0 in the order of [avoid] and of the shapes"},
+                  "pair of parts that misses its margin most, relative to the width of the thinner part; numbered from "
+                  "0 in the order of [avoid] and of the shapes"},
                  static_cast<double>(clear.pair)});
   all.push_back({{"clearance_time", "s", "time at which this pair misses its margin most"}, clear.time});
   all.push_back(
-      {{"clearance_missing", "m", "by how much this pair misses its margin; negative: it keeps more"}, clear.missing});
-  all.push_back({{"clearance_share", "1", "the same, relative to the width of the thinner part"}, clear.share});
+      {{"clearance_missing", "m", "distance by which this pair misses its margin; below zero: the margin is satisfied"},
+       clear.missing});
+  all.push_back({{"clearance_share", "1", "clearance_missing over the width of the thinner part"}, clear.share});
   return all;
 }
 
@@ -272,7 +276,7 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
   ContinuousPlan plan;
   const auto say = [&](const std::string& words) { plan.note += (plan.note.empty() ? "" : "; ") + words; };
   if (motion_.penalty > 0.0) {
-    say("contacts push by an energy of overlap");
+    say("contacts act by an energy of the overlap");
     return plan;
   }
   for (std::size_t i = 0; i < motion_.phases.size(); ++i) {
@@ -287,7 +291,7 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
       if (touches) say("restarted after the impact of [contact " + contact->name + "]");
       const bool grips =
           phase.holds && !(motion_.phases[i - 1].holds && phase.holds->continues(*motion_.phases[i - 1].holds));
-      if (catches || grips) say("restarted at [phase " + phase.name + "], which holds what moved");
+      if (catches || grips) say("restarted at [phase " + phase.name + "], which holds coordinates that moved");
       restarts = touches || catches || grips;
     }
     plan.restarts.push_back(restarts);
@@ -316,8 +320,8 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
   s += pushes_at_a_point() ? "\n" : formatted("; absolute work %.5g J\n", metric("absolute_work"));
   s += formatted("  events lose %.4g J\n", metric("impact_loss"));
   if (const double normal = metric("min_normal_force"); std::isfinite(normal))
-    s += normal >= -1e-6 ? formatted("  what is held is pushed with at least %.4g N\n", normal)
-                         : formatted("  what is held would have to be pulled with %.4g N\n", -normal);
+    s += normal >= -1e-6 ? formatted("  the last fixed coordinate is pushed with at least %.4g N\n", normal)
+                         : formatted("  the last fixed coordinate would have to be pulled with %.4g N\n", -normal);
   if (!motion_.avoided.empty())
     s += formatted(
         "  parts are at least %.4g mm apart at nodes, %.4g mm at all times; nearest to their margin: %s at %.4g s\n",
@@ -329,11 +333,10 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
 Channels MotionDesigns::more_channels() const {
   Channels all = picture_channels(motion_, knots());
   if (auto names = hold_names(motion_); !names.empty())
-    all.push_back(
-        {"hold_force", "",
-         "force (N, N m) on what a phase holds besides coordinates; zero where it moves; not a number at an end whose "
-         "velocities are not unknowns",
-         knots(), std::move(names)});
+    all.push_back({"hold_force", "",
+                   "forces (N, N m) of hold and [constraint]; zero in phases without them; not a number at an end "
+                   "whose velocities are not unknowns",
+                   knots(), std::move(names)});
   return all;
 }
 std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const MetricInputs& seen) const {
@@ -363,11 +366,11 @@ std::optional<Simulated> MotionDesigns::open_loop_run(const Outcome& archived) c
   for (const MotionPhase& phase : motion_.phases)
     if (phase.holds)
       throw ConfigError("[phase " + phase.name + "] holds " + listed(phase.holds->names) +
-                        ", which the contact simulation cannot; allowed: what is fixed, or nothing");
+                        ", which the contact simulation does not support; use fixed, or remove hold");
   if (std::any_of(motion_.phases.begin(), motion_.phases.end(),
                   [](const MotionPhase& phase) { return !phase.held.empty(); }))
     return {};
-  if (degree() > 2) throw ConfigError("motion.order = 6: the contact simulation takes even steps; allowed: 2, 4");
+  if (degree() > 2) throw ConfigError("motion.order = 6 is not supported by the contact simulation; allowed: 2, 4");
   return to_simulated(simulate_open_loop(motion_, archived.evaluation.design, archived.trajectory, motion_.keys.steps),
                       motion_.keys.steps);
 }

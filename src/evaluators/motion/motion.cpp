@@ -83,30 +83,36 @@ std::vector<Measure> MotionEvaluator::measures(const MotionDescription::MetricIn
   };
   add("impact_loss", "J", "kinetic energy lost at events", loss);
   add("reintegration_error", "1",
-      "largest difference of a coordinate (m, rad) when the difference scheme is re-solved forward from the first "
-      "node; infinite where a step has no root nearby",
+      "largest difference of a coordinate (m, rad) if the difference scheme is solved forward from the first node; "
+      "infinite if a step has no solution nearby",
       [&] { return seen->solved.planned.problem.reintegrate(seen->motion); });
   add("end_error", "1",
-      "largest difference of a coordinate at the end when the controls drive the continuous equations of motion",
+      "largest difference of a coordinate (m, rad) at the end, if the controls drive the continuous equations of "
+      "motion",
       [&] { return found->deviation.at_end; });
-  add("max_deviation", "1", "the same at any node", [&] { return found->deviation.largest; });
-  add("tracking_error", "1", "the same at any node, where feedback corrects the controls at every node",
+  add("max_deviation", "1",
+      "largest difference of a coordinate (m, rad) at any node, if the controls drive the continuous equations of "
+      "motion",
+      [&] { return found->deviation.largest; });
+  add("tracking_error", "1",
+      "largest difference of a coordinate (m, rad) at any node, if feedback corrects the controls at every node",
       [&] { return found->deviation.tracked; });
-  add("tracking_correction", "", "largest control that this feedback adds",
+  add("tracking_correction", "", "largest control that the feedback of tracking_error adds",
       [&] { return found->deviation.correction; });
   add("kkt_residual", "1", "largest residual of the first-order optimality conditions", residual);
-  add("iterations", "1", "iterations of the solver, all initial guesses together", [&] { return found->iterations; });
+  add("iterations", "1", "iterations of the solver, of all initial guesses together",
+      [&] { return found->iterations; });
   add("guesses", "1", "initial guesses tried", [&] { return found->tried; });
   add("guesses_solved", "1", "initial guesses that ended at a first-order optimal point",
       [&] { return found->solved; });
   add("best_start", "1",
-      "initial guess of the best motion: 0, 1, ... without a known motion, -1 from the motion of the warm-start "
-      "evaluation, -2 near another motion, with another touching corner",
+      "initial guess of the best motion; 0, 1, ...: its number; -1: the motion of the warm-start evaluation; -2: "
+      "another motion, with another touching corner",
       [&] { return found->best_start; });
   add("optima", "1", "distinct optima that the initial guesses ended at", [&] { return found->optima.size(); });
   add("intervals", "1", "time steps of the mesh on which the cost was found, all phases together",
       [&] { return found->mesh->intervals(); });
-  add("refinement_change", "1", "relative change of the cost by the last refinement; 0 where there was none",
+  add("refinement_change", "1", "relative change of the cost by the last refinement; 0 without refinement",
       [&] { return found->change; });
   return all;
 }
@@ -121,8 +127,8 @@ Channels MotionEvaluator::channels() const {
   Channels list = motion_channels(*description_);
   list.push_back({"optima",
                   "",
-                  "distinct optima that the initial guesses ended at, the best first: how many of them, KKT residual, "
-                  "distance to the best (of coordinates, root mean square)",
+                  "distinct optima of the initial guesses, the best first: cost, number of guesses, KKT residual, "
+                  "distance to the best (root mean square of coordinates)",
                   optima_rows(),
                   {"cost", "count", "residual", "distance"}});
   return list;
@@ -199,12 +205,12 @@ void MotionEvaluator::conclude(const FoundMotion& found, Evaluation& e) const {
   e.reason = found.note;
   if (found.solved > 0) {
     e.status = found.out_of_time ? Status::timed_out : Status::ok;
-    if (found.out_of_time) e.reason = "time limit; the best so far, of " + tried;
+    if (found.out_of_time) e.reason = "time limit; best result of " + tried;
     return;
   }
   if (!found.best) {
     e.status = Status::timed_out;
-    e.reason = "time limit before a " + what + " of the study's mesh was found";
+    e.reason = "time limit before a " + what + " on the study's mesh was found";
     return;
   }
   const std::string reason = found.best->solution.reason + missed(found.best->planned, found.best->solution.x);
@@ -249,7 +255,7 @@ Outcome MotionEvaluator::join(const Evaluation&, std::vector<Outcome> parts) con
   doubt(whole);
   if (given_up > 0 && whole.evaluation.ok()) {
     whole.evaluation.status = Status::timed_out;
-    whole.evaluation.reason = "time limit of " + std::to_string(given_up) + " parts; the best so far";
+    whole.evaluation.reason = "time limit of " + std::to_string(given_up) + " tasks; best result up to then";
   }
   return whole;
 }
@@ -267,7 +273,7 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values[optima_channel()],
                    metric("guesses"), metric("guesses_solved"), "of coordinates");
   if (metric("best_start") == start_by_corner)
-    s += "  the best one was found near another motion: another corner touches\n";
+    s += "  the best one was found from another motion: another corner touches\n";
   s += description_->report(metric);
   s += formatted("  the difference scheme, re-solved forward from the first node, reproduces the coordinates to %.1e\n",
                  metric("reintegration_error"));
@@ -316,7 +322,7 @@ std::unique_ptr<Evaluator> make_motion_evaluator(const Settings& settings,
 EvaluatorKind motion_kind() {
   EvaluatorKind kind;
   kind.name = "motion";
-  kind.description = "cost of the best motion of a system, in phases written down in the configuration";
+  kind.description = "finds the best motion of a system, in the phases of the configuration; cost: that of [cost]";
   kind.variables = motion_variables;
   kind.keys = motion_keys().keys();
   for (const auto& keys : {motion_search_keys().keys(), rollout_keys().keys()})

@@ -91,14 +91,14 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
     if (*index < 0) throw entry.error("there is no link '" + text + "'" + did_you_mean(text, link_names(system)));
   }
   const std::string allowed = std::string("; allowed: pose ") + (d == 2 ? "X Y" : "X Y Z") + ", place, turn " +
-                              (d == 2 ? "ANGLE" : "AXIS ANGLE") + ", velocity, spin, rest, by commas";
+                              (d == 2 ? "ANGLE" : "AXIS ANGLE") + ", velocity, spin, rest, separated by commas";
   std::set<std::string> given;  // what earlier clauses give
   for (const std::string& clause : split_list(entry.value)) {
     const Words words = words_of(clause);
     const std::string what = words.empty() ? "" : words[0];
     const auto gives = [&](const char* quantity) {
       if (!given.insert(quantity).second)
-        throw entry.error("'" + clause + "' gives the " + quantity + " again; allowed: each of them once");
+        throw entry.error("'" + clause + "' gives the " + quantity + " again; remove one of them");
     };
     const auto three = [&](int count, const char* unit_of) {
       if (static_cast<int>(words.size()) != count + 1)

@@ -17,12 +17,12 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
   if (!parts.empty() && parts[0].starts_with("edges ")) {
     contact.edges = true;
     parts[0] = parts[0].substr(parts[0].find_first_not_of(' ', 6));
-    if (model.dimension == 2) throw where.error("edges meet in space; in the plane a corner touches a side");
+    if (model.dimension == 2) throw where.error("edges need a model in space; in the plane write touch = SHAPE, SHAPE");
   }
   if (parts.size() != 2)
     throw where.error(
-        "allowed: POINT, SHAPE or POINT, SHAPE +x (-x, +y, -y, +z, -z); a SHAPE in the place of POINT: "
-        "its lowest corner; edges SHAPE, SHAPE: an edge of each");
+        "expected two, separated by a comma: POINT, SHAPE or POINT, SHAPE +x (-x, +y, -y, +z, -z); SHAPE, SHAPE (a "
+        "corner of the first); or edges SHAPE, SHAPE");
   const auto& points = model.structure.named_points;
   for (const auto& p : points) names.push_back(p.name);
   for (const auto& p : model.shapes) names.push_back(p.name);
@@ -44,10 +44,10 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
   contact.shape = static_cast<int>(at - names.begin());
   const auto& of = model.shapes[static_cast<std::size_t>(contact.shape)];
   if (contact.edges) {
-    if (contact.part < 0 || !side.empty()) throw where.error("allowed after edges: SHAPE, SHAPE");
+    if (contact.part < 0 || !side.empty()) throw where.error("expected edges SHAPE, SHAPE, without a side");
   } else if (side.empty()) {
     if (!of.outward)
-      throw where.error("shape '" + shape + "' has no outward direction; allowed: " + shape +
+      throw where.error("shape '" + shape + "' has no outward direction; name its side: " + shape +
                         " +x (-x, +y, ...), along the axes of its link");
   } else {
     const auto axis = side.size() == 2 ? std::string("xyz").find(side[1]) : std::string::npos;
@@ -59,7 +59,7 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
   }
   if ((contact.point >= 0 ? points[static_cast<std::size_t>(contact.point)].place.link
                           : model.shapes[static_cast<std::size_t>(contact.part)].link) == of.link)
-    throw where.error("what touches and what is touched are of one link");
+    throw where.error("both belong to the same link; choose shapes or points of two links");
 }
 
 // Reads law = clauses, by commas.
@@ -74,7 +74,7 @@ void read_law(const PhasedMotion& motion, const CustomEntry& law, MotionContact&
   for (const std::string& clause : split_list(law.value)) {
     const std::string what = clause.substr(0, clause.find(' '));
     const bool again = what == "restitution" ? bounces : what == "friction" && contact.friction.has_value();
-    if (again) throw law.error("'" + clause + "' gives the " + what + " again; allowed: each of them once");
+    if (again) throw law.error("'" + clause + "' gives the " + what + " again; remove one of them");
     if (clause.starts_with("restitution "))
       bounces = true, contact.restitution = number(clause, 12, 1.0);
     else if (clause == "stick")
@@ -86,22 +86,20 @@ void read_law(const PhasedMotion& motion, const CustomEntry& law, MotionContact&
     else if (clause.starts_with("friction "))
       contact.friction = number(clause, 9, std::numeric_limits<double>::infinity());
     else
-      throw law.error("'" + clause +
-                      "' is not understood; allowed: restitution E, stick, slide, stay, friction MU, by commas");
+      throw law.error(
+          "'" + clause +
+          "' is not understood; allowed: restitution E, stick, slide, stay, friction MU, separated by commas");
   }
   if (contact.slides && contact.sticks)
-    throw law.error("a point that sticks does not slide; allowed: restitution E, stick or slide, friction MU");
+    throw law.error("slide cannot be combined with stick or stay; remove one of them");
   if (contact.friction && !contact.sticks && !contact.slides)
-    throw law.error(
-        "friction holds a point that sticks, or brakes one that slides; allowed: restitution E, stick or slide, "
-        "friction MU");
+    throw law.error("friction needs stick or slide; add one of them");
   if (contact.stays && contact.edges)
-    throw law.error("edges do not stay on each other; allowed: restitution E, stick or slide");
-  if (contact.slides && !contact.friction)
-    throw law.error("what slides has no friction; allowed: restitution E, slide, friction MU");
+    throw law.error("edges cannot stay on each other; allowed: restitution E, stick or slide");
+  if (contact.slides && !contact.friction) throw law.error("slide needs a coefficient of friction; add friction MU");
   if (contact.stays && !bounces) contact.restitution = 0.0;
   if (contact.stays && contact.restitution.is_constant() && contact.restitution.constant() != 0.0)
-    throw law.error("what stays does not bounce; allowed: restitution 0, stay");
+    throw law.error("a contact that stays has no restitution; remove restitution, or write restitution 0");
 }
 
 }  // namespace
@@ -111,7 +109,7 @@ std::vector<Cut> cuts_of(const PhasedMotion& motion, const CustomSection& phase,
   std::vector<Cut> all;
   for (const CustomSection* section : motion.settings.sections_of("contact")) {
     const CustomEntry *in = section->find("phase"), *at = section->find("node"), *release = section->find("release");
-    if (!in && phases.size() > 1) throw section->error("needs phase = PHASE, since there are several");
+    if (!in && phases.size() > 1) throw section->error("there are several phases; add phase = PHASE");
     if (in) {
       std::vector<std::string> names;
       for (const CustomSection* p : phases) names.push_back(p->name);
@@ -133,8 +131,8 @@ std::vector<Cut> cuts_of(const PhasedMotion& motion, const CustomSection& phase,
   std::stable_sort(all.begin(), all.end(), [](const Cut& a, const Cut& b) { return a.node < b.node; });
   for (std::size_t i = 1; i < all.size(); ++i)
     if (all[i].node == all[i - 1].node)
-      throw all[i].contact->error(formatted("is at node %d, as [contact %s] is; allowed: one contact at a node",
-                                            all[i].node, all[i - 1].contact->name.c_str()));
+      throw all[i].contact->error(formatted("is at node %d, as [contact %s] is; choose another node", all[i].node,
+                                            all[i - 1].contact->name.c_str()));
   return all;
 }
 
@@ -144,11 +142,11 @@ void read_contact(PhasedMotion& motion, const CustomSection& section, int phase)
   contact.phase = phase;
   if (!motion.contacts.empty() && motion.contacts.back().stays && motion.contacts.back().phase + 1 == phase)
     throw section.error("[contact " + motion.contacts.back().name +
-                        "] stays until then; allowed: one contact at a time, the next after its release = NODE");
+                        "] is still closed; set its release = NODE before this contact");
   read_touch(motion.system->model(), *section.find("touch"), contact);
   if (const CustomEntry* law = section.find("law")) read_law(motion, *law, contact);
   if (section.find("release") && !contact.stays)
-    throw section.find("release")->error("lets go of what stays; allowed: with law = stay");
+    throw section.find("release")->error("has no effect without stay; write law = stay, or remove it");
   motion.contacts.push_back(std::move(contact));
 }
 

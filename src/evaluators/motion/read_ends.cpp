@@ -9,7 +9,7 @@ namespace {
 
 GivenCoordinate read_one(const PhasedMotion& motion, const CustomEntry& entry, bool rates) {
   const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
-  if (rate && !rates) throw entry.error("is a rate; allowed here: coordinates");
+  if (rate && !rates) throw entry.error("rates are not supported here; give a coordinate");
   const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
   const int c = read_coordinate(motion, entry, name);
   if (motion.system->is_chart(c))
@@ -30,7 +30,7 @@ void read_end(const PhasedMotion& motion, const std::string& kind, MotionEnd& en
   for (const CustomSection* section : motion.settings.sections_of(kind))
     for (const CustomEntry& entry : section->entries) {
       if (entry.key == "momentum") {
-        if (entry.value != "0") throw entry.error("allowed: 0, everything is at rest");
+        if (entry.value != "0") throw entry.error("allowed: 0 (everything is at rest)");
         const auto& held = kind == "goal" ? motion.phases.back().held : motion.phases.front().held;
         for (int c = 0; c < motion.system->n(); ++c)
           if (std::find(held.begin(), held.end(), c) == held.end()) end.given.push_back({c, true, 0.0, entry.source});
@@ -78,7 +78,9 @@ void read_ends(PhasedMotion& motion) {
       motion.period = parameter_expression(motion, *entry, entry->value);
       if (std::none_of(motion.phases.begin(), motion.phases.end(),
                        [](const MotionPhase& phase) { return phase.timed(); }))
-        throw entry->error("every phase has a given duration; allowed: a phase with duration = SHORTEST .. LONGEST");
+        throw entry->error(
+            "every phase has a given duration, so period changes nothing; give a phase duration = SHORTEST .. LONGEST, "
+            "or remove period");
     }
     if (const CustomEntry* entry = section->find("reset")) {
       const auto& model = motion.system->model();
@@ -100,35 +102,36 @@ void read_ends(PhasedMotion& motion) {
   const auto refuse_held = [&](const std::vector<GivenCoordinate>& all, const MotionPhase& phase) {
     for (const GivenCoordinate& g : all)
       if (std::find(phase.held.begin(), phase.held.end(), g.coordinate) != phase.held.end())
-        throw ConfigError(g.source + ": " +
-                          motion.system->structure().coordinate_names[static_cast<std::size_t>(g.coordinate)] +
-                          " is held in [phase " + phase.name + "], at zero; allowed: what moves");
+        throw ConfigError(
+            g.source + ": " + motion.system->structure().coordinate_names[static_cast<std::size_t>(g.coordinate)] +
+            " is fixed at zero in [phase " + phase.name + "], so it has no other value; remove this entry");
   };
   refuse_held(motion.start.given, motion.phases.front());
   refuse_held(motion.goal.given, motion.phases.back());
   if (motion.periodic && (!motion.goal.given.empty() || !motion.goal.placements.empty()))
     throw ConfigError(
         (motion.goal.given.empty() ? motion.goal.placements.front().source : motion.goal.given.front().source) +
-        ": a motion that is [periodic] has no [goal]");
+        ": a motion has [periodic] or [goal], not both; remove one of them");
   if (motion.periodic) return;
   if (motion.start.given.empty() && motion.goal.given.empty() && motion.start.placements.empty() &&
       motion.goal.placements.empty())
-    throw ConfigError(motion.settings.file + ": the motion has neither [periodic] nor a [initial-state] or [goal]");
-  if (motion.settings.sections_of("goal").empty())
     throw ConfigError(motion.settings.file +
-                      ": the motion has no end; allowed: [goal] with what is given there (nothing: it ends anywhere), "
-                      "or [periodic]");
+                      ": the motion has neither [periodic] nor a value in [initial-state] or [goal]; add one of them");
+  if (motion.settings.sections_of("goal").empty())
+    throw ConfigError(
+        motion.settings.file +
+        ": the motion has no end; add [goal] with the values there (without values: it ends anywhere), or [periodic]");
 }
 
 void read_waypoints(PhasedMotion& motion) {
   for (const CustomSection* section : motion.settings.sections_of("waypoint")) {
     Waypoint way;
     const CustomEntry* share = section->find("share");
-    if (!share) throw section->error("has no share; allowed: share = of the time that has passed, between 0 and 1");
+    if (!share) throw section->error("has no share; add share = fraction of the time that has passed, between 0 and 1");
     const Expression e = parameter_expression(motion, *share, share->value);
     way.share = e.is_constant() ? e.constant() : -1.0;
     if (!(way.share > (motion.waypoints.empty() ? 0.0 : motion.waypoints.back().share)) || !(way.share < 1.0))
-      throw share->error("allowed: a number between 0 and 1, larger than that of the way point before");
+      throw share->error("allowed: a number between 0 and 1, larger than that of the [waypoint] before");
     for (const CustomEntry& entry : section->entries) {
       if (entry.key == "share") continue;
       if (is_placement(entry, *motion.system))
@@ -146,8 +149,8 @@ void read_cost(PhasedMotion& motion) {
   if (sections.empty() && !motion.goal.costs.empty()) return read_requirements(motion);
   if (sections.empty() || sections.front()->entries.empty())
     throw ConfigError(motion.settings.file +
-                      ": there is no [cost]; allowed: squared-control, absolute-work, positive-work, loss, "
-                      "time = weight, or NAME = an expression whose integral counts");
+                      ": there is no cost; add [cost] with squared-control, absolute-work, positive-work, loss or time "
+                      "= weight, or NAME = an expression whose integral counts");
   for (const CustomEntry& entry : sections.front()->entries) {
     const auto weight = [&] {
       const Expression e = parameter_expression(motion, entry, entry.value);
@@ -179,8 +182,8 @@ void read_cost(PhasedMotion& motion) {
   if (motion.effort.work())
     for (const auto& actuator : motion.system->structure().actuators)
       if (actuator.coordinate < 0)
-        throw sections.front()->error("work costs need actuators on coordinates; " + actuator.name +
-                                      " pushes at a point");
+        throw sections.front()->error("absolute-work and positive-work need actuators on coordinates, but " +
+                                      actuator.name + " pushes at a point; use squared-control");
   read_requirements(motion);
 }
 

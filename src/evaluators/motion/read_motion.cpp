@@ -28,8 +28,9 @@ std::vector<DesignVariable> motion_variables(const Settings& so_far) {
   std::vector<DesignVariable> all;
   if (so_far.text("motion.model").empty()) {
     if (so_far.file.empty()) return all;  // --help: no configuration names a model
-    throw ConfigError(so_far.file +
-                      ": motion.model is missing; allowed: a model that comes with the program, or a file");
+    throw ConfigError(
+        so_far.file +
+        ": motion.model is missing; allowed: a shipped model (dodyn help models lists them) or a model file");
   }
   const systems::Model model = model_of(named_model(so_far, "motion.model")).model;
   all = parameter_variables(model);
@@ -55,83 +56,83 @@ std::vector<ini::SectionKind> motion_sections() {
       {.kind = "phase",
        .name = Name::required,
        .keys = {"fixed", "hold", "intervals", "duration", "require"},
-       .description = "a phase; phases follow each other as written. fixed = the model's foot, or coordinates that "
-                      "stay zero; hold = POINT, POINT - POINT or expressions of positions that stay constant; "
-                      "intervals; duration = s, or SHORTEST .. LONGEST; require = conditions, separated by commas",
+       .description =
+           "a phase of the motion, in the order of the file; fixed = the point of the first link, or coordinates, that "
+           "stay at zero; hold = POINT, POINT - POINT or expressions of positions that stay constant; intervals = "
+           "number of time steps; duration = s, or SHORTEST .. LONGEST; require = conditions, separated by commas",
        .may_be_empty = true},
       {.kind = "contact",
        .name = Name::required,
        .keys = {"phase", "node", "touch", "law", "release"},
        .needed = {"node", "touch"},
-       .description = "a planned contact: phase (if there are several); node; touch = POINT or SHAPE, SHAPE [+x, -x, "
-                      "...] or edges SHAPE, SHAPE; law = restitution E, stick, slide, stay, friction MU, separated by "
-                      "commas; release = the node at which the contact ends"},
+       .description = "a planned contact; phase = its phase (if there are several); node = its node in the phase; "
+                      "touch = POINT or SHAPE, SHAPE [+x, -x, ...] or edges SHAPE, SHAPE; law = restitution E, stick, "
+                      "slide, stay, friction MU, separated by commas; release = the node at which the contact ends"},
       {.kind = "periodic",
        .any_key = true,
-       .description = "the motion repeats itself, with these coordinates advanced: COORDINATE = expression; reset = "
-                      "NAME of the model's reset at the end; period = expression: the duration of all phases, s",
+       .description = "the motion repeats itself; COORDINATE = expression by which it advances; reset = NAME of the "
+                      "model's reset at the end; period = expression: the duration of all phases, s",
        .may_be_empty = true},
       {.kind = "initial-state",
        .any_key = true,
-       .description =
-           "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
-           "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, separated by commas",
+       .description = "values at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, "
+                      "place, turn, velocity, spin, rest; LINK from LINK = the same, relative to the second link; "
+                      "momentum = 0; require = conditions, separated by commas",
        .may_be_empty = true},
       {.kind = "goal",
        .any_key = true,
-       .description = "given at the end, as in [initial-state]; cost = expression: a further term of the cost",
+       .description = "values at the end, as in [initial-state]; cost = expression: a further term of the cost",
        .may_be_empty = true},
       {.kind = "waypoint",
        .name = Name::required,
        .any_key = true,
-       .description = "a point that initial guesses pass: share = fraction of the time that has passed; further keys "
-                      "as in [initial-state]"},
+       .description = "values that initial guesses pass on the way; share = fraction of the time that has passed; "
+                      "further keys as in [initial-state]"},
       kind("avoid", Name::none,
-           "links that keep clear of each other: LINK, LINK = margin (m); max-rotation = of a link in an interval "
-           "(rad); growth-steps = steps in which small bodies grow to their size"),
-      kind("guess", Name::none, "mean of the initial guesses: COORDINATE = expression"),
+           "links that stay apart: LINK, LINK = margin (m); max-rotation = largest rotation of a link in an interval "
+           "(rad); growth-steps = number of steps in which bodies grow from small ones to their size"),
+      kind("guess", Name::none, "values near which initial guesses start: COORDINATE = expression"),
       kind("cost", Name::none,
-           "weights of squared-control, absolute-work, positive-work, loss, time; per = expression that divides the "
+           "weights: squared-control, absolute-work, positive-work, loss, time; per = expression that divides the "
            "cost; any other NAME = an expression whose integral is added"),
-      kind("require", Name::none, "NAME = a condition of parameters that a design must meet")};
+      kind("require", Name::none, "NAME = a condition of parameters that a design must satisfy")};
 }
 
 const KeyTable<MotionKeys>& motion_keys() {
   using M = MotionKeys;
   static const KeyTable<M> table =
       KeyTable<M>("motion.")
-          .add("model", &M::model, {.type = Type::path, .description = "the system: a model (docs/models.md)"})
+          .add("model", &M::model,
+               {.type = Type::path, .description = "the system: a shipped model or a model file (docs/models.md)"})
           .add("order", &M::order, {{"2", 2}, {"4", 4}, {"6", 6}},
-               {.description =
-                    "order of the integrator: the error of the mesh falls with this power of the interval. An interval "
-                    "has order/2 controls, and order/2 - 1 knots between its nodes"})
+               {.description = "order of the integrator; the error falls with this power of the interval; an interval "
+                               "has order/2 controls, and order/2 - 1 knots between its nodes"})
           .add("steps", &M::steps,
-               {.description = "dodyn simulate: steps of the contact simulation in an interval of the motion",
+               {.description = "steps of the contact simulation in an interval of the motion, for dodyn simulate",
                 .minimum = 1,
                 .maximum = 10000,
                 .identity = false})
           .add("first-guess", &M::simulated, {{"straight", false}, {"simulated", true}},
-               {.description = "first initial guess: straight lines between the way points, or the contact simulation "
-                               "without controls"})
+               {.description = "first initial guess; straight: lines between the ends and [waypoint] sections; "
+                               "simulated: the contact simulation without controls"})
           .add("contact", &M::penalty, {{"schedule", false}, {"penalty", true}},
-               {.description = "planned contacts act by an impulse at their node (schedule), or by a force from the "
-                               "energy of the overlap (penalty)"})
+               {.description = "how planned contacts act; schedule: by an impulse at their node; penalty: by a force "
+                               "from the energy of the overlap"})
           .add("contact-corners", &M::corners, {{"search", true}, {"lowest", false}},
-               {.description = "which corner of a shape touches: the best of all, each tried near the best motion on a "
-                               "coarse mesh (search), or the lowest one in the initial guess (lowest)"})
-          .add(
-              "contact-planes", &M::node_planes, {{"interval", false}, {"node", true}},
-              {.description =
-                   "separating planes of [avoid] between two moving bodies in planned contact: one per interval, where "
-                   "bodies that move on together must stop, or one per node, where fewer initial guesses converge"})
+               {.description = "corner of a shape that touches; search: the best of all, each tried near the best "
+                               "motion on a coarse mesh; lowest: the lowest one in the initial guess"})
+          .add("contact-planes", &M::node_planes, {{"interval", false}, {"node", true}},
+               {.description = "separating planes of [avoid] for two moving bodies in planned contact; interval: one "
+                               "per interval; bodies that move on together must then stop; node: one per node; fewer "
+                               "initial guesses then converge"})
           .add("contact-stiffness", &M::stiffness,
                {.unit = "N/m",
-                .description = "contact = penalty: C in the energy C/2 overlap^2 of each corner",
+                .description = "stiffness C in the energy C/2 overlap^2 of each corner, with contact = penalty",
                 .minimum = 1e-6,
                 .maximum = 1e12})
           .add("contact-width", &M::width,
                {.unit = "m",
-                .description = "contact = penalty: overlap over which the force sets in smoothly",
+                .description = "overlap over which the force sets in smoothly, with contact = penalty",
                 .minimum = 1e-9,
                 .maximum = 1.0});
   return table;
@@ -150,7 +151,7 @@ void check_order(const PhasedMotion& motion) {
     });
     if (turns == 3) refuse("[link " + link.name + "] has a spherical joint, whose integrator has order 2");
   }
-  if (!motion.avoided.empty()) refuse("[avoid] keeps shapes apart on straight ways between nodes, which have order 2");
+  if (!motion.avoided.empty()) refuse("[avoid] needs straight motion between nodes, which has order 2");
 }
 
 void read_parameters(PhasedMotion& motion) {

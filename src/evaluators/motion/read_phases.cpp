@@ -31,7 +31,8 @@ std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
                                                         [](const systems::Number& x) { return x.is_zero(); });
     if (!at_root)
       throw entry.error("point '" + name +
-                        "' is not where the first link begins; only that one can be held, or coordinates");
+                        "' is not the origin of the first link; only that point and coordinates can be fixed; use hold "
+                        "for other points");
     const auto& moves = tree.links[0].moves;
     for (std::size_t i = 0; i < moves.size() && moves[i].kind == systems::Move::slide; ++i)
       held.push_back(tree.links[0].first + static_cast<int>(i));
@@ -52,8 +53,7 @@ void expect_homogeneous(const CustomEntry& entry, const Expression& condition) {
   for (const auto& q : condition.quantities()) values.push_back(is_force(q) ? 0.0 : any);
   if (const double rest = condition.evaluate<double>(values); std::isfinite(rest) && rest != 0.0)
     throw entry.error(
-        "has a part without forces; allowed: such as normal(foot) >= 0, abs(tangential(foot)) <= "
-        "0.8*normal(foot)");
+        "has a term without forces; expected such as normal(foot) >= 0, abs(tangential(foot)) <= 0.8*normal(foot)");
 }
 
 void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const CustomEntry& entry,
@@ -74,26 +74,29 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
       expect_homogeneous(entry, comparison.what);
       if (phase.holds && std::any_of(quantities.begin(), quantities.end(),
                                      [&](const auto& q) { return phase.holds->component(q, d) >= 0; })) {
-        if (comparison.equality) throw entry.error("is not understood of forces; allowed: comparisons with <= or >=");
+        if (comparison.equality) throw entry.error("forces cannot be compared with ==; allowed: <=, >=");
         for (const auto& q : quantities)
           if (phase.holds->component(q, d) < 0 && (held_coordinate(motion, q) >= 0 || q.name == "reaction"))
-            throw entry.error("'" + q.text() + "' is not a force of what this phase holds by hold; allowed together: " +
-                              listed(phase.holds->names));
+            throw entry.error(
+                "'" + q.text() +
+                "' is not a force of hold, as the others are; write two conditions, or use only forces on: " +
+                listed(phase.holds->names));
         phase.hold_forces.push_back(comparison.what);
         continue;
       }
       if (of_point && (phase.held.empty() || phase.held.front() != 0 || static_cast<int>(phase.held.size()) < d))
-        throw entry.error("uses a force, but this phase holds no such point");
+        throw entry.error("uses the force on a point that this phase does not hold; add the point to fixed or hold");
       for (const auto& q : quantities) {
         if (q.name != "reaction") continue;
         const int c = q.arguments.size() == 1 ? read_coordinate(motion, entry, q.arguments.front()) : -1;
         if (std::find(phase.held.begin(), phase.held.end(), c) == phase.held.end())
-          throw entry.error("'" + q.text() +
-                            "': this phase holds no such coordinate; allowed: reaction(COORDINATE) of what is held");
+          throw entry.error(
+              "'" + q.text() +
+              "': this phase does not fix that coordinate; allowed: reaction(COORDINATE) of fixed coordinates");
       }
       if (comparison.equality || (of_point && d != 2))
         throw entry.error(
-            "is not understood of forces; allowed: comparisons with <= or >=, of normal and tangential in the plane");
+            "is not supported for forces; allowed: <= and >=, and normal and tangential only in the plane");
       phase.forces.push_back(comparison.what);
     }
   } catch (const ExpressionError& error) {
@@ -109,9 +112,7 @@ void read_phase(PhasedMotion& motion, const CustomSection& section,
   if (const CustomEntry* fixed = section.find("fixed")) phase.held = held_by(motion, *fixed);
   phase.holds = read_holds(*motion.system, model_constraints, section.find("hold"), phase.held, motion.names);
   if (phase.holds && motion.keys.simulated)
-    throw section.error(
-        "holds what the contact simulation cannot; allowed with motion.first-guess = simulated: phases that hold "
-        "nothing");
+    throw section.error("hold is not supported with motion.first-guess = simulated; remove hold, or choose straight");
   if (const CustomEntry* intervals = section.find("intervals")) {
     const Expression e = parameter_expression(motion, *intervals, intervals->value);
     const double count = e.is_constant() ? e.constant() : 0.0;

@@ -15,59 +15,59 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
   using S = MotionSearch;
   return KeyTable<S>(section, defaults)
       .add("initial-guesses", &S::guesses,
-           {.description = "initial guesses per design; the best result counts", .minimum = 1, .maximum = 10000})
+           {.description = "number of initial guesses per design; the best result counts",
+            .minimum = 1,
+            .maximum = 10000})
       .add("guess-forces", &S::balances, {{"zero", false}, {"balanced", true}},
-           {.description = "controls and forces on held points of initial guesses: zero, or those that balance the "
-                           "momenta of the guess best. Robots that stand on held feet need balanced ones"})
+           {.description = "controls and forces on held points in initial guesses; zero: none; balanced: those that "
+                           "best balance the momenta of the guess, which robots on held feet need"})
       .add(
           "tasks", &S::tasks,
           {.description = "number of tasks that share the initial guesses of a design; ranks run them at the same time",
            .minimum = 1,
            .maximum = 10000})
       .add("coarse-intervals", &S::coarse_intervals,
-           {.description = "number of time steps of the coarse mesh, all phases together. Initial guesses are solved "
-                           "there first, then each task's best one on the full mesh; 0: no coarse mesh",
+           {.description = "number of time steps of the coarse mesh, all phases together; initial guesses are solved "
+                           "on it first, then the best of each task on the full mesh; 0: no coarse mesh",
             .minimum = 0,
             .maximum = 10000})
       .add("refine-count", &S::candidates,
-           {.description = "with coarse-intervals: how many of each task's best coarse solutions are re-solved on the "
-                           "full mesh",
+           {.description = "with coarse-intervals: number of coarse solutions that each task solves again on the full "
+                           "mesh, the best ones",
             .minimum = 1,
             .maximum = 10000})
       .add("shifts", &S::shifts,
-           {.description = "the best motion is tried again with the middle of each phase 1, 2, ... nodes earlier and "
-                           "later, up to this number; 0: off",
+           {.description = "largest shift, in nodes, of a phase of the best motion; it is solved again with the middle "
+                           "of each phase 1, 2, ... nodes earlier and later; 0: off",
             .minimum = 0,
             .maximum = 100})
       .add("accuracy", [](S& s) -> double& { return s.mesh.accuracy; },
            {.unit = unit,
-            .description = "largest allowed deviation of the continuous equations of motion, with feedback, from the "
-                           "plan; beyond it, time steps are halved; 0: no limit",
+            .description = "largest deviation of the continuous equations of motion from the plan; with feedback at "
+                           "every node; beyond it, time steps are halved; 0: no limit",
             .minimum = 0.0,
             .maximum = 1e6})
-      .add(
-          "refine-tolerance", [](S& s) -> double& { return s.mesh.tolerance; },
-          {.unit = "1",
-           .description =
-               "time steps of the best motion are halved until its cost changes relatively by less than this; 0: never",
-           .minimum = 0.0,
-           .maximum = 1.0})
+      .add("refine-tolerance", [](S& s) -> double& { return s.mesh.tolerance; },
+           {.unit = "1",
+            .description = "relative change of the cost below which the mesh is fine enough; until then time steps of "
+                           "the best motion are halved; 0: never",
+            .minimum = 0.0,
+            .maximum = 1.0})
       .add("refinements", [](S& s) -> int& { return s.mesh.refinements; },
            {.description =
-                "time steps are halved at most this many times; a motion that misses the accuracy then is refused",
+                "largest number of times that time steps are halved; a motion that then misses the accuracy is refused",
             .minimum = 0,
             .maximum = 10})
       .add("validity-check", &S::rejects, {{"reject", true}, {"warn", false}},
-           {.description =
-                "motions that are impossible (a ground that pulls, a knee the wrong way, parts inside each other) or "
-                "not resolved by the mesh: refuse them as infeasible or not_converged, or only warn"})
+           {.description = "impossible or unresolved motions; reject: they are infeasible or not_converged; warn: only "
+                           "a warning; impossible: the ground pulls, a knee bends the wrong way, parts overlap"})
       .add("solver", [](S& s) -> nlp::Backend& { return s.options.backend; },
            {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
-           {.description = "solver of the inner problem"})
+           {.description = "solver of the nonlinear program; ipopt needs a build with Ipopt"})
       .add("tolerance", [](S& s) -> double& { return s.options.tolerance; },
-           {.unit = "1", .description = "KKT residual to reach", .minimum = 1e-14, .maximum = 1e-2})
+           {.unit = "1", .description = "KKT residual at which the solver stops", .minimum = 1e-14, .maximum = 1e-2})
       .add("max-iterations", [](S& s) -> int& { return s.options.max_iterations; },
-           {.description = "iterations per initial guess", .minimum = 1, .maximum = 1e6})
+           {.description = "largest number of solver iterations per initial guess", .minimum = 1, .maximum = 1e6})
       .add("time-limit-per-guess", [](S& s) -> double& { return s.options.max_seconds; },
            {.unit = "s", .description = "time limit per initial guess", .minimum = 1e-3, .maximum = 1e7});
 }
@@ -77,16 +77,15 @@ MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& set
   const std::string section = description.section() + ".";
   const MotionSearch search = keys.read(settings);
   if (!nlp::available(search.options.backend))
-    throw settings.error(section + "solver", "this build has no Ipopt; allowed is native");
+    throw settings.error(section + "solver", "this build has no Ipopt; allowed: native");
   if (search.tasks > search.guesses)
     throw settings.error(section + "tasks",
-                         "there are no more than " + section + "initial-guesses = " + std::to_string(search.guesses));
+                         "is more than " + section + "initial-guesses = " + std::to_string(search.guesses));
   const int all = description.intervals(), coarse = search.coarse_intervals;
   if (coarse > 0 && (coarse >= all || !description.on_mesh(coarse)))
-    throw settings.error(section + "coarse-intervals",
-                         "allowed are 0 and 2 to less than the " + std::to_string(all) +
-                             " intervals of the motion, such that every phase has a whole number of 2 or more and "
-                             "contacts are at nodes");
+    throw settings.error(section + "coarse-intervals", "allowed: 0, or from 2 to less than the " + std::to_string(all) +
+                                                           " intervals of the motion, so that each phase has a whole "
+                                                           "number of them, 2 or more, and contacts are at nodes");
   return search;
 }
 

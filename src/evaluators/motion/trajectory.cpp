@@ -39,7 +39,7 @@ Channels motion_channels(const MotionDescription& description) {
       {"q", "", "coordinates", N, tree.coordinate_names, of_q},
       {"p", "", "discrete momenta: leaving at the first node of a phase, arriving at the others", N,
        tree.coordinate_names, of_p},
-      {"u", "", std::string(between) + "; the last node of a phase has the last ones", N, controls, control_units},
+      {"u", "", std::string(between) + "; the last node of a phase repeats the last ones", N, controls, control_units},
       {forces.name, forces.unit, forces.description, N, forces.names},
       {"energy", "J", "discrete energy of the interval that begins at the node", N, {"energy"}},
       {"points", "m", "the " + root + " and the ends of the links", N, ends, {}, systems::joined_points(tree, root)},
@@ -195,7 +195,7 @@ PlannedMotion planned(const MotionDescription& description, const Outcome& archi
   std::iota(foot.begin(), foot.end(), 0);
   const auto outline = description.outline();
   if (description.degree() > 2)
-    throw ConfigError(description.section() + ".order = 6: the contact simulation takes even steps; allowed: 2, 4");
+    throw ConfigError(description.section() + ".order = 6 is not supported by the contact simulation; allowed: 2, 4");
   PlannedMotion motion;
   motion.limit = description.control_limit();
   int landings = 0;
@@ -203,8 +203,8 @@ PlannedMotion planned(const MotionDescription& description, const Outcome& archi
     const std::size_t i = motion.phases.size();
     if (!phase.held.empty() && phase.held != foot)
       throw ConfigError("[phase " + outline[i].name +
-                        "] holds what the contact simulation cannot; allowed: the place of the first link's origin, "
-                        "all of it, or nothing");
+                        "] fixes coordinates, which the contact simulation does not support; allowed: fixed = the "
+                        "point of the first link, or nothing");
     motion.phases.push_back({outline[i].name, !phase.held.empty(), phase.interval, std::move(phase.q),
                              std::move(phase.p), std::move(phase.u),
                              description.landing(static_cast<int>(i), archived.evaluation.design)});

@@ -108,7 +108,8 @@ void name_ends(const PhasedMotion& motion, TranscribedMotion& planned) {
   const dmoc::MotionProblem& problem = planned.problem;
   const int count = static_cast<int>(motion.phases.size());
   for (int i = 0; i < (motion.periodic ? count : count - 1); ++i)
-    planned.asked.emplace_back(problem.jump_row(i), "what joins [phase " + problem.phase(i).name + "] to the next");
+    planned.asked.emplace_back(problem.jump_row(i),
+                               "transition from [phase " + problem.phase(i).name + "] to the next");
   std::size_t forces = 0, given = motion.start.given.size() + motion.goal.given.size();
   for (int i = 0; i < count; ++i)
     forces += problem.phase(i).forces.size() * static_cast<std::size_t>(problem.index(i).knots());
