@@ -152,7 +152,7 @@ std::string canonical(const Key& key, const std::string& value, const std::strin
     }
     case Type::boolean: {
       const auto truth = parse_boolean(value);
-      if (!truth) fail(is + "neither yes nor no");
+      if (!truth) fail(is + "neither true nor false");
       return *truth ? "true" : "false";
     }
     case Type::duration: {

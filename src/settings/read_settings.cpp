@@ -407,8 +407,9 @@ class Reader {
   // Sets the unit in which the evaluator uses a variable; numbers in other units of the dimension are converted.
   void take_unit(DesignVariable& variable) {
     const std::string name = "design." + variable.name;
-    const Key key{
-        .name = name + ".unit", .type = Type::text, .description = "unit in which the program takes " + variable.name};
+    const Key key{.name = name + ".unit",
+                  .type = Type::text,
+                  .description = "unit, in the program, of the variable " + variable.name};
     if (given(key.name)) {
       variable.unit = take(key).value;
       if (variable.unit.empty() || !parse_unit(variable.unit))
@@ -421,8 +422,8 @@ class Reader {
       if (const Given* value = given(name + end))
         if (const auto unit = unit_behind(value->value); !unit.empty())
           fail(value->where, name + end + " = " + shown(value->value) +
-                                 " has a unit, and nothing says in which unit the program takes it; add " + key.name +
-                                 " = " + std::string(unit));
+                                 " has a unit, but the unit in the program is not given; add " + key.name + " = " +
+                                 std::string(unit));
   }
 
   void take_variable(const DesignVariable& variable) {
@@ -434,7 +435,7 @@ class Reader {
       const auto range = level->count(minimum.name) ? level->find(minimum.name) : level->find(maximum.name);
       const bool frees = range != level->end();
       if (fixes && frees)
-        fail(range->second.where, range->first + " frees what " + value.name + " fixes (" +
+        fail(range->second.where, range->first + " frees the variable that " + value.name + " fixes (" +
                                       level->at(value.name).where + "); give a value or a range");
       if (fixes || frees) free = frees, given_at_all = true;
     }
@@ -483,7 +484,7 @@ class Reader {
       std::sort(numbers.begin(), numbers.end());
     } else {
       if (!variable.unit.empty() && variable.unit != "1")
-        refuse("names are for variables without a unit; allowed: " + allowed(value));
+        refuse("names need a variable without a unit; allowed: " + allowed(value));
       for (std::size_t i = 0; i < words.size(); ++i) numbers.push_back(static_cast<double>(i));
       std::vector<std::string> sorted = words;
       std::sort(sorted.begin(), sorted.end());
@@ -494,7 +495,7 @@ class Reader {
                 std::string::npos)
           refuse("'" + shown(word) + "' is not a name; allowed: letters, digits, _, - and dots");
       if (variable.minimum > 0 || variable.maximum < numbers.back())
-        refuse("names stand for 0, 1, ...; allowed: " + allowed(value));
+        refuse("names stand for the numbers 0, 1, ..., which are out of range; allowed: " + allowed(value));
     }
     if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) refuse("a value is given twice");
     std::string text;
@@ -594,11 +595,12 @@ class Reader {
     for (const auto* section : sections) names.push_back(section->name);
     const auto taken = take_names(names);
     if (sections.empty() && settings_.given("study.scenario-aggregate"))
-      throw settings_.error("study.scenario-aggregate", "there is no [scenario NAME]");
+      throw settings_.error("study.scenario-aggregate",
+                            "has no effect without [scenario NAME]; add a scenario, or remove it");
     for (const auto* section : sections) {
       if (section->name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
           std::string::npos)
-        throw section->error("allowed in its name are letters, digits, - and _");
+        throw section->error("has other characters in its name; allowed: letters, digits, - and _");
       Level said;
       for (const auto& entry : section->entries)
         if (entry.key != "weight" && entry.key != "reference")
@@ -610,7 +612,7 @@ class Reader {
       };
       if (const auto& theirs = scenario.settings.variables;
           !std::equal(theirs.begin(), theirs.end(), settings_.variables.begin(), settings_.variables.end(), same))
-        throw section->error("has other free variables than the study");
+        throw section->error("has other free variables than the study; free variables only in [design]");
       if (taken.empty() || std::count(taken.begin(), taken.end(), section->name) > 0)
         settings_.scenarios.push_back(std::move(scenario));
     }
@@ -636,8 +638,9 @@ class Reader {
     const std::string section = entry.key.substr(0, entry.key.find('.'));
     const auto complain = [&](const std::string& what) { fail(entry.source, what); };
     if (section == "study" || section == "surrogate")
-      complain(shown(entry.key) + " in " + scenario.title() + " is of the whole study; a scenario sets keys of [" +
-               kind_->name + "] and values of [design]");
+      complain(shown(entry.key) + " in " + scenario.title() +
+               " is a key of the whole study; a scenario sets keys and sections of the evaluator " + kind_->name +
+               ", and values of [design]");
     const bool dotted = section != entry.key;
     std::string name = entry.key;
     const bool own = std::any_of(kind_->keys.begin(), kind_->keys.end(),
@@ -653,14 +656,13 @@ class Reader {
         if (variable.name == entry.key) found.push_back("design." + variable.name);
       }
       if (found.size() > 1)
-        complain(shown(entry.key) + " in " + scenario.title() + " may be " + listed(found) +
-                 "; write the one that is meant");
+        complain(shown(entry.key) + " in " + scenario.title() + " may be " + listed(found) + "; write the full name");
       if (found.empty())
         complain("unknown key '" + shown(entry.key) + "' in " + scenario.title() + did_you_mean(entry.key, known) +
                  "; allowed: " + listed(known));
       name = found.front();
     }
-    if (section == scenario_section().kind) complain("a scenario has no scenarios");
+    if (section == scenario_section().kind) complain("a scenario cannot contain scenarios");
     for (const auto* list : {&settings_.variables, &settings_.overruled})
       for (const Variable& variable : *list)
         for (const char* end : {"", ".min", ".max"})

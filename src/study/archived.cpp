@@ -18,8 +18,8 @@ bool of_the_search(const std::string& key) {
 void check(const std::string& path, const archive::Contents& contents, const Settings& settings,
            const evaluators::Evaluator& evaluator) {
   if (contents.provenance.evaluator != settings.evaluator)
-    throw ConfigError(path + " is of the evaluator " + contents.provenance.evaluator + "; allowed: of " +
-                      settings.evaluator + ", as the configuration says");
+    throw ConfigError(path + " is a study of the evaluator " + contents.provenance.evaluator + "; expected " +
+                      settings.evaluator + ", as in the configuration");
   const auto names = [](const std::vector<Variable>& variables) {
     std::string all;
     for (const Variable& variable : variables) all += (all.empty() ? "" : ", ") + variable.name;
@@ -51,14 +51,14 @@ const Evaluation& chosen(const std::string& path, const archive::Contents& conte
   }
   if (const auto row = wanted ? rows.find(*wanted) : rows.end(); row != rows.end())
     found = &contents.evaluations[row->second];
-  if (!found && rows.empty()) throw ConfigError(path + ": it is empty; allowed: an archive with evaluations");
+  if (!found && rows.empty()) throw ConfigError(path + ": contains no evaluations; run the study first");
   if (!found && id)
     throw ConfigError(path + ": no evaluation " + std::to_string(*id) + "; allowed: an id from " +
                       std::to_string(rows.begin()->first) + " to " + std::to_string(rows.rbegin()->first));
   if (!found)
     throw ConfigError(
         path +
-        ": no evaluation in it is ok and keeps the constraints; --evaluation ID takes another one that has a motion");
+        ": no evaluation is ok and satisfies the constraints; choose another one that has a motion: --evaluation ID");
   return *found;
 }
 
@@ -89,7 +89,7 @@ ArchivedStudy archived_study(const std::string& path, const std::vector<std::str
   study.evaluator = make_evaluator(study.problem);
   study.evaluation = chosen(path, contents, id);
   if (study.evaluation.design.size() != static_cast<Eigen::Index>(study.problem.settings.variables.size()))
-    throw ConfigError(path + ": its design variables are set on the command line; allowed: other settings");
+    throw ConfigError(path + ": the command line sets or frees its design variables; remove --design.*");
   return study;
 }
 
@@ -109,7 +109,8 @@ Outcome archived(const std::string& path, const Settings& settings, const evalua
                                  [](const Eigen::MatrixXd& m) { return m.allFinite(); });
   if (!whole)
     throw ConfigError(path + ": evaluation " + std::to_string(found->id) + " (" +
-                      std::string(to_string(found->status)) + ") has no motion; allowed: one that has");
+                      std::string(to_string(found->status)) +
+                      ") has no motion; choose another one with --evaluation ID");
   return outcome;
 }
 

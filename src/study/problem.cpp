@@ -118,8 +118,8 @@ UnpackedFolder unpack(Problem& problem) {
     const fs::path original = fs::path(provenance.folder) / held.name;
     const std::optional<bool> same = folder_is_here ? agrees(original, held) : std::nullopt;
     if (same == false)
-      problem.notes.push_back("note: " + original.string() + " is another version than " + problem.archive +
-                              " holds; the archive's is used. The difference: dodyn show " + problem.archive +
+      problem.notes.push_back("note: " + original.string() + " differs from the version that " + problem.archive +
+                              " contains; the archive's version is used. To compare: dodyn show " + problem.archive +
                               " --diff " + provenance.folder);
     all_agree = all_agree && same == true;
   }
@@ -127,8 +127,8 @@ UnpackedFolder unpack(Problem& problem) {
   if (is_command && folder_is_here && all_agree) return {here};  // programs may read unnamed files there
   if (is_command && !folder_is_here && !provenance.holds_files)
     throw ConfigError(problem.archive + ": its command's folder $DODYN_STUDY, " + shown(provenance.folder) +
-                      ", is not here, and archives of that time hold no files; copy it there, or start from the "
-                      "configuration");
+                      ", does not exist here, and this archive contains no files; copy the folder there, or start from "
+                      "the configuration");
   if (needed.empty() && !is_command) return {here};
   problem.unpacked_files = std::make_shared<const TemporaryFolder>();
   const fs::path root = problem.unpacked_files->path();

@@ -264,7 +264,7 @@ void Study::add_design(const Eigen::VectorXd& design) {
     if (id < limit_) new_.push_back(id);
   } else if (!same(row->second.design, design)) {
     throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
-                      " is of another design than this program and configuration ask for; nothing was changed, " +
+                      " has another design than this program and configuration ask for; nothing was changed; " +
                       "choose another study.archive");
   } else {
     asked.parent = row->second.parent;
@@ -469,7 +469,7 @@ void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   } else if (status == Status::lost) {
     const std::int32_t part = answer.part;
     log_event("attempt lost", "evaluation " + std::to_string(id) +
-                                  (parts_.count() > 1 ? ", part " + std::to_string(part) : "") + ": " +
+                                  (parts_.count() > 1 ? ", task " + std::to_string(part) : "") + ": " +
                                   answer.evaluation.reason);
     if (attempts_left(std::move(answer), rows) && parts_.count() > 1) submit(pending_.at(id), part);
   } else if (parts_.count() == 1) {
@@ -727,8 +727,8 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
     throw ConfigError(error.what());
   }
   if (contents.provenance.evaluator != settings.evaluator)
-    throw ConfigError(path + ": of a " + contents.provenance.evaluator + " study, this is one of " +
-                      settings.evaluator);
+    throw ConfigError(path + ": is of a study with the evaluator " + contents.provenance.evaluator +
+                      ", this study has " + settings.evaluator);
   const auto& theirs = contents.layout.variables;
   // Returns the position of each name in the archive.
   const auto places = [&](const auto& wanted, const auto& there) {
@@ -743,7 +743,7 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
   for (const Variable& variable : settings.variables) names.push_back(variable.name);
   const auto variable_at = places(names, theirs), metric_at = places(metrics, contents.layout.metrics);
   if (theirs.size() != names.size() || std::find(variable_at.begin(), variable_at.end(), -1) != variable_at.end())
-    throw ConfigError(path + ": of a study with other free variables");
+    throw ConfigError(path + ": is of a study with other free variables");
   std::vector<Evaluation> samples;
   for (const auto& [id, row] : archive::latest(contents)) {
     const Evaluation& e = contents.evaluations[row];
@@ -821,7 +821,7 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
     std::vector<int> all = surrogate::parse_names(list, metrics, true);
     if (all == std::vector{-1}) all.clear();  // -1 means the cost alone, as without the key
     if (all.size() == 1 || all.size() > 3)
-      throw std::invalid_argument("expected cost, or two or three of cost and the metrics");
+      throw std::invalid_argument("expected two or three of cost and the metrics, or cost alone");
     return all;
   });
 }
@@ -840,7 +840,8 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
                                                    bool compares_pairs) {
   if (settings.variables.empty())
     throw ConfigError(
-        "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate it: dodyn solve CONFIG");
+        "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate one design: dodyn solve "
+        "CONFIG");
   // Keys that define the problem must not remain unused.
   for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.constraints",
                           "surrogate.objectives", "surrogate.integers", "surrogate.categories", "surrogate.log-scale",
@@ -850,8 +851,8 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
       for (const StrategyKeys& strategy : surrogate::strategy_keys())
         if (std::any_of(strategy.keys.begin(), strategy.keys.end(), [&](const Key& own) { return own.name == key; }))
           takers += (takers.empty() ? "" : ", ") + strategy.name;
-      throw settings.error(
-          key, "the strategy " + settings.text("surrogate.strategy") + " takes no such thing; allowed: " + takers);
+      throw settings.error(key, "the strategy " + settings.text("surrogate.strategy") +
+                                    " does not support this key; allowed: " + takers);
     }
   try {
     surrogate::StrategyOptions choice = surrogate::read_choice(settings);

@@ -112,10 +112,10 @@ TEST_F(SettingsTest, AVariableIsOneOfAList) {
   EXPECT_EQ(names.variables[0].upper, 1);
   EXPECT_EQ(names.variables[0].choices, (std::vector<std::string>{"low", "high"}));
   for (const auto& [entry, refusal] : std::vector<std::pair<std::string, std::string>>{
-           {"fin = low, high", "names are for variables without a unit; allowed: "},
+           {"fin = low, high", "names need a variable without a unit; allowed: "},
            {"gears = low, high, low", "a name is given twice"},
            {"gears = low, so so", "'so so' is not a name; allowed: letters, digits, _, - and dots"},
-           {"gears = a, b, c, d, e, f, g", "names stand for 0, 1, ...; allowed: "},
+           {"gears = a, b, c, d, e, f, g", "names stand for the numbers 0, 1, ..., which are out of range; allowed: "},
            {"fin = 0.2, 0.3, 0.2", "a value is given twice"}})
     EXPECT_EQ(complaint(design + entry).find("knee.cfg:6: design." + entry + ": " + refusal), 0u)
         << complaint(design + entry);
@@ -457,12 +457,12 @@ TEST_F(ScenariosTest, EachMistakeGetsItsLine) {
   EXPECT_EQ(more("design.mass.min = 3"),
             at + ": design.mass.min in [scenario heavy]: a scenario gives values; free a variable in [design]");
   EXPECT_EQ(more("study.seed = 2"),
-            at + ": study.seed in [scenario heavy] is of the whole study; a scenario sets keys of [walk] and values of "
-                 "[design]");
+            at + ": study.seed in [scenario heavy] is a key of the whole study; a scenario sets keys and "
+                 "sections of the evaluator walk, and values of [design]");
   EXPECT_EQ(more("[scenario slow]"), at + ": [scenario slow] is given twice (already at line 11)");
   EXPECT_EQ(more("[scenario]"), at + ": [scenario] has no name; allowed: [scenario NAME]");
   EXPECT_EQ(more("[scenario very slow]"),
-            at + ": [scenario very slow]: allowed in its name are letters, digits, - and _");
+            at + ": [scenario very slow]: has other characters in its name; allowed: letters, digits, - and _");
   for (const std::string wrong : {"0", "-1"}) {
     const std::string line = "f:" + std::to_string(4 + std::count(text.begin(), text.end(), '\n'));
     EXPECT_EQ(more("[scenario s]\nweight = " + wrong),
@@ -480,7 +480,8 @@ TEST_F(ScenariosTest, EachMistakeGetsItsLine) {
             "command line: study.scenarios = slow, hevy: no [scenario hevy] (did you mean 'heavy'?); there are: slow, "
             "heavy");
   EXPECT_EQ(complaint("", {"--study.scenario-aggregate", "worst"}),
-            "command line: study.scenario-aggregate = worst: there is no [scenario NAME]");
+            "command line: study.scenario-aggregate = worst: has no effect without [scenario NAME]; add a scenario, or "
+            "remove it");
 }
 
 // Strategies have keys of their own, with defaults of their own, some of the same name.

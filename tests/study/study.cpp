@@ -373,8 +373,8 @@ TEST_F(StudyTest, AnArchiveThatDoesNotReplayIsRefused) {
     for (const auto& evaluation : changed.evaluations) archive.append(Outcome{evaluation, {}});
   }
   EXPECT_EQ(refusal("b.h5"),
-            "b.h5: its evaluation 1 is of another design than this program and configuration ask for; nothing was "
-            "changed, choose another study.archive");
+            "b.h5: its evaluation 1 has another design than this program and configuration ask for; nothing was "
+            "changed; choose another study.archive");
 }
 
 // A limit on the size of files stands in for the disk's: with its signal ignored, a write past it fails.
@@ -404,11 +404,13 @@ TEST_F(StudyTest, AFullDiskLosesNothing) {
 
 TEST_F(StudyTest, StrategiesAreHeldToTheirVariables) {
   write("name = branin\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n");
-  EXPECT_EQ(refusal("a.h5", {"--strategy", "spline"}), "spline: works on one free variable, not 2");
+  EXPECT_EQ(refusal("a.h5", {"--strategy", "spline"}),
+            "spline: needs exactly one free variable; choose another strategy, such as auto, for 2");
   EXPECT_EQ(run("b.h5", {"--strategy", "sweep", "--surrogate.points", "3"}).evaluated, 9);
   write("name = branin\n");
   EXPECT_EQ(refusal("c.h5"),
-            "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate it: dodyn solve CONFIG");
+            "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate one design: dodyn solve "
+            "CONFIG");
   EXPECT_FALSE(std::filesystem::exists(directory + "/a.h5"));
   EXPECT_FALSE(std::filesystem::exists(directory + "/c.h5"));
 }
