@@ -363,7 +363,7 @@ ContactRows::ContactRows(MotionProblem& problem, const ContactEvent& contact)
       corners_(model_.corners(face_, autodiff::values_of(problem.numbers()))),
       corner_(farthest(corners_, contact.outward)) {
   if (moving_ != problem.functions(event_.to).moving || event_.configuration || event_.momentum)
-    throw std::logic_error("a contact needs the same coordinates before and after");
+    throw std::logic_error("a contact needs the same fixed coordinates before and after it");
 }
 
 Function ContactRows::rates() const {

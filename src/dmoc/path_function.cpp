@@ -79,10 +79,9 @@ void refuse_charts(const System& system, const std::vector<Argument>& arguments,
     if (a.kind != Argument::of_model || a.variable.kind == Variable::control) continue;
     const bool of_coordinate = a.variable.kind == Variable::coordinate || a.variable.kind == Variable::rate;
     if (of_coordinate ? system.is_chart(a.variable.index) : at_midpoints)
-      throw ExpressionError(
-          of_coordinate
-              ? "angles of a spherical joint cannot be used here; allowed: points"
-              : "in space, points cannot stand in integrals or together with rates or controls; allowed: points alone");
+      throw ExpressionError(of_coordinate ? "angles of a spherical joint cannot be used here; allowed: points"
+                                          : "in space, expressions with points cannot be integrated or contain rates "
+                                            "or controls; allowed: points alone");
   }
 }
 
@@ -142,7 +141,7 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
   refuse_charts(system, arguments, f.place != Place::knots);
   const Place place = f.place;
   if (place == Place::jumps && degree > 1)
-    throw ExpressionError("rates of controls have order 2 alone; allowed: rate(u.ACTUATOR) with order = 2");
+    throw ExpressionError("rates of controls need order = 2; change the order, or remove rate(u.ACTUATOR)");
   const int unknowns = place == Place::knots    ? m
                        : place == Place::points ? (degree + 1) * m + controls
                                                 : 3 * m + 2 * controls;
@@ -186,7 +185,7 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
     if (a.kind == Argument::control_rate || (a.kind == Argument::of_model && a.variable.kind == Variable::control))
       throw ExpressionError("controls have no value at an end; allowed: coordinates, rates, points");
     if (a.kind == Argument::time)
-      throw ExpressionError("an end has no time of its own; allowed: the durations of phases, [cost] time");
+      throw ExpressionError("t cannot be used at an end; limit the durations of the phases, or use time in [cost]");
   }
   refuse_charts(system, arguments, false);
   f.functions = {system.record_at_node(
@@ -212,7 +211,8 @@ std::vector<Argument> position_arguments(const System& system, const Expression&
   std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, all);
   const auto of_model = [](const Argument& a) { return a.kind == Argument::of_model; };
   if (all.place != Place::knots || all.of_time || std::none_of(arguments.begin(), arguments.end(), of_model))
-    throw ExpressionError("'" + expression.text() + "' is not of positions; allowed: coordinates, POINT.x, distances");
+    throw ExpressionError("'" + expression.text() +
+                          "' is not an expression of positions; allowed: coordinates, POINT.x, distance(POINT, POINT)");
   refuse_charts(system, arguments, false);
   return arguments;
 }

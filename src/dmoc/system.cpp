@@ -308,7 +308,7 @@ bool System::is_chart(int coordinate) const {
 void System::check_directors() const {
   const auto& tree = structure();
   const auto refuse = [&](const std::string& what, const std::string& why) {
-    throw ConfigError(model_.origin + ": " + what + " " + why + ", which the optimal motions in space do not have");
+    throw ConfigError(model_.origin + ": " + what + " " + why + ", which optimal motions in space do not support");
   };
   const auto angle = [&](const std::string& what, int coordinate) {
     if (coordinate >= 0 && is_chart(coordinate))

@@ -29,7 +29,7 @@ std::vector<int> Walker::feet() const {
 }
 
 Walker::Walker(systems::Model model, int order) {
-  if (model.structure.swing_link < 0) model.fail(0, "has no swing-foot in [model], which a gait needs");
+  if (model.structure.swing_link < 0) model.fail(0, "has no swing-foot in [model]; a gait needs swing-foot = LINK");
   check_legs(model);
   system = std::make_shared<System>(std::move(model), false, std::vector<Energy>(), order);
   const auto& tree = system->structure();

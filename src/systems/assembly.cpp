@@ -77,8 +77,8 @@ variational::Assembly assembly(const HybridModel& system, const Values<double>& 
       model.fail(contact.line,
                  "restitution of contact " + c.name + " is " + formatted("%g", c.restitution) + "; allowed: 0 to 1");
     if (c.latch && c.restitution > 0.0)
-      model.fail(contact.line, "contact " + c.name + " latches and has a restitution of " +
-                                   formatted("%g", c.restitution) + "; allowed where it latches: 0");
+      model.fail(contact.line, "contact " + c.name + " has latch = yes, but its restitution is " +
+                                   formatted("%g", c.restitution) + "; set restitution = 0, or remove latch");
     all.contacts.push_back(std::move(c));
   }
   for (std::size_t i = 0; i < pieces.constraints.size(); ++i) all.constraints.push_back(row++);

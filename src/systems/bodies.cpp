@@ -48,7 +48,7 @@ class Builder {
   Bodies<n> build(Control control) {
     for (std::size_t l = 0; l < view_.tree.links.size(); ++l)
       if (view_.tree.links[l].follower)
-        refuse(static_cast<int>(l), "it follows coordinates; allowed: a joint with a coordinate of its own");
+        refuse(static_cast<int>(l), "it follows coordinates; it needs a joint with a coordinate of its own");
     clusters();
     for (std::size_t c = 0; c < clusters_.size(); ++c) add_body(clusters_[c]);
     for (const auto& link : view_.tree.links) add_joint(link);
@@ -92,7 +92,8 @@ class Builder {
     for (const auto& load : tree.loads) pushed |= load.coordinate < 0 && at(load.place);
     for (const auto& actuator : tree.actuators) pushed |= actuator.coordinate < 0 && at(actuator.place);
     for (const auto& point : tree.named_points) pushed |= at(point.place) && point.place.at != Vector3<double>{};
-    if (pushed) refuse(ring, "it has no mass; allowed: that it is driven about its hinges alone, and has no points");
+    if (pushed)
+      refuse(ring, "it has no mass: only actuators on its own joints may act on it, and no points may lie on it");
   }
 
   // Refuses a joint that a world does not have: it must be free, or hold a point.
@@ -111,11 +112,11 @@ class Builder {
     const bool free = link.parent < 0 && slides == n && in_order && all;
     const bool held = (slides == 0 && (all || one)) || (slides == 1 && turns.empty());
     if (l == 0 && standing_.foot && !free)
-      refuse(l, "it cannot stand on a foot; allowed: a first link whose joint to the ground has all slides and turns");
+      refuse(l, "it cannot stand on a foot; the joint of the first link to the ground must have all slides and turns");
     if (!free && !held)
       refuse(
           l,
-          std::string("its joint; allowed: ") +
+          std::string("its joint is not supported; allowed: ") +
               (n == 2
                    ? "fixed, revolute, prismatic, on the ground planar (= point + revolute), too"
                    : "fixed, revolute, spherical about x, y, z (or three hinges through one point), prismatic, on the "
@@ -151,7 +152,8 @@ class Builder {
         if (!model_.shapes_of(static_cast<int>(l)).empty()) {
           if (model_.shapes_of(clusters_[c].links[0]).empty()) clusters_[c].surface = model_.link_surfaces[l];
           if (clusters_[c].surface != model_.link_surfaces[l])
-            refuse(static_cast<int>(l), "its surface is not that of the link it is fixed to; allowed: the same");
+            refuse(static_cast<int>(l),
+                   "its surface differs from that of the link to which it is fixed; give both the same surface");
         }
       } else {
         clusters_.emplace_back();
@@ -181,7 +183,7 @@ class Builder {
       const auto& moves = view_.tree.links[first].moves;
       const bool slides = moves.size() == 1 && moves[0].kind == Move::slide;  // then it rotates with another body
       body.mass = cluster.moments.mass;
-      if (!(body.mass > 0.0)) refuse(first, "it has no mass");
+      if (!(body.mass > 0.0)) refuse(first, "it has no mass; add mass, or a shape with density");
       cluster.centre = eigen(cluster.moments.first) / body.mass;
       Eigen::Matrix3d J = Eigen::Matrix3d::Zero();
       for (std::size_t i = 0; i < cluster.links.size(); ++i) {
@@ -190,11 +192,12 @@ class Builder {
         J += inertia_of(link) + link.mass * (r.squaredNorm() * Eigen::Matrix3d::Identity() - r * r.transpose());
       }
       if constexpr (n == 2) {
-        if (!(J(2, 2) > 0.0) && !(slides && J(2, 2) == 0.0)) refuse(first, "it has no inertia");
+        if (!(J(2, 2) > 0.0) && !(slides && J(2, 2) == 0.0))
+          refuse(first, "it has no inertia; add inertia, or a shape with density");
         body.euler_tensor = 0.5 * J(2, 2) * Eigen::Matrix2d::Identity();
       } else {
         if (Eigen::LLT<Eigen::Matrix3d>(J).info() != Eigen::Success && !(slides && J.isZero()))
-          refuse(first, "its inertia about some axis is zero");
+          refuse(first, "its inertia about an axis is zero; add inertia, or a shape with density");
         body.euler_tensor = 0.5 * J.trace() * Eigen::Matrix3d::Identity() - J;
       }
     }
@@ -215,7 +218,7 @@ class Builder {
         body.outward.emplace_back();
         if (!shape->outward) continue;
         if (!cluster.fixed)
-          model_.fail(shape->line, "outward is for what does not move; allowed: a link fixed to ground");
+          model_.fail(shape->line, "outward applies only to shapes of a link that is fixed to the ground; remove it");
         Vector3<double> normal;
         for (int a = 0; a < 3; ++a) normal[a] = Model::at((*shape->outward)[a], values_.numbers);
         const double length = eigen(normal).norm();
@@ -271,7 +274,8 @@ class Builder {
       auto& body = world.bodies[view_.links[drag.link].body];
       const auto& link = view_.tree.links[drag.link];
       if ((eigen(link.centre) + eigen(view_.links[drag.link].origin)).norm() > 1e-12)
-        refuse(drag.link, "drag acts on a part of its body; allowed: on links that nothing is fixed to");
+        refuse(drag.link,
+               "drag must act at the centre of mass of its body; put it on a link to which nothing is fixed");
       body.linear_drag += drag.linear;
       body.angular_drag += drag.angular;
     }
@@ -380,7 +384,7 @@ Bodies<n> bodies(const Model& model, const Values<double>& values, Control contr
   if (model.dimension != n)
     model.fail(0, "is of dimension " + std::to_string(model.dimension) + ", not " + std::to_string(n));
   if (const auto& rotors = model.structure.rotors; !rotors.empty())
-    model.fail(0, "[rotor " + rotors.front().name + "] is not a body of a contact simulation; allowed there: links");
+    model.fail(0, "[rotor " + rotors.front().name + "] is not supported by the contact simulation; use a link instead");
   return Builder<n>(model, values, standing).build(std::move(control));
 }
 

@@ -21,8 +21,8 @@ int Model::parameter(std::string_view parameter_name) const {
 void Model::fail_unknown(const std::string& parameter_name) const {
   std::vector<std::string> names;
   for (const Parameter& one : parameters) names.push_back(one.name);
-  fail(0, "has no parameter '" + shown(parameter_name) + "' in [parameters] to be set" +
-              did_you_mean(parameter_name, names) + "; allowed: " + (names.empty() ? "none" : listed(names)));
+  fail(0, "has no parameter '" + shown(parameter_name) + "' in [parameters]" + did_you_mean(parameter_name, names) +
+              "; allowed: " + (names.empty() ? "none" : listed(names)));
 }
 
 void Model::check_requirements(const std::vector<double>& parameter_values) const {
@@ -44,7 +44,7 @@ void Model::check_numbers(const std::vector<double>& defined) const {
   for (std::size_t i = 0; i < structure.ranges.size(); ++i) {
     const auto& range = structure.ranges[i];
     if (range.from && range.to && at(*range.from, defined) > at(*range.to, defined))
-      fail(range_lines[i], "[joint-limit " + range.name + "] ends before it begins; allowed: from at most to");
+      fail(range_lines[i], "[joint-limit " + range.name + "] has from above to; exchange them");
   }
 }
 

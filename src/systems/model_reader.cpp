@@ -137,7 +137,7 @@ void ModelReader::repeat(const std::map<std::string, double>& given) {
     const Entry* entry = section.kind == "link" ? section.find("count") : nullptr;
     if (!entry) continue;
     if (section.name.size() < 3 || !section.name.ends_with("_i"))
-      fail(section.line, section.title() + " has a count; allowed: a name that ends in _i, as [link box_i]");
+      fail(section.line, section.title() + " has a count, so its name must end in _i, such as [link box_i]");
     const Definition count = definition(entry->value, entry->line);
     const double number = settled(count);
     if (!(number >= 1.0 && number <= 5000.0) || number != std::floor(number))
@@ -150,8 +150,7 @@ void ModelReader::repeat(const std::map<std::string, double>& given) {
   }
   if (families.empty()) return;
   if (parameters_.contains("i"))
-    fail(0,
-         "a parameter is called i, which is the number of a link that is there several times; allowed: another name");
+    fail(0, "a parameter is called i, which is the number of a repeated link; rename the parameter");
   text_.sections = repeated(text_, families, counted_);
 }
 
@@ -282,7 +281,7 @@ int ModelReader::count(const Entry& entry, int least, int most) {
   const Number x = number(entry, "1");
   if (x.index >= 0 || x.constant != std::floor(x.constant) || x.constant < least || x.constant > most)
     fail(entry.line, entry.key + " = " + shown(entry.value) + "; allowed: a whole number from " +
-                         std::to_string(least) + " to " + std::to_string(most) + ", no parameter");
+                         std::to_string(least) + " to " + std::to_string(most) + ", without parameters");
   return static_cast<int>(x.constant);
 }
 
@@ -465,7 +464,7 @@ void ModelReader::read_link(const Section& section) {
   auto& tree = model_.structure;
   Link<Number> l;
   l.name = section.name;
-  if (l.name == "ground") fail(section.line, "[link ground] is there already: it is what does not move");
+  if (l.name == "ground") fail(section.line, "'ground' is reserved for the fixed world; choose another link name");
   const Entry& parent = needed(section, "parent");
   l.parent = parent.value == "ground" ? -1 : link(parent);
   const Entry& joint = needed(section, "joint");
@@ -473,9 +472,11 @@ void ModelReader::read_link(const Section& section) {
   l.first = coordinates_;
   if (const Entry* follows = section.find("follows")) {  // its formula is read when all coordinates are known
     if (l.moves.size() != 1)
-      fail(joint.line, "joint = " + shown(joint.value) + " does not follow; allowed with follows: revolute, prismatic");
+      fail(joint.line,
+           "joint = " + shown(joint.value) + " cannot be combined with follows; allowed: revolute, prismatic");
     if (section.find("coordinates"))
-      fail(follows->line, "[link " + l.name + "] follows and has no coordinate; allowed: one of follows, coordinates");
+      fail(follows->line,
+           "[link " + l.name + "] follows other coordinates, so it has none of its own; remove follows or coordinates");
     l.follower = Link<Number>::Follower{l.moves.front(), {}};
     l.moves.clear();
   }
@@ -497,7 +498,7 @@ void ModelReader::read_link(const Section& section) {
   }
   if (const Entry* products = section.find("products")) {
     if (model_.dimension == 2)
-      fail(products->line, "products of inertia are for dimension 3; allowed in the plane: inertia");
+      fail(products->line, "products of inertia need dimension = 3; in the plane give inertia alone");
     const Vector off_diagonal = vector(products->value, products->line, "products", "kg m2");  // xy, xz, yz
     l.products = {off_diagonal[2], off_diagonal[1], off_diagonal[0]};
     l.skew = true;

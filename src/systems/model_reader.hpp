@@ -112,7 +112,7 @@ int ModelReader::named(const Entry& entry, const std::vector<Named>& all, const 
     if (all[i].name == entry.value) return static_cast<int>(i);
     names.push_back(all[i].name);
   }
-  fail(entry.line, entry.key + " = " + shown(entry.value) + " is no " + what + " known here" +
+  fail(entry.line, entry.key + " = " + shown(entry.value) + " is not a known " + what +
                        did_you_mean(entry.value, names) + "; allowed: " + before +
                        (names.empty() ? "none" : listed(names)));
 }

@@ -218,7 +218,7 @@ Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
     }
     if constexpr (has_value<T>)
       if (!std::isfinite(autodiff::value_of(at_name->second)))
-        fail(0, one.name + " is set to what is not a finite number");
+        fail(0, one.name + " is set to a value that is not a finite number");
     values.parameters.push_back(at_name->second);
   }
   if constexpr (has_value<T>) check_requirements(plain(values.parameters));

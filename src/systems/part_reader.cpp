@@ -25,7 +25,8 @@ Formula<Number> ModelReader::formula(const std::string& text, int line, bool of_
     }
     if (of_positions_alone && (variable->kind == Variable::rate || variable->kind == Variable::velocity ||
                                variable->kind == Variable::speed || variable->kind == Variable::control))
-      fail(line, "'" + shown(quantity.text()) + "' is not a position; allowed in an energy: coordinates and points");
+      fail(line,
+           "'" + shown(quantity.text()) + "' is not a position; allowed here: parameters, coordinates and points");
     Formula<Number>::Argument argument{*variable, {}};
     if (variable->kind == Variable::parameter) argument.parameter = number(quantity.name, line, key, "");
     f.arguments.push_back(argument);
@@ -76,11 +77,11 @@ void ModelReader::read_shape(const Section& section) {
   const Entry* form = nullptr;
   for (const char* key : {"vertices", "box", "polygon", "prism", "ball"})
     if (const Entry* entry = section.find(key)) {
-      if (form) fail(entry->line, section.title() + " is a " + form->key + " already; allowed: one form");
+      if (form) fail(entry->line, section.title() + " has " + form->key + " already; remove one of them");
       form = entry;
     }
   const char* const forms = plane ? "vertices, box, polygon or ball" : "vertices, box, prism or ball";
-  if (!form) fail(section.line, section.title() + " has no form; allowed: " + forms);
+  if (!form) fail(section.line, section.title() + " has no form; add one of " + forms);
   const auto sizes = [&](std::size_t wanted, const char* meaning) {
     const auto parts = split_list(form->value);
     if (parts.size() != wanted)
@@ -118,11 +119,11 @@ void ModelReader::read_shape(const Section& section) {
       fail(form->line, form->key + " is for dimension " + (plane ? "3" : "2") + "; allowed: " + forms);
     shape.kind = Shape::Kind::prism;
     sizes(plane ? 1 : 2, plane ? "the side" : "side of the base, height");
-    if (!corners) fail(form->line, section.title() + " has no corners, of a " + form->key);
+    if (!corners) fail(form->line, section.title() + " needs corners, the number of corners of the " + form->key);
     shape.corners = count(*corners, 3, plane ? 256 : 128);
   }
   if (corners && (form->key == "vertices" || form->key == "box"))
-    fail(corners->line, "corners are those of a ball, a polygon or a prism, not of " + form->key);
+    fail(corners->line, "corners applies only to a ball, a polygon or a prism, not to " + form->key);
   if (const auto scale = positive(section, "scale", "1")) shape.scale = *scale;
   shape.at = vector_or_zero(section, "at", "m");
   if (const Entry* turn = section.find("turn"))
@@ -137,7 +138,7 @@ void ModelReader::read_shape(const Section& section) {
   shape.density = positive(section, "density", plane ? "kg/m2" : "kg/m3");
   shape.mass = positive(section, "mass", "kg");
   if (shape.density && shape.mass)
-    fail(section.find("mass")->line, section.title() + " has a density and a mass; allowed: one of them");
+    fail(section.find("mass")->line, section.title() + " has a density and a mass; remove one of them");
   if (const Entry* outward = section.find("outward"))
     shape.outward = vector(outward->value, outward->line, "outward", "");
   model_.shapes.push_back(std::move(shape));
@@ -151,7 +152,7 @@ void ModelReader::read_spring(const Section& section) {
     fail(section.line, section.title() + " needs a coordinate, or both from and to");
   if (const Entry* wrong = section.find(coordinate_entry ? "length" : "rest"))
     fail(wrong->line,
-         wrong->key + " is that of a spring " +
+         wrong->key + " applies only to a spring " +
              (coordinate_entry ? "from place to place; allowed here: rest" : "of a coordinate; allowed here: length"));
   if (coordinate_entry) {
     spring.coordinate = coordinate(*coordinate_entry);
@@ -208,11 +209,11 @@ void ModelReader::read_actuator(const Section& section) {
   if (coordinate_entry) {
     for (const char* key : {"at", "force", "torque", "axes"})
       if (const Entry* wrong = section.find(key))
-        fail(wrong->line, wrong->key + std::string(" is that of an actuator on a link, not on a coordinate"));
+        fail(wrong->line, wrong->key + std::string(" applies only to an actuator on a link, not on a coordinate"));
     actuator.coordinate = coordinate(*coordinate_entry);
   } else {
     if (!force && !torque)
-      fail(section.line, section.title() + " has no direction; allowed: force or torque, in the link's axes");
+      fail(section.line, section.title() + " has no direction; add force or torque, in the link's axes");
     // The control is a force along `force`, and `torque` is its lever arm. Without `force` the control is a torque
     // about `torque`.
     actuator.place = {link(*link_entry), vector_or_zero(section, "at", "m")};
@@ -236,7 +237,7 @@ void ModelReader::read_joint_limit(const Section& section) {
   if (const Entry* to = section.find("to")) range.to = number(*to, position_unit(range.coordinate));
   range.speed = positive(section, "speed", model_.slides(range.coordinate) ? "m/s" : "rad/s");
   if (!range.from && !range.to && !range.speed)
-    fail(section.line, section.title() + " has no end; allowed: from, to, speed");
+    fail(section.line, section.title() + " has no limit; add from, to or speed");
   model_.structure.ranges.push_back(std::move(range));
   model_.range_lines.push_back(section.line);
 }
@@ -262,10 +263,10 @@ void ModelReader::read_contacts(const Section& section) {
     if (names.size() != 2)
       fail(entry.line, "'" + shown(entry.key) + "' is not understood; allowed: LINK, LINK; others");
     const int one = link({"contact", names[0], "", entry.line}), other = link({"contact", names[1], "", entry.line});
-    if (one == other) fail(entry.line, "a link does not touch itself; allowed: two links");
+    if (one == other) fail(entry.line, "a link does not touch itself; name two links");
     for (const auto& earlier : model_.contacts)
       if (std::minmax(earlier.one, earlier.other) == std::minmax(one, other))
-        fail(entry.line, "'" + shown(entry.key) + "' is given twice; allowed: each pair of links once");
+        fail(entry.line, "'" + shown(entry.key) + "' is given twice; remove one of them");
     model_.contacts.push_back({one, other, entry.value == "yes"});
   }
 }
@@ -307,7 +308,7 @@ void ModelReader::read_gap_contact(const Section& section) {
   contact.latch = yes_or_no(section, "latch");
   if (section.find("friction") && !contact.slip)
     fail(section.find("friction")->line,
-         section.title() + " has friction and no slip; allowed: slip = position along it");
+         section.title() + " has friction but no slip; add slip = position along the surface");
   pieces_.contacts.push_back(std::move(contact));
 }
 
@@ -315,7 +316,7 @@ void ModelReader::read_stop(const Section& section) {
   const Entry& of = needed(section, "coordinate");
   coordinate(of);
   if (!section.find("from") && !section.find("to"))
-    fail(section.line, section.title() + " has no end; allowed: from, to, or both");
+    fail(section.line, section.title() + " has no end; add from, to, or both");
   for (const char* end : {"from", "to"}) {
     const Entry* entry = section.find(end);
     if (!entry) continue;
@@ -342,7 +343,7 @@ void ModelReader::read_reset(const Section& section) {
         .emplace_back(at, formula(entry.value, entry.line, false, entry.key, rate ? rate_unit(at) : position_unit(at)));
   }
   if (exchange.coordinates.empty() && exchange.rates.empty())
-    fail(section.line, section.title() + " changes nothing; allowed: COORDINATE = ..., rate(COORDINATE) = ...");
+    fail(section.line, section.title() + " changes nothing; add COORDINATE = ..., or rate(COORDINATE) = ...");
   pieces_.resets.push_back(std::move(exchange));
 }
 

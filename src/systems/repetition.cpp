@@ -35,7 +35,7 @@ std::vector<ini::Section> repeated(const ini::Text& text, const std::vector<Repe
       if (!here) continue;
       if (of && of->count != family.count)
         text.fail(section.line, section.title() + " uses " + of->name + " and " + family.name +
-                                    ", which are there different times; allowed: links of one count");
+                                    ", which have different counts; give both the same count");
       of = &family;
     }
     if (!of) {

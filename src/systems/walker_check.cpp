@@ -19,14 +19,14 @@ void check_legs(const Model& model) {
     const bool slide = i < links[0].moves.size() && links[0].moves[i] == Move{Move::slide, static_cast<int>(i)};
     if (slide != (i < d))
       model.fail(model.swing_line,
-                 "a model with a swing-foot stands on a point: allowed as the joint of its first link: "
-                 "point + ... (turns)");
+                 "a model with a swing-foot stands on a point: the joint of its first link must be point + turns, such "
+                 "as point + revolute");
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (!links[i].axes.empty())
       model.fail(link_lines[i],
                  "link " + links[i].name +
-                     " turns or slides along an axis of its own; allowed where legs are exchanged: x, y, z");
+                     " turns or slides along an axis of its own; a model with a swing-foot allows only x, y, z");
     if (structure.carrier(static_cast<int>(i)) < 0) continue;  // a floor
     const int j = links[i].counterpart;
     if (j < 0 || links[j].counterpart != static_cast<int>(i))

@@ -403,13 +403,13 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
     const double gap = rows.value(assembly_.contacts[i].gap);
     if (!(gap >= -1e-9)) {
       char text[64];
-      std::snprintf(text, sizeof text, "%.6g m", gap);
+      std::snprintf(text, sizeof text, "%.6g (m or rad)", gap);
       return "it starts inside contact " + assembly_.contacts[i].name + ", with a gap of " + text;
     }
   }
   const ActiveRows constraints = held(now_.mode, q);
   if (constraints.rows.size() < assembly_.constraints.size())
-    return "the constraints are dependent at the start: one says what others say";
+    return "the constraints are dependent at the start: one follows from the others";
   for (const int wire : assembly_.constraints)
     if (!(std::abs(rows.value(wire)) <= 1e-9)) {
       char text[64];

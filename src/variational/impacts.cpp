@@ -332,7 +332,7 @@ std::string HybridIntegrator::apply_reset(int which) {
     if (mechanics_.row(q).value(contact.gap) < -1e-9)
       return at("reset " + law.name + " moves contact " + contact.name + " below the surface");
   if (!(mechanics_.watched(q, rates)(law.guard) > 0.0))
-    return at("reset " + law.name + " leads to where it happens again");
+    return at("reset " + law.name + " leads to a state at which it happens again");
   return collide(0.0);
 }
 

@@ -418,7 +418,7 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[constraint c]\nzero = length - 2 m\n", "10", "holds no coordinate");
   expect("[spring s]\nfrom = a : 1, 2\nto = b : 1, 2\n", "11", "allowed: a");
   expect("[spring s]\ncoordinate = a\nstiffness = -length*1 N\n", "11", "is negative; allowed: 0 or more");
-  expect("[shape s]\nlink = a\n", "9", "allowed: vertices, box, polygon or ball");
+  expect("[shape s]\nlink = a\n", "9", "add one of vertices, box, polygon or ball");
   expect("[shape s]\nlink = a\nbox = 1, 2, 3\n", "11", "two lengths");
   expect("[shape s]\nlink = a\nbox = 1, length - 2\n", "11", "is zero; allowed: more than 0");
   expect("[shape s]\nlink = a\nvertices = 0,0; 1,0; 2,0\nmass = 1\n", "9", "shape s");
@@ -427,10 +427,10 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[mass m]\nlink = b\nmass = 1\n", "10", "allowed: a");
   expect("[mass m]\nlink = a\nmass = lenght\n", "11", "did you mean 'length'");
   expect("[mass m]\nlink = a\nmass = 1\ncounterpart = n\n", "12", "allowed: m");
-  expect("[actuator u]\nlink = a\n", "9", "allowed: force or torque");
+  expect("[actuator u]\nlink = a\n", "9", "add force or torque");
   expect("[actuator u]\ncoordinate = a\nlimit = 0\n", "11", "is zero; allowed: more than 0");
-  expect("[joint-limit r]\ncoordinate = a\n", "9", "allowed: from, to, speed");
-  expect("[joint-limit r]\ncoordinate = a\nfrom = 1\nto = 0\n", "9", "ends before it begins");
+  expect("[joint-limit r]\ncoordinate = a\n", "9", "add from, to or speed");
+  expect("[joint-limit r]\ncoordinate = a\nfrom = 1\nto = 0\n", "9", "has from above to");
   expect("[require]\nshort = length < 1\n", "10", "short: 'length < 1' does not hold");
   expect("[require]\nshort = length\n", "10", "is not a condition");
   expect("[potential p]\nenergy = rate(a)^2\n", "10", "is not a position");
