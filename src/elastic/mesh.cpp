@@ -47,7 +47,7 @@ void Mesh<n>::check(const std::string& name) const {
   std::map<Face<n>, int> owner;
   for (std::size_t c = 0; c < cells.size(); ++c) {
     for (const int i : cells[c]) {
-      if (i < 0 || i >= static_cast<int>(nodes.size())) refuse("names a node that is not there");
+      if (i < 0 || i >= static_cast<int>(nodes.size())) refuse("names a node that does not exist");
       used[static_cast<std::size_t>(i)] = 1;
     }
     const Matrix<n> D = edges(cells[c]);
@@ -57,9 +57,9 @@ void Mesh<n>::check(const std::string& name) const {
       if (!is_new) parent[static_cast<std::size_t>(root(static_cast<int>(c)))] = root(at->second);
     }
   }
-  if (!std::all_of(used.begin(), used.end(), [](char u) { return u; })) refuse("has a node that no cell has");
+  if (!std::all_of(used.begin(), used.end(), [](char u) { return u; })) refuse("has a node that belongs to no cell");
   for (std::size_t c = 0; c < cells.size(); ++c)
-    if (root(static_cast<int>(c)) != root(0)) refuse("is of parts that do not hang together");
+    if (root(static_cast<int>(c)) != root(0)) refuse("has parts that are not connected");
 }
 
 template <int n>

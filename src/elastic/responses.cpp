@@ -127,7 +127,8 @@ bool Simulation<n>::collide() {
   for (const auto& c : detection_->found())
     if (c.normal_gap() > -near) hit_.push_back(std::minmax(whole(c.body[0]), whole(c.body[1])));
   if (!push_apart(closed, limits, 1e-6 * fastest, 10000, rates)) {
-    reason_ = formatted("the impulses of %zu contacts at t = %g s were not found", closed.size(), time_);
+    reason_ = formatted("the impulses of %zu contacts at t = %g s did not converge; choose a shorter step",
+                        closed.size(), time_);
     return false;
   }
   for (int b = 0; b < rigid_; ++b)
@@ -142,8 +143,9 @@ bool Simulation<n>::exact_step() {
   for (int impacts = 0; left > 1e-12 * options_.step; ++impacts) {
     if (impacts == options_.most_impacts) {
       reason_ = formatted(
-          "contact lasts at t = %g s: more than %d impacts within a step; another response, or a shorter step", time_,
-          options_.most_impacts);
+          "a contact lasts at t = %g s: more than %d impacts within a step; choose another contact-method, or a "
+          "shorter step",
+          time_, options_.most_impacts);
       return false;
     }
     const auto x = x_, v = v_, force = force_;

@@ -28,9 +28,9 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
   constexpr int spin = rigid::Multibody<n>::spin;
   require(options.step > 0.0 && std::isfinite(options.step),
           "step is " + number(options.step) + " s, must be positive");
-  require(options.response != rigid::Response::none, "deformable bodies need a response");
+  require(options.response != rigid::Response::none, "deformable bodies need a contact method");
   require(options.restitution >= 0.0 && options.restitution <= 1.0,
-          "restitution is " + number(options.restitution) + ", allowed 0 to 1");
+          "restitution is " + number(options.restitution) + "; allowed: 0 to 1");
   require(options.stiffness > 0.0, "stiffness is " + number(options.stiffness) + " N/m, must be positive");
   require(!world_.deformable.empty(), "there is no deformable body");
   require(
@@ -43,7 +43,8 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
   principal_.resize(bodies_.bodies.size());
   for (std::size_t b = 0; b < bodies_.bodies.size(); ++b) {
     const auto& body = bodies_.bodies[b];
-    require(body.linear_drag == 0.0 && body.angular_drag == 0.0, "'" + body.name + "' has drag; allowed here: none");
+    require(body.linear_drag == 0.0 && body.angular_drag == 0.0,
+            "'" + body.name + "' has drag, which is not supported here; remove it");
     if (body.fixed) continue;
     require(body.mass > 0.0, "mass of '" + body.name + "' is " + number(body.mass) + " kg, must be positive");
     if constexpr (n == 2) {
@@ -93,7 +94,7 @@ void Simulation<n>::start(const Start<n>& start) {
               start.rigid_twists.size() == start.rigid_poses.size() &&
               start.deformable_poses.size() == world_.deformable.size() &&
               start.deformable_twists.size() == world_.deformable.size(),
-          "start needs a pose and a twist for each body");
+          "the initial state needs a pose and a twist for each body");
   x_.resize(n, elements_.nodes());
   v_.resize(n, elements_.nodes());
   for (std::size_t d = 0; d < world_.deformable.size(); ++d) {
@@ -125,17 +126,17 @@ void Simulation<n>::start(const Start<n>& start) {
           R * principal_[b].moments.cwiseProduct(R.transpose() * twist.template tail<3>());
     }
   }
-  require(x_.allFinite() && v_.allFinite(), "start: a place or a velocity is not a number");
+  require(x_.allFinite() && v_.allFinite(), "initial state: a position or a velocity is not a number");
   time_ = 0.0;
   steps_ = 0;
   reason_.clear();
   detection_->restart();
   const bool acts = act();
-  require(acts, "start: " + reason_);
+  require(acts, "initial state: " + reason_);
   for (const auto& c : detection_->found())
-    require(c.normal_gap() <= 1e-9, "start: '" + bodies_.bodies[static_cast<std::size_t>(c.body[0])].name + "' and '" +
-                                        bodies_.bodies[static_cast<std::size_t>(c.body[1])].name + "' overlap by " +
-                                        number(c.normal_gap()) + " m");
+    require(c.normal_gap() <= 1e-9, "initial state: '" + bodies_.bodies[static_cast<std::size_t>(c.body[0])].name +
+                                        "' and '" + bodies_.bodies[static_cast<std::size_t>(c.body[1])].name +
+                                        "' overlap by " + number(c.normal_gap()) + " m");
 }
 
 template <int n>
@@ -146,7 +147,7 @@ bool Simulation<n>::act() {
     const int node = elements_.cell(std::max(0, inverted)).node[0];
     const auto body = std::upper_bound(first_node_.begin(), first_node_.end(), node) - first_node_.begin() - 1;
     reason_ = "an element of '" + world_.deformable[static_cast<std::size_t>(body)].name +
-              "' is turned inside out at t = " + number(time_) + " s: a shorter step or less speed";
+              "' is turned inside out at t = " + number(time_) + " s; use a shorter step or less speed";
     return false;
   }
   place();
@@ -201,7 +202,7 @@ bool Simulation<n>::look() {
     if (c.normal_gap() <= 0.5 * detection_->thickness(i)) continue;
     reason_ = "'" + bodies_.bodies[static_cast<std::size_t>(c.body[0])].name + "' and '" +
               bodies_.bodies[static_cast<std::size_t>(c.body[1])].name + "' overlap by " + number(c.normal_gap()) +
-              " m at t = " + number(time_) + " s, half of an element: " +
+              " m at t = " + number(time_) + " s, half of an element; use " +
               (options_.response == rigid::Response::penalty ? "more stiffness" : "a shorter step") + " or less speed";
     return false;
   }

@@ -368,7 +368,7 @@ class MpiFarm : public Farm {
   void log_speculative_copy(const Task& task, std::size_t rank, std::size_t worker) {
     const std::lock_guard lock(incidents_mutex_);
     incidents_.push_back(event_now(
-        "begun again", formatted("evaluation %lld, part %d takes long on rank %zu; begun again on rank %d",
+        "begun again", formatted("evaluation %lld, task %d takes long on rank %zu; started on rank %d, too",
                                  static_cast<long long>(task.evaluation.id), task.part, rank, rank_of(worker))));
   }
 

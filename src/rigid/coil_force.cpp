@@ -19,16 +19,16 @@ CoilForce::CoilForce(World<2>& world, const CoilForm& form, const CoilRange& ran
   const auto& charges = world.charges;
   for (const auto& body : world.bodies) names_.push_back(body.name);
   if (charges.empty())
-    throw std::invalid_argument("has no charges, so no coils; allowed: two opposite ones for each coil");
+    throw std::invalid_argument("has no charges, so it has no coils; add two opposite charges for each coil");
   for (std::size_t i = 0; i < charges.size(); i += 2) {
     const auto& ahead = charges[i];
     if (i + 1 == charges.size() || charges[i + 1].body != ahead.body || charges[i + 1].value != -ahead.value)
-      throw std::invalid_argument(
-          formatted("has charges %zu and %zu that are no coil; allowed: opposite ones of one link", i + 1, i + 2));
+      throw std::invalid_argument(formatted(
+          "has charges %zu and %zu that do not form a coil; allowed: opposite charges on one link", i + 1, i + 2));
     const Vector<2> core = ahead.at - charges[i + 1].at;
     if (std::abs(core.norm() - coil.length) > 1e-9)
       throw std::invalid_argument(
-          formatted("has charges %zu and %zu %g m apart; allowed: cores of %g m, as the table's", i + 1, i + 2,
+          formatted("has charges %zu and %zu %g m apart; allowed: cores of %g m, as in the table", i + 1, i + 2,
                     core.norm(), coil.length));
     coils_.push_back({ahead.body, 0.5 * (ahead.at + charges[i + 1].at), core / core.norm(), ahead.value});
   }

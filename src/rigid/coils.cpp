@@ -127,12 +127,12 @@ CoilForm read_coil_form(const std::string& text) {
       cells.push_back(value);
       at = comma + 1;
     }
-    if (cells.size() < 8) fail(std::to_string(cells.size()) + " cells; allowed: 8, or more behind them");
+    if (cells.size() < 8) fail(std::to_string(cells.size()) + " cells; expected 8 or more");
     int found = -1;
     for (int i = 0; i < CoilForm::terms; ++i)
       if (CoilForm::powers()[i][0] == cells[0] && CoilForm::powers()[i][1] == cells[1]) found = i;
-    if (found < 0) fail("powers of which the sum is at most 4 come first");
-    if (there[found]) fail("these powers are there twice");
+    if (found < 0) fail("rows whose powers have a sum of at most 4 must come first");
+    if (there[found]) fail("these powers are given twice");
     there[found] = true;
     for (int k = 0; k < 6; ++k) form.coefficients(found, k) = cells[static_cast<std::size_t>(k) + 2];
   }

@@ -93,21 +93,21 @@ Controller<n>::Controller(const World<n>& world, const ControllerOptions& option
        {std::pair(law.position_gain, "gain-position"), std::pair(law.velocity_gain, "gain-velocity"),
         std::pair(law.attitude_gain, "gain-attitude"), std::pair(law.spin_gain, "gain-spin")})
     must(gain > 0.0 || law.off(),
-         std::string(name) + " is not positive; allowed: above 0, or all four gains 0: no control");
+         std::string(name) + " is not positive; allowed: more than 0, or 0 for all four gains (no control)");
   const int count = static_cast<int>(world.bodies.size());
   must(options.body >= 0 && options.body < count && options.receiver >= -1 && options.receiver < count &&
            options.body != options.receiver,
        "a controller flies a body to another one that does not exist");
   const auto& body = world.bodies[options.body];
-  must(!body.fixed, "'" + body.name + "' does not move, so nothing can fly it");
+  must(!body.fixed, "'" + body.name + "' does not move, so it cannot be the craft");
   for (const auto& joint : world.joints)
     must(joint.child != options.body && joint.parent != options.body,
-         "'" + body.name + "' is joined to another body; allowed: to fly a free one");
+         "'" + body.name + "' is joined to another body; the craft must be a free body");
   must(law.largest_force > 0.0 && law.largest_torque > 0.0, "the largest force or torque is not positive");
   must(
       options.period > 0.0 || (options.delay == 0.0 && options.position_noise == 0.0 && options.attitude_noise == 0.0 &&
                                options.velocity_noise == 0.0 && options.spin_noise == 0.0),
-      "noise and delay are of commands that are held, which have a sample rate");
+      "noise and delay need sampled commands; set a sample rate");
   mass_.mass = body.mass;
   const double trace = body.euler_tensor.trace();
   if constexpr (n == 2) {

@@ -116,7 +116,9 @@ DipoleCurve::DipoleCurve(const DipoleCurveOptions& options) : options_(options) 
   if (!(options.last_leg >= 0.0)) refuse("the last leg must not be negative");
   if (!(std::abs(options.axis.norm() - 1.0) < 1e-9)) refuse("the axis of the ports is not of unit length");
   if (!(options.behind > -0.5 * options.last_leg || (options.behind == 0.0 && options.last_leg == 0.0)))
-    refuse("the dipole is so far ahead of the dock that its lines end before the last leg has taken over");
+    refuse(
+        "the dipole is too far in front of the dock: its field lines end before the last leg begins; reduce "
+        "dipole-offset or increase last-leg");
   // Half a turn about the director `roll`, or about the director nearest to it that is normal to the axis.
   const Vector<3> up = std::abs(options.axis[2]) < 0.9 ? Vector<3>::UnitZ() : Vector<3>::UnitY();
   docked_.col(0) = -options.axis;

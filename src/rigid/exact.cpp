@@ -89,7 +89,7 @@ class Exact final : public ContactResponse<n> {
       scale = std::max(scale, inertia_.twist(b, nu_).template head<n>().norm());
     if (worst < 0 || -fastest <= 1e-13 * scale) return false;
     cause = {points[worst].body, points[worst].gap,
-             "a contact lasts (contact-method event-driven has no resting contact)"};
+             "a contact lasts, which contact-method event-driven does not support; choose projection"};
     const PairKey pair = points[worst].pair;
     std::erase_if(points, [&](const auto& point) { return point.pair != pair; });
     return true;

@@ -33,7 +33,7 @@ void check(const World<n>& world, const Options& options) {
       "Newmark steppers move free bodies only; this world has joints");
   for (const auto& b : world.bodies) {
     require(b.surface.restitution >= 0.0 && b.surface.restitution <= 1.0,
-            "restitution of '" + b.name + "' is " + number(b.surface.restitution) + ", allowed 0 to 1");
+            "restitution of '" + b.name + "' is " + number(b.surface.restitution) + "; allowed: 0 to 1");
     require(b.surface.friction >= 0.0 && std::isfinite(b.surface.friction),
             "friction of '" + b.name + "' is " + number(b.surface.friction) + ", must not be negative");
     require(b.linear_drag >= 0.0 && b.angular_drag >= 0.0, "drag of '" + b.name + "' is negative");
@@ -226,7 +226,7 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   Machine& m = *machine_;
   const std::size_t count = m.world.bodies.size();
   require(poses.size() == count && twists.size() == count,
-          "start needs a pose and a twist for each of the " + std::to_string(count) + " bodies");
+          "the initial state needs a pose and a twist for each of the " + std::to_string(count) + " bodies");
   m.state.poses.assign(poses.begin(), poses.end());
   m.start_poses = m.state.poses;
   for (std::size_t b = 0; b < count; ++b) {
@@ -236,10 +236,11 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
     else
       finite = finite && (poses[b].directors.transpose() * poses[b].directors).isIdentity(1e-9) &&
                poses[b].directors.determinant() > 0.0;
-    require(finite, "start: pose or twist of '" + m.world.bodies[b].name + "' is not a number or not a rotation");
+    require(finite,
+            "initial state: pose or twist of '" + m.world.bodies[b].name + "' is not a number or not a rotation");
   }
   if (const double apart = m.bodies.constraint_residual(m.start_poses, m.start_poses); apart > 1e-9)
-    throw std::invalid_argument("start: the poses miss the joints by " + number(apart) + " m");
+    throw std::invalid_argument("initial state: the poses miss the joints by " + number(apart) + " m");
   m.inertia.set(m.state.poses);
   m.twists.assign(twists.begin(), twists.end());
   for (std::size_t b = 0; b < count; ++b)
@@ -247,7 +248,7 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   m.inertia.dof_velocities(m.twists, m.nu);
   for (std::size_t b = 0; b < count; ++b)
     require((m.inertia.twist(static_cast<int>(b), m.nu) - m.twists[b]).norm() <= 1e-9 * (1.0 + m.twists[b].norm()),
-            "start: the twist of '" + m.world.bodies[b].name + "' does not follow its joint");
+            "initial state: the twist of '" + m.world.bodies[b].name + "' does not follow its joint");
   m.inertia.momentum(m.nu, m.state.p);
   m.time = m.start_time = t;
   m.steps = 0;
@@ -264,7 +265,7 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
     if (!worst || c.normal_gap() > worst->normal_gap()) worst = &c;
   m.response->restart();
   if (worst && worst->normal_gap() > m.options.tolerance)
-    throw std::invalid_argument("start: '" + m.world.bodies[worst->body[0]].name + "' (part " +
+    throw std::invalid_argument("initial state: '" + m.world.bodies[worst->body[0]].name + "' (part " +
                                 std::to_string(worst->part[0] + 1) + ") and '" + m.world.bodies[worst->body[1]].name +
                                 "' (part " + std::to_string(worst->part[1] + 1) + ") overlap by " +
                                 number(worst->normal_gap()) + " m");

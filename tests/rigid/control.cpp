@@ -483,7 +483,7 @@ TEST(Controller, RefusesWhatCannotBeFlown) {
   for (double ControlLaw::*gain :
        {&ControlLaw::position_gain, &ControlLaw::velocity_gain, &ControlLaw::attitude_gain, &ControlLaw::spin_gain})
     for (const double wrong : {0.0, -1.0})
-      EXPECT_NE(refused([&](auto& o) { o.law.*gain = wrong; }).find("is not positive; allowed: above 0"),
+      EXPECT_NE(refused([&](auto& o) { o.law.*gain = wrong; }).find("is not positive; allowed: more than 0"),
                 std::string::npos);
   EXPECT_EQ(
       refused([](auto& o) { o.law.position_gain = o.law.velocity_gain = o.law.attitude_gain = o.law.spin_gain = 0.0; }),
@@ -504,7 +504,7 @@ TEST(Controller, RefusesWhatCannotBeFlown) {
     EXPECT_EQ(refused([&](auto& o) { o.*of_samples = 0.1, o.period = 0.1; }), "");
   }
   world.bodies[0].fixed = true;
-  EXPECT_NE(refused([](auto&) {}).find("does not move, so nothing can fly it"), std::string::npos);
+  EXPECT_NE(refused([](auto&) {}).find("does not move, so it cannot be the craft"), std::string::npos);
   world.bodies[0].fixed = false;
   world.bodies.push_back(world.bodies[0]);
   EXPECT_EQ(refused([&](auto& o) { o.receiver = count; }), "");

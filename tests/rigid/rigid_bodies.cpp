@@ -453,10 +453,10 @@ TEST(Worlds, RefuseWhatMakesNoSense) {
   EXPECT_EQ(refusal([](auto& world, auto&, auto&) { world.bodies[1].mass = 0.0; }),
             "mass of body 1 'two' is 0.000000 kg, must be positive");
   EXPECT_EQ(refusal([](auto& world, auto&, auto&) { world.bodies[0].surface.restitution = 1.5; }),
-            "restitution of 'one' is 1.5, allowed 0 to 1");
+            "restitution of 'one' is 1.5; allowed: 0 to 1");
   EXPECT_EQ(refusal([](auto&, auto& options, auto&) { options.step = 0.0; }), "step is 0 s, must be positive");
   EXPECT_EQ(refusal([](auto&, auto&, auto& poses) { poses[1].position[0] = 0.15; }),
-            "start: 'one' (part 1) and 'two' (part 1) overlap by 0.05 m");
+            "initial state: 'one' (part 1) and 'two' (part 1) overlap by 0.05 m");
   EXPECT_NE(refusal([](auto& world, auto&, auto&) {
               world.joints.push_back({Joint<2>::Kind::spherical, 1, 0, {}, {}, {}});
             }),
