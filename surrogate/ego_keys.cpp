@@ -9,44 +9,46 @@ const KeyTable<EgoOptions>& ego_keys() {
   static const auto table =
       KeyTable<Options>("surrogate.")
           .add("initial-samples", &Options::initial_samples,
-               {.description = "designs evaluated before the first model; automatic: from the number of variables, at "
-                               "least surrogate.batch",
+               {.description = "number of designs evaluated before the first model; automatic: from the number of "
+                               "variables, at least surrogate.batch",
                 .minimum = 2,
                 .word = "automatic",
                 .zero_means_named = true})
-          .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
+          .add("gradient", &Options::gradient, {.description = "use gradients of costs, if the evaluator has them"})
           .add("noise", &Options::noise,
-               {.description = "costs are noisy (beyond the standard errors that they come with, which always count)"})
+               {.description = "costs have noise; standard errors that come with costs always count"})
           .add("replicate", &Options::repeat,
-               {.description = "noisy costs: the same design may be evaluated again; false: a repeated evaluation "
+               {.description = "a design may be evaluated again, if costs have noise; false: a repeated evaluation "
                                "would give the same cost"})
           .add("indifference", &Options::indifference,
-               {.description = "paired costs: smaller differences count as equal in the stop rule and in the "
-                               "probability that a design is the best; automatic: half the standard error of a cost",
+               {.description = "difference of paired costs that does not matter; for the stop rule and the probability "
+                               "that a design is the best; automatic: half the standard error of a cost",
                 .minimum = 0,
                 .open_minimum = true,
                 .word = "automatic",
                 .zero_means_named = true})
           .add("batch", &Options::batch,
-               {.description = "designs asked for at a time after the initial ones; at most study.batch", .minimum = 1})
+               {.description = "number of designs chosen at a time after the initial ones; at most study.batch",
+                .minimum = 1})
           .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},
-               {.description = "mean function of the model"})
+               {.description = "mean function of the kriging model"})
           .add("tolerance", &Options::tolerance,
                {.unit = "1",
-                .description =
-                    "stop when the next sample is expected to improve the best cost by less than this relative amount",
+                .description = "relative improvement of the best cost at which the search stops; if the next design is "
+                               "expected to improve it by less",
                 .minimum = 0,
                 .open_minimum = true,
                 .identity = false})
           .add("front-tolerance", &Options::front_tolerance,
                {.unit = "1",
-                .description = "several objectives: stop when the front's hypervolume grew by less than this relative "
-                               "amount in the last "
-                               "10 evaluations and 5 for each variable, and the next one is expected to gain less",
+                .description =
+                    "relative growth of the front's hypervolume at which the search stops; in the last 10 evaluations "
+                    "and 5 for each variable, if the next one is expected to gain less; for several objectives",
                 .minimum = 0,
                 .identity = false})
           .add("max-failures", &Options::max_failures,
-               {.description = "give up after this many evaluations without a usable cost",
+               {.description = "number of evaluations, none with a usable cost, after which the search gives up; "
+                               "automatic: 20 and 15 for each variable",
                 .minimum = 1,
                 .identity = false,
                 .word = "automatic",

@@ -46,7 +46,7 @@ class MeshSearch final : public Strategy {
 
   void tell(const Evaluation& e) override {
     if (e.design.size() != dimensions())
-      throw std::invalid_argument("smf: an evaluated design has another number of variables");
+      throw std::invalid_argument("mesh-search: an evaluated design has another number of variables");
     VectorXd u(dimensions());
     for (Index k = 0; k < dimensions(); ++k)
       u(k) = std::clamp((e.design(k) - variables_[k].lower) / (variables_[k].upper - variables_[k].lower), 0.0, 1.0);
@@ -235,11 +235,11 @@ class MeshSearch final : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_mesh_search(const std::vector<Variable>& variables, const MeshSearchOptions& options) {
-  check_ranges(variables, "smf");
-  if (options.initial_samples < 0) throw std::invalid_argument("smf: initial samples must not be negative");
+  check_ranges(variables, "mesh-search");
+  if (options.initial_samples < 0) throw std::invalid_argument("mesh-search: initial samples must not be negative");
   if (!(options.design_tolerance > 0 && options.design_tolerance <= 0.1))
-    throw std::invalid_argument("smf: the design tolerance must be in (0, 0.1]");
-  if (options.max_failures < 1) throw std::invalid_argument("smf: max failures must be at least 1");
+    throw std::invalid_argument("mesh-search: the design tolerance must be in (0, 0.1]");
+  if (options.max_failures < 1) throw std::invalid_argument("mesh-search: max failures must be at least 1");
   return std::make_unique<MeshSearch>(variables, options);
 }
 
@@ -248,19 +248,20 @@ const KeyTable<MeshSearchOptions>& mesh_search_keys() {
   static const auto table =
       KeyTable<Options>("surrogate.")
           .add("initial-samples", &Options::initial_samples,
-               {.description = "designs evaluated before the first model; automatic: from the number of variables",
+               {.description =
+                    "number of designs evaluated before the first model; automatic: from the number of variables",
                 .minimum = 2,
                 .word = "automatic",
                 .zero_means_named = true})
-          .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
+          .add("gradient", &Options::gradient, {.description = "use gradients of costs, if the evaluator has them"})
           .add("design-tolerance", &Options::design_tolerance,
                {.unit = "1",
-                .description = "mesh at which to stop, of the range",
+                .description = "mesh size at which the search stops, as a fraction of the range",
                 .minimum = 0,
                 .maximum = 0.1,
                 .open_minimum = true})
           .add("max-failures", &Options::max_failures,
-               {.description = "give up after this many evaluations without a usable cost",
+               {.description = "number of evaluations, none with a usable cost, after which the search gives up",
                 .minimum = 1,
                 .identity = false});
   return table;

@@ -188,11 +188,11 @@ std::unique_ptr<Strategy> make_morris(const std::vector<Variable>& variables, co
 }
 
 const KeyTable<MorrisOptions>& morris_keys() {
-  static const auto table =
-      KeyTable<MorrisOptions>("surrogate.")
-          .add("trajectories", &MorrisOptions::trajectories,
-               {.description = "designs from which one variable after the other is moved, an evaluation each",
-                .minimum = 2});
+  static const auto table = KeyTable<MorrisOptions>("surrogate.")
+                                .add("trajectories", &MorrisOptions::trajectories,
+                                     {.description = "number of trajectories: designs from which one variable after "
+                                                     "the other is moved; each move is an evaluation",
+                                      .minimum = 2});
   return table;
 }
 

@@ -97,7 +97,7 @@ std::vector<int> parse_names(const std::string& text, const std::vector<std::str
   for (std::string word; std::getline(words, word, ',');) {
     const int index = index_of(std::string(trimmed(word)), names, cost);
     if (std::find(indices.begin(), indices.end(), index) != indices.end())
-      throw std::invalid_argument("'" + std::string(trimmed(word)) + "' is named twice; allowed: each name once");
+      throw std::invalid_argument("'" + std::string(trimmed(word)) + "' is named twice; remove one of them");
     indices.push_back(index);
   }
   return indices;

@@ -155,19 +155,21 @@ std::unique_ptr<Strategy> make_nlopt_search(const std::vector<Variable>& variabl
 
 const KeyTable<NloptOptions>& nlopt_keys(bool local) {
   using Options = NloptOptions;
-  static const auto any = KeyTable<Options>("surrogate.")
-                              .add("tolerance", &Options::tolerance,
-                                   {.unit = "1",
-                                    .description = "step at which a local search ends, of the range",
-                                    .minimum = 0,
-                                    .open_minimum = true,
-                                    .identity = false})
-                              .add("max-failures", &Options::max_failures,
-                                   {.description = "give up after this many evaluations without a usable cost",
-                                    .minimum = 1,
-                                    .identity = false});
+  static const auto any =
+      KeyTable<Options>("surrogate.")
+          .add("tolerance", &Options::tolerance,
+               {.unit = "1",
+                .description = "step at which a local search ends, as a fraction of the range",
+                .minimum = 0,
+                .open_minimum = true,
+                .identity = false})
+          .add("max-failures", &Options::max_failures,
+               {.description = "number of evaluations, none with a usable cost, after which the search gives up",
+                .minimum = 1,
+                .identity = false});
   static const auto restarting = KeyTable<Options>(any).add(
-      "restarts", &Options::restarts, {.description = "of the search, from quasi-random designs", .minimum = 0});
+      "restarts", &Options::restarts,
+      {.description = "number of restarts of the search, from quasi-random designs", .minimum = 0});
   return local ? restarting : any;
 }
 

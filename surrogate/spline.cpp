@@ -218,7 +218,7 @@ Proposal Spline::proposal_of(double change, double step) const {
     Proposal proposal;
     proposal.stopped = "gave up after " + std::to_string(failures) + " failed evaluations (the last: " + last_failure_ +
                        ")" +
-                       (least ? "; best so far " + variable_.name + " = " + text(least->x) + ", cost " +
+                       (least ? "; best up to then: " + variable_.name + " = " + text(least->x) + ", cost " +
                                     text(least->cost, 9) + " (evaluation " + std::to_string(least->id) + ")"
                               : "; none succeeded");
     return proposal;
@@ -353,22 +353,23 @@ const KeyTable<SplineOptions>& spline_keys() {
   static const auto table =
       KeyTable<Options>("surrogate.")
           .add("initial-samples", &Options::initial_samples,
-               {.description = "designs evaluated before the first model", .minimum = 2})
-          .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
+               {.description = "number of designs evaluated before the first spline", .minimum = 2})
+          .add("gradient", &Options::gradient, {.description = "use gradients of costs, if the evaluator has them"})
           .add("tolerance", &Options::tolerance,
                {.unit = "1",
-                .description = "stop when a new sample improves the best cost by less than this relative amount",
+                .description = "relative improvement of the best cost at which the search stops; if a new sample "
+                               "improves it by less",
                 .minimum = 0,
                 .open_minimum = true,
                 .identity = false})
           .add("design-tolerance", &Options::design_tolerance,
                {.unit = "1",
-                .description = "no two designs closer than this fraction of the range",
+                .description = "smallest distance of two designs, as a fraction of the range",
                 .minimum = 0,
                 .maximum = 0.1,
                 .open_minimum = true})
           .add("max-failures", &Options::max_failures,
-               {.description = "give up after this many evaluations without a usable cost",
+               {.description = "number of evaluations without a usable cost after which the search gives up",
                 .minimum = 1,
                 .identity = false});
   return table;

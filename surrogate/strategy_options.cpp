@@ -10,7 +10,8 @@ namespace {
 
 std::unique_ptr<Strategy> spline(const std::vector<Variable>& variables, const StrategyOptions& choice) {
   if (variables.size() != 1)
-    throw std::invalid_argument("spline: works on one free variable, not " + std::to_string(variables.size()));
+    throw std::invalid_argument("spline: needs exactly one free variable; choose another strategy, such as auto, for " +
+                                std::to_string(variables.size()));
   return make_spline(variables[0], choice.spline);
 }
 
@@ -65,17 +66,17 @@ const KeyTable<Named>& variable_keys() {
   static const auto table =
       KeyTable<Named>("surrogate.")
           .add("integers", &Named::integers,
-               {.description = "free variables that take whole numbers only, as in 'legs, teeth'"})
+               {.description = "free variables with whole numbers only, such as 'legs, teeth'"})
           .add("categories", &Named::categories,
-               {.description = "free variables whose whole numbers are labels without an order"})
+               {.description = "free variables whose whole numbers are labels, without an order"})
           .add("log-scale", &Named::logarithmic,
-               {.description = "free variables that are searched on a logarithmic scale, as in 'stiffness, damping'"})
+               {.description = "free variables on a logarithmic scale, such as 'stiffness, damping'"})
           .add("conditional", &Named::conditional,
-               {.description =
-                    "free variables that only some designs have, as in 'stiffness if springs > 0'; elsewhere they "
-                    "stand at their lower bound"})
+               {.description = "free variables that only some designs have, such as 'stiffness if springs > 0'; other "
+                               "designs have their lower bound"})
           .add("design-constraints", &Named::within,
-               {.description = "conditions on designs, as in 'x + y <= 1, knee < 2*hip': others are not evaluated"});
+               {.description =
+                    "conditions on designs, such as 'x + y <= 1, knee < 2*hip'; other designs are not evaluated"});
   return table;
 }
 
@@ -84,15 +85,16 @@ const KeyTable<StrategyOptions>& named_keys() {
       KeyTable<Named>("surrogate.")
           .add("initial-designs", &Named::designs,
                {.type = Type::path,
-                .description = "CSV file of designs to evaluate first, its header naming the free variables"})
+                .description = "CSV file of designs to evaluate first; its header names the free variables"})
           .add("prior-evaluations", &Named::samples,
                {.type = Type::path,
-                .description = "earlier evaluations of the same cost: a dodyn archive (.h5), or a CSV file as of "
-                               "'dodyn show --csv'; the best one is evaluated again first"})
+                .description = "earlier evaluations of the same cost: an archive (.h5), or a CSV file; the latter such "
+                               "as of 'dodyn show --csv'; the best one is evaluated again first"})
           .add("constraints", &Named::constraints,
-               {.description = "limits on metrics, as in 'max_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
+               {.description = "limits on metrics, such as 'max_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
           .add("objectives", &Named::objectives,
-               {.description = "two or three of cost and the metrics, as in 'cost, max_torque': their Pareto front"})
+               {.description = "two or three of cost and the metrics, such as 'cost, max_torque'; the result is their "
+                               "Pareto front"})
           .add(variable_keys())
           .within(&StrategyOptions::named);
   return table;
@@ -107,13 +109,13 @@ const std::vector<StrategyKind>& strategy_kinds() {
                     global = nlopt_keys(false).within(&StrategyOptions::nlopt);
   static const std::vector<StrategyKind> kinds = {
       {"auto",
-       "ego, or trust-region from ten variables on; with gradients where the evaluator gives them; says what it saw",
+       "ego, or trust-region for ten variables or more without constraints, objectives, whole numbers and logarithms",
        automatic, ego_and_named_keys()},
       {"spline", "one variable: a cubic spline through the samples, the next at its minimum", spline,
        spline_keys().within(&StrategyOptions::spline)},
       {"ego", "kriging, the next where the expected improvement is largest", ego, ego_and_named_keys()},
-      {"trust-region", "ego within a box about the best that grows and shrinks: 10 to 20 variables", turbo,
-       ego_and_named_keys()},
+      {"trust-region", "ego within a box around the best design, which grows and shrinks, for 10 to 20 variables",
+       turbo, ego_and_named_keys()},
       {"mesh-search", "surrogate management framework: a mesh search that converges, led by kriging", smf,
        mesh_search_keys().within(&StrategyOptions::mesh_search)},
       {"bobyqa", "NLopt's BOBYQA: local, quadratic model", nlopt<NloptAlgorithm::bobyqa>, local},
@@ -182,10 +184,9 @@ std::unique_ptr<Strategy> make_strategy(const StrategyOptions& choice, const std
   for (const StrategyKind& kind : strategy_kinds()) {
     if (kind.name == choice.name) {
       if (!choice.ego.domains.empty() && !honours_domains(kind))
-        throw std::invalid_argument(
-            kind.name +
-            ": real variables on a linear scale alone; whole numbers, labels, lists and logarithms are "
-            "for auto, ego, trust-region, sweep and morris");
+        throw std::invalid_argument(kind.name +
+                                    ": supports only real variables on a linear scale; whole numbers, labels, lists "
+                                    "and logarithms need auto, ego, trust-region, sweep or morris");
       return kind.make(variables, choice);
     }
     names += (names.empty() ? "" : ", ") + kind.name;

@@ -192,7 +192,8 @@ const KeyTable<SweepOptions>& sweep_keys() {
   static const auto table =
       KeyTable<SweepOptions>("surrogate.")
           .add("points", [](SweepOptions& o) -> int& { return o.points.front(); },
-               {.description = "points along each free variable, both ends included (one: its middle)", .minimum = 1});
+               {.description = "number of points along each free variable, both ends included; 1: its middle",
+                .minimum = 1});
   return table;
 }
 
