@@ -189,7 +189,8 @@ study::Problem read_problem(const Arguments& given, study::Use use) {
   const std::string& path = given.operands.front();
   expect_file(path);
   const bool trusts = given.options.count("trust") > 0 && given.flag("trust");
-  if (trusts && !study::is_archive(path)) refuse("--trust is for an archive; " + shown(path, 400) + " is none");
+  if (trusts && !study::is_archive(path))
+    refuse("--trust applies only to archives; " + shown(path, 400) + " is not an archive");
   return study::read_problem(path, given.keys, use, trusts);
 }
 

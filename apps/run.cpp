@@ -167,7 +167,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
             << (summary.was_finished && summary.ending == Ending::finished ? "already " : "")
             << report::ended_text(summary.ending, summary.reason)
             << (summary.undecided_fraction > surrogate::least_stated_fraction
-                    ? formatted("; in %.2g %% of the box the surrogate cannot rule out a better design",
+                    ? formatted("; in %.2g %% of the search space the surrogate cannot rule out a better design",
                                 100 * summary.undecided_fraction)
                     : "")
             << "\n"
@@ -222,7 +222,8 @@ void check_folder(const Settings& settings) {
   const auto folder = std::filesystem::path(settings.text("study.archive")).parent_path();
   std::error_code error;
   if (!folder.empty() && !std::filesystem::exists(folder, error))
-    throw settings.error("study.archive", "the folder " + shown(folder.string(), 400) + " does not exist");
+    throw settings.error("study.archive",
+                         "the folder " + shown(folder.string(), 400) + " does not exist; create it, or choose another");
 }
 
 // Throws if the snapshot would replace the archive, or a file that is none.
@@ -232,9 +233,9 @@ void check_snapshot(const Settings& settings) {
   std::error_code none;
   const bool same =
       path == settings.text("study.archive") || std::filesystem::equivalent(path, settings.text("study.archive"), none);
-  if (same) throw settings.error("study.snapshot", "is study.archive, too; allowed: another file");
+  if (same) throw settings.error("study.snapshot", "is study.archive, too; choose another file");
   if (is_of_another_kind(path, ".h5"))
-    throw settings.error("study.snapshot", "exists, and its name does not end in .h5; allowed: another name");
+    throw settings.error("study.snapshot", "exists, and its name does not end in .h5; choose another name");
 }
 
 // Reports every exception here: none may leave this function while the MPI session is open.
@@ -316,7 +317,7 @@ std::set<std::int64_t> read_ids(const std::string& text) {
 
 void add_run_options(AddOptions add) {
   add("exit-code-file", po::value<std::string>()->value_name("FILE"), "a file to write the exit code to");
-  add_units_option(add, "of designs and metrics in what it prints; reasons and the archive keep theirs");
+  add_units_option(add, "of designs and metrics in the printed output; reasons and the archive keep their units");
   add_trust_option(add);
 }
 

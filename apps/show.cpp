@@ -38,7 +38,7 @@ ExitCode verify(const std::string& path) {
   for (const auto& note : findings.notes) std::cout << "note: " << note << "\n";
   for (const auto& problem : findings.problems) std::cout << "problem: " << problem << "\n";
   if (findings.problems.empty()) return finished;
-  std::cout << "dodyn repair " << path << " recovers what is sound\n";
+  std::cout << "dodyn repair " << path << " recovers the sound rows\n";
   return failure;
 }
 
@@ -95,13 +95,12 @@ ExitCode compare(const std::string& path, const std::string& other) {
 
 ExitCode extract(const std::string& path, const std::string& folder) {
   const archive::Provenance provenance = archive::read_head(path).provenance;
-  if (!provenance.holds_files)
-    throw ConfigError(path + ": holds no files; archives of dodyn before this version have none");
+  if (!provenance.holds_files) throw ConfigError(path + ": contains no files; archives of earlier versions have none");
   for (const std::string& file : study::extract_files(provenance, folder)) std::cout << file << "\n";
   for (const archive::EmbeddedFile& held : provenance.files)
     if (!held.is_held)
       std::cout << "note: " << shown(held.name, 400) << ", " << held.size << " bytes, checksum " << held.checksum
-                << ": the archive has its name and checksum alone\n";
+                << ": the archive has only its name and checksum\n";
   return finished;
 }
 
@@ -141,7 +140,7 @@ void add_show_options(AddOptions add) {
   add_units_option(add, "of designs, gradients, metrics and motions");
   add("json", po::bool_switch(), "print the table as JSON");
   add("evaluation", text()->value_name("ID"), "the id of an evaluation");
-  add("events", po::bool_switch(), "show what happened to the study and its ranks");
+  add("events", po::bool_switch(), "print the events of the study and its ranks");
   add("follow", po::bool_switch(), "print rows as they come");
   add("verify", po::bool_switch(), "check whether all rows are sound");
   add("diff", text()->value_name("OTHER"), "an archive, a configuration or a folder to compare with");

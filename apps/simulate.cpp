@@ -76,7 +76,7 @@ void add_simulate_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file for the trajectory, as CSV");
   add("initial-state", po::value<std::string>()->value_name("K"), "the number of an initial state; the first is 1");
   add("from", po::value<std::string>()->value_name("ARCHIVE"), "an archive whose motion drives the simulation");
-  add_units_option(add, "of --output FILE.csv; the printed lines keep their own");
+  add_units_option(add, "of --output FILE.csv; the printed lines keep their units");
   add("evaluation", po::value<std::int64_t>()->value_name("ID"), "the id of an evaluation of that archive");
 }
 
@@ -92,7 +92,7 @@ ExitCode simulate(const Invocation& call) {
     throw ConfigError("command line: --units is for --output FILE.csv; the printed report has its own units");
   expect_file(path);
   if (!from.empty()) expect_archive(from, "show");
-  if (from.empty() && id && !again) throw ConfigError("--evaluation is for an archive, or --from ARCHIVE");
+  if (from.empty() && id && !again) throw ConfigError("--evaluation needs an archive, or --from ARCHIVE");
   if (!from.empty() && !start.empty())
     throw ConfigError("--initial-state and --from cannot be combined; remove one of them");
   if (!start.empty()) {

@@ -16,7 +16,7 @@ void add_solve_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file for the trajectory, as CSV");
   add("json", po::bool_switch(), "print the evaluation as JSON");
   add("verbose", po::bool_switch(), "print where the time went");
-  add_units_option(add, "of the record, --json and --output; the evaluator's own lines keep theirs");
+  add_units_option(add, "of the record, --json and --output; the evaluator's own lines keep their units");
   add_trust_option(add);
 }
 

@@ -329,7 +329,7 @@ def check_heaps(path: PathLike) -> None:
             place += 16 + (length + 7) // 8 * 8
             sound = place <= end
         if not sound:
-            raise ArchiveError(f"{path}: damaged: the texts in it cannot be read; dodyn repair {path} recovers what is sound")
+            raise ArchiveError(f"{path}: damaged: the texts in it cannot be read; dodyn repair {path} recovers the sound rows")
         at = data.find(b"GCOL\1\0\0\0", at + 8)
 
 
@@ -373,13 +373,13 @@ def open_to_read(path: PathLike) -> Any:
             break
         time.sleep(PAUSE)
     if cut and not written:
-        raise ArchiveError(f"{path}: truncated: the file is shorter than it was when it was closed; dodyn repair {path} recovers what is sound")
+        raise ArchiveError(f"{path}: truncated: the file is shorter than it was when it was closed; dodyn repair {path} recovers the sound rows")
     raise damaged(path, cause or OSError("unreadable"))
 
 
 def damaged(path: PathLike, cause: Exception) -> ArchiveError:
     words = " ".join(str(cause.args[-1] if cause.args else cause).split())
-    return ArchiveError(f"{path}: damaged: {words[:200]}; dodyn repair {path} recovers what is sound")
+    return ArchiveError(f"{path}: damaged: {words[:200]}; dodyn repair {path} recovers the sound rows")
 
 
 def stamp(path: PathLike) -> tuple[int, int, int]:

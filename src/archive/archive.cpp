@@ -213,7 +213,7 @@ struct Archive::File {
   bool open() {
     const Handle file = open_to_read(path);
     check_schema(file);
-    if (is_merged(file)) throw Error("a merged archive; no study can go on with it");
+    if (is_merged(file)) throw Error("a merged archive, which no study can continue; choose another study.archive");
     layout = read_layout(file);
     evaluations = evaluation_table(layout, false);
     iterations = iteration_table(layout);
@@ -236,7 +236,7 @@ struct Archive::File {
     ExaminedRows sound = examine(open_to_read(path, true));
     if (!sound.findings.problems.empty())
       throw Error("left open by another program, and " + sound.findings.problems.front() +
-                  "; dodyn repair recovers what is sound");
+                  "; dodyn repair recovers the sound rows");
     std::filesystem::create_hard_link(path, kept);
     rewrite(path, path, sound);
     std::fprintf(stderr,
@@ -250,7 +250,8 @@ struct Archive::File {
     on(path, [&] {
       if (broken) throw Error("an earlier write failed; start again to resume from the rows before it");
       if (!std::filesystem::exists(path))
-        throw Error("was removed or renamed while this run was writing it; put it back, or start again from nothing");
+        throw Error(
+            "was removed or renamed while this run was writing it; put it back, or choose another study.archive");
       std::optional<AppendLock> alone(std::in_place, path);
       if (wait_for_others(path, 0)) {
         recover_left_open();
@@ -339,7 +340,7 @@ Archive Archive::resume(const std::string& path, std::size_t rows_read) {
     if (probe(path) == FileState::marked || !file->open()) {
       ExaminedRows sound = examine(open_to_read(path));
       if (!sound.findings.problems.empty())
-        throw Error(sound.findings.problems.front() + "; dodyn repair recovers what is sound");
+        throw Error(sound.findings.problems.front() + "; dodyn repair recovers the sound rows");
       rewrite(path, path, sound);
       file->open();
     }

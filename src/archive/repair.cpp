@@ -225,7 +225,7 @@ struct Examination {
         });
     if (longest > evaluated)
       findings.notes.push_back(std::to_string(longest - evaluated) +
-                               " rows that were never complete (a kill amid an append)");
+                               " incomplete rows (the process was killed while it wrote them)");
   }
 
   void read_evaluations() {

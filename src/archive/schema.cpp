@@ -423,7 +423,7 @@ void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const R
   // A second writer, if locks do not work or the lock file was removed, would overwrite the rows of the first.
   if (const hsize_t there = length(file, table.front()); there != first)
     throw Error("holds " + std::to_string(there) + " rows in " + table.front().path + " where this process left " +
-                std::to_string(first) + ": another process writes to it; start again to go on from what it holds");
+                std::to_string(first) + ": another process writes to it; start again to continue from its rows");
   for (std::size_t c = 1; c < table.size(); ++c) write_cells(file, table[c], first, rows, c);
   check(H5Fflush(file, H5F_SCOPE_LOCAL), "flush");
   write_cells(file, table.front(), first, rows, 0);

@@ -208,8 +208,9 @@ std::string first_keys_text() {
   for (const Group& group : groups_of_all())
     for (const Entry& entry : group.entries)
       if (first.contains(entry.key.name)) text += text_of(entry, false);
-  for (const auto& [key, meaning] : {std::pair("design.NAME", "the value of a parameter of the model"),
-                                     {"design.NAME.min", "frees the parameter, with .max: the search finds its value"}})
+  for (const auto& [key, meaning] :
+       {std::pair("design.NAME", "the value of a parameter of the model"),
+        {"design.NAME.min", "lower end of its range, with .max the upper end: the search finds its value"}})
     text += "  " + padded(std::string("--") + key, name_width) + " " + meaning + "\n";
   return text;
 }

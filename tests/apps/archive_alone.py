@@ -177,7 +177,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     with h5py.File(f"{alone}/command.h5") as file:
         assert file["evaluations/design"][0, 0] == 0.25 and len(file["evaluations/id"]) == 5
     nothing_left()
-    assert "--trust is for an archive" in refusal("run", f"{hidden}/command.cfg", "--trust", folder=alone)
+    assert "--trust applies only to archives" in refusal("run", f"{hidden}/command.cfg", "--trust", folder=alone)
 
     # The files come out as they were, into a new folder alone.
     said = call("show", "command.h5", "--extract", "out", folder=alone)
@@ -227,8 +227,8 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
             del file["files"]
     assert "3 evaluations" in call("show", "motion.h5", "--verify", folder=alone)
     assert "slider.model: cannot be read" in refusal("replay", "motion.h5", folder=alone)
-    assert "hold no files" in refusal("replay", "command.h5", "--trust", folder=alone)
-    assert "holds no files" in refusal("show", "motion.h5", "--extract", "out", folder=alone)
+    assert "this archive contains no files" in refusal("replay", "command.h5", "--trust", folder=alone)
+    assert "contains no files" in refusal("show", "motion.h5", "--extract", "out", folder=alone)
 
     # Paths of a stranger that would leave the folder.
     for path in ("../evil", "/tmp/evil", "a/../../evil", "a//b", "", ".", "configs", "a\nb"):

@@ -306,7 +306,8 @@ TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
     std::ofstream(other) << file.rdbuf() << "[scenario as-is]\n[scenario rough]\ndesign.mass = 1.5\n";
   }
   ASSERT_EQ(dodyn("run " + other + few + " --study.archive two.h5 --strategy sweep --surrogate.points 2").code, 0);
-  EXPECT_HAS(dodyn("simulate two.h5 --initial-state 2").text, "say which: --study.scenarios NAME, of as-is, rough");
+  EXPECT_HAS(dodyn("simulate two.h5 --initial-state 2").text,
+             "choose one scenario with --study.scenarios NAME; there are: as-is, rough");
   ASSERT_EQ(
       dodyn("simulate two.h5 --evaluation 0 --initial-state 2 --study.scenarios rough --output archived.csv").code, 0);
   ASSERT_EQ(dodyn("simulate " + config + few +
@@ -347,7 +348,7 @@ TEST_F(Command, ReplaysAnArchivedGait) {
   const Result none =
       dodyn("simulate " + config + mesh + "--design.step-length 1.4 --gait.max-iterations 3 --from b.h5");
   EXPECT_EQ(none.code, 2);
-  EXPECT_HAS(none.text, "b.h5: no evaluation in it is ok");
+  EXPECT_HAS(none.text, "b.h5: no evaluation is ok");
 }
 
 TEST_F(Command, SolveTellsWhereTheTimeWent) {

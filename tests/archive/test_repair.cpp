@@ -130,8 +130,8 @@ TEST(Repair, ATornFileIsMadeWhole) {
   leave_torn(path);
   const Findings torn = verify(path);
   EXPECT_THAT(torn.problems, IsEmpty());
-  EXPECT_THAT(torn.notes, testing::UnorderedElementsAre(HasSubstr("1 rows that were never complete"),
-                                                        "left open by a process that was killed"));
+  EXPECT_THAT(torn.notes,
+              testing::UnorderedElementsAre(HasSubstr("1 incomplete rows"), "left open by a process that was killed"));
   EXPECT_NE(repair(path).backup, "");
   EXPECT_THAT(verify(path).notes, IsEmpty());
   EXPECT_THAT(read(path).evaluations, SizeIs(10));

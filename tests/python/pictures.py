@@ -444,7 +444,7 @@ def whole_numbers():
     dodyn_here("report", "whole.h5")
     with open("whole.html") as file:
         page = file.read()
-    assert "none of the variable's values; the nearest is 3" in dodyn("predict", "whole.h5", "--design.n", "3.4", code=2)
+    assert "not one of the variable's values; the nearest is 3" in dodyn("predict", "whole.h5", "--design.n", "3.4", code=2)
     assert "n = 6" in page and package.open("whole.h5").ending == "finished"
     dodyn("run", "whole.cfg", "--study.archive", "none.h5", "--study.wall-time", "1", code=3)
     none = package.open("none.h5")
