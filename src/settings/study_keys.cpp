@@ -21,7 +21,8 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.scenario-aggregate",
        .type = Type::choice,
        .default_value = "mean",
-       .description = "cost of a study with [scenario NAME] sections: weighted mean of their costs, or the worst",
+       .description =
+           "cost of a study with [scenario NAME] sections; mean: weighted mean of their costs; worst: the largest",
        .choices = {"mean", "worst"}},
       {.name = "study.scenarios",
        .type = Type::text,
@@ -58,7 +59,7 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.workers",
        .type = Type::integer,
        .default_value = "1",
-       .description = "programs that one process runs at the same time, with study.evaluator = command; dodyn run then "
+       .description = "programs that one process runs at the same time; for study.evaluator = command; dodyn run then "
                       "needs no mpirun; all: as many as the processors allow",
        .minimum = 1,
        .identity = false,
@@ -99,7 +100,7 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.failure-rate",
        .default_value = "1",
        .unit = "1",
-       .description = "fraction of failed evaluations (neither ok nor infeasible) at which the study stops",
+       .description = "fraction of failed evaluations at which the study stops; failed: neither ok nor infeasible",
        .minimum = 0,
        .maximum = 1,
        .open_minimum = true,
@@ -123,8 +124,8 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .identity = false},
       {.name = "study.speculate-after",
        .default_value = "none",
-       .description = "multiple of the median duration after which an evaluation is started on an idle rank, too; the "
-                      "first answer counts; for machines with slow ranks",
+       .description = "multiple of the median duration after which an evaluation is duplicated; it is started on an "
+                      "idle rank, too; the first answer counts; for machines with slow ranks",
        .minimum = 1,
        .identity = false,
        .word = "none",
@@ -132,8 +133,8 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.isolate",
        .type = Type::choice,
        .default_value = "none",
-       .description = "process: each evaluation runs in a child process, so that a crash is one failed evaluation; "
-                      "none: in the rank itself",
+       .description = "where evaluations run; process: each in a child process, so that a crash is one failed "
+                      "evaluation; none: in the rank itself",
        .choices = {"none", "process"},
        .identity = false},
       {.name = "study.memory-limit",
@@ -159,7 +160,7 @@ const std::vector<Key>& scenario_keys() {
       {.name = "reference",
        .default_value = "1",
        .unit = "1",
-       .description = "divisor of this scenario's cost, such as the best cost that it alone allows",
+       .description = "divisor of this scenario's cost, such as its own best cost",
        .minimum = 0,
        .open_minimum = true},
   };

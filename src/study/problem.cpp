@@ -239,8 +239,9 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Us
       continue;
     const std::string name = key.substr(key.find('.') + 1, key.size() - end.size() - key.find('.') - 1);
     throw ConfigError(problem.archive + ": " + key + " was " + sum + " and is " +
-                      (file != files.end() ? file->checksum + ": the file has changed since"
-                                           : "none: " + name + " is not here, and the archive does not hold it"));
+                      (file != files.end()
+                           ? file->checksum + ": the file has changed since"
+                           : "none: " + name + " does not exist here, and the archive does not contain it"));
   }
   return evaluator;
 }
