@@ -60,7 +60,7 @@ const KeyTable<AirTable>& air_table_keys() {
           .add("force", field(&D::force), above("N", "root mean square of each force component of the field"))
           .add("arm", field(&D::arm),
                {.unit = "m",
-                .description = "lever arm of the field: root mean square of its torque over that of its force",
+                .description = "lever arm of the field; root mean square of its torque over that of its force",
                 .minimum = 0,
                 .maximum = 1e3})
           .add("length", field(&D::wave_length), above("m", "shortest wavelength of the field"))

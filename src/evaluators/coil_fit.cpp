@@ -35,7 +35,7 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
   static const auto table =
       KeyTable<S>("coil-fit.")
           .add("poles", coil(&rigid::Coil::discs), {{"points", false}, {"discs", true}},
-               {.description = "magnetic poles of a core: points in the middles of its ends, or discs over them"})
+               {.description = "magnetic poles of a core; points: in the middles of its ends; discs: spread over them"})
           .add("min-distance", &S::least, positive("m", "smallest distance of the centres of the cores"))
           .add("max-distance", &S::most, positive("m", "largest distance of the centres of the cores"))
           .add("angle", &S::angle,

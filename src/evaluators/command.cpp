@@ -678,7 +678,7 @@ EvaluatorKind command_kind() {
                       "(a design as JSON) with a line of JSON on its standard output"},
       {.name = "command.metrics",
        .type = Type::text,
-       .description = "names of the metrics that the program reports, separated by commas or spaces"},
+       .description = "names of the metrics that the program reports; separated by commas or spaces"},
       {.name = "command.ranks",
        .type = Type::integer,
        .default_value = "1",

@@ -381,9 +381,10 @@ GaitDesigns::Rejection GaitDesigns::rejection(const Eigen::VectorXd& design) con
     const Values all = values(design);
     const double step = all.step_length().value, period = all.period().value;
     if (!from_file_ && step >= 2.0 * leg)
-      return {formatted("invalid design: step length %g m and period %g s with legs of %g m", step, period, leg)};
+      return {formatted("invalid design: step length %g m (period %g s) is not below twice the leg length %g m", step,
+                        period, leg)};
     if (!(step > 0.0) || !(period > 0.0))
-      return {formatted("invalid design: step length %g m and period %g s", step, period)};
+      return {formatted("invalid design: step length %g m and period %g s must be above 0", step, period)};
     for (const Requirement& r : requirements_) {
       std::vector<double> numbers;
       for (const auto& q : r.condition.quantities()) numbers.push_back(named(all, q.name).value);

@@ -50,7 +50,7 @@ std::vector<Key> gait_keys() {
   const dmoc::GaitSettings g;
   return {
       {"gait.model", Type::path, "planar-biped", "",
-       "the walker: planar-biped, planar-underactuated (no torque at the ground), spatial-biped, another shipped model "
+       "the walker; planar-biped, planar-underactuated (no torque at the ground), spatial-biped, another shipped model "
        "with a swing-foot, or a model file (docs/walkers.md)"},
       real("leg-length", 1, "m", "length of a leg, shank and thigh together", 0.1, 10.0),
       one_of("leg-mass-model",
@@ -63,11 +63,10 @@ std::vector<Key> gait_keys() {
       real("thigh-mass", 3, "kg", "mass of a thigh, with leg-mass-model = fixed-masses", 0.0, 1e3, true),
       real("hip-mass", 10, "kg", "mass of the hip, a point; of the walker planar-underactuated", 0.0, 1e3),
       real("inertia-factor", 0.041666666666666664, "1",
-           "inertia of a link about its centre of mass, over mass times length squared; planar walkers", 0.0, 1.0),
-      one_of(
-          "rotation",
-          "order of the rotations that orient stance shank and swing thigh of spatial-biped (z yaw, x roll, y pitch)",
-          {"ZXY", "XYZ", "YXZ", "XZY", "YZX", "ZYX"}),
+           "inertia of a link about its centre, over mass times length squared; planar walkers", 0.0, 1.0),
+      one_of("rotation",
+             "order of the rotations of stance shank and swing thigh; walker spatial-biped; z yaw, x roll, y pitch",
+             {"ZXY", "XYZ", "YXZ", "XZY", "YZX", "ZYX"}),
       real("leg-mass", 5, "kg", "mass of a leg, shank and thigh, with leg-mass-model = mass-split", 0.0, 1e3, true),
       real("gravity", 9.81, "m/s2", "acceleration of gravity", 0.0, 100.0, true),
       integer("intervals", g.intervals, "number of time intervals of one step", 4, 10000),
@@ -95,7 +94,7 @@ std::vector<Key> gait_keys() {
            "s) times this",
            0.0, 1.0),
       integer("clearance-points", g.clearance_points,
-              "number of points between neighbouring nodes (and knots) at which the clearance applies, too", 0, 100),
+              "number of points between nodes (and knots) at which the clearance applies", 0, 100),
       real("step-width", g.step_width.value, "m",
            "distance between the feet, across the direction of walking; walkers in space", 0.0, 2.0),
       real("leg-radius", g.leg_radius, "m",
@@ -125,13 +124,13 @@ EvaluatorKind gait_kind() {
   kind.sections = {
       {.kind = "parameters",
        .any_key = true,
-       .description =
-           "further parameters, and what step-length, period and step-width follow from: NAME = an expression "
-           "of parameters and of earlier entries"},
+       .description = "further parameters: NAME = an expression of parameters and earlier entries; step-length, period "
+                      "and step-width may be such a NAME"},
       {.kind = "cost",
        .any_key = true,
-       .description = "absolute-work, positive-work, squared-torque, loss = weights, which replace those of [gait]; "
-                      "any other NAME = an expression whose integral over the step is added"},
+       .description =
+           "weights of the cost, which replace those of [gait]; absolute-work, positive-work, squared-torque, loss = "
+           "weight; any other NAME = an expression whose integral over the step is added"},
       {.kind = "require",
        .any_key = true,
        .description = "NAME = a condition of parameters (judges a design) or of the motion (a constraint)"}};

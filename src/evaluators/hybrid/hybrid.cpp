@@ -90,7 +90,7 @@ const KeyTable<HybridOptions>& hybrid_keys() {
                 .maximum = 100000})
           .add("translating-coordinates", &S::travels,
                {.type = Type::text,
-                .description = "with solve-for = gait: coordinates that advance with each stride, separated by commas"})
+                .description = "with solve-for = gait: coordinates that advance with each stride; separated by commas"})
           .add("gradient", &S::gradient,
                {.description = "gradient of the cost for all free variables, through impacts; takes four more runs for "
                                "each variable; none where the order of events changes near the design"});

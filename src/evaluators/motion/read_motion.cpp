@@ -108,7 +108,7 @@ const KeyTable<MotionKeys>& motion_keys() {
                {.description = "order of the integrator; the error falls with this power of the interval; an interval "
                                "has order/2 controls, and order/2 - 1 knots between its nodes"})
           .add("steps", &M::steps,
-               {.description = "steps of the contact simulation in an interval of the motion, for dodyn simulate",
+               {.description = "steps of the contact simulation in an interval of the motion; for dodyn simulate",
                 .minimum = 1,
                 .maximum = 10000,
                 .identity = false})
@@ -127,7 +127,7 @@ const KeyTable<MotionKeys>& motion_keys() {
                                "initial guesses then converge"})
           .add("contact-stiffness", &M::stiffness,
                {.unit = "N/m",
-                .description = "stiffness C in the energy C/2 overlap^2 of each corner, with contact = penalty",
+                .description = "stiffness C in the energy C/2 overlap^2 of each corner; for contact = penalty",
                 .minimum = 1e-6,
                 .maximum = 1e12})
           .add("contact-width", &M::width,

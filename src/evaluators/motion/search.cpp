@@ -32,8 +32,8 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
             .minimum = 0,
             .maximum = 10000})
       .add("refine-count", &S::candidates,
-           {.description = "with coarse-intervals: number of coarse solutions that each task solves again on the full "
-                           "mesh, the best ones",
+           {.description = "number of coarse solutions that each task solves again on the full mesh; the best ones; "
+                           "with coarse-intervals",
             .minimum = 1,
             .maximum = 10000})
       .add("shifts", &S::shifts,

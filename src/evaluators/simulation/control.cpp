@@ -62,7 +62,7 @@ const KeyTable<ControlKeys>& control_table() {
                {{"exponential", rigid::Retraction::exponential}, {"cayley", rigid::Retraction::cayley}},
                {.description = "map from the attitude error to a vector"})
           .add("feed-forward", law(&L::feed_forward),
-               {.description = "whether commands contain the accelerations of the planned curve, and gravity"})
+               {.description = "whether commands contain the accelerations of the curve, and gravity"})
           .add("max-force", law(&L::largest_force), limit("N"))
           .add("max-torque", law(&L::largest_torque), limit("N m"))
           .add("sample-rate", &C::rate,
@@ -89,7 +89,7 @@ const KeyTable<ControlKeys>& control_table() {
                 .word = "never",
                 .named_number = 0.0})
           .add("roll", curve(&rigid::DipoleCurveOptions::roll),
-               {.description = "in space: axis of the craft (2: y, 3: z) that stays nearest to its docked direction",
+               {.description = "in space: axis of the craft that stays nearest to its docked direction; 2: y; 3: z",
                 .minimum = 2,
                 .maximum = 3})
           .add("seed", &C::seed, {.description = "seed of the measurement noise", .minimum = 0, .maximum = 2147483647});

@@ -21,7 +21,7 @@ const KeyTable<Disturbance>& disturbance_table() {
                 .maximum = 1e6})
           .add("arm", &D::arm,
                {.unit = "m",
-                .description = "lever arm of the field: root mean square of its torque over that of its force",
+                .description = "lever arm of the field; root mean square of its torque over that of its force",
                 .minimum = 0,
                 .maximum = 1e3})
           .add("length", &D::wave_length,
@@ -71,7 +71,7 @@ const KeyTable<CoilKeys>& coil_table() {
                 .open_minimum = true})
           .add("angle", range(&R::angle),
                {.unit = "deg",
-                .description = "largest bearing and attitude, to either side, for which coils.table is valid",
+                .description = "largest bearing and attitude for which coils.table is valid; to either side",
                 .minimum = 0,
                 .maximum = 90,
                 .open_minimum = true});
