@@ -131,7 +131,7 @@ void WalkerGait::build() {
   const Coefficient per_step = 1.0 / (weight_ * settings_.step_length);
   for (const PathFunction& cost : settings_.costs)
     add_path_cost(motion_problem_, 0, cost, settings_.parameter, per_step);
-  ask("the split of work");
+  ask("the split into positive and negative work");
   motion_problem_.add_effort(0, effort, per_step);
   motion_problem_.problem().finish();
 }

@@ -210,7 +210,7 @@ std::string first_keys_text() {
       if (first.contains(entry.key.name)) text += text_of(entry, false);
   for (const auto& [key, meaning] :
        {std::pair("design.NAME", "the value of a parameter of the model"),
-        {"design.NAME.min", "lower end of its range, with .max the upper end: the search finds its value"}})
+        {"design.NAME.min", "frees the parameter, together with .max: the search finds its value"}})
     text += "  " + padded(std::string("--") + key, name_width) + " " + meaning + "\n";
   return text;
 }
