@@ -34,21 +34,21 @@ const KeyTable<EgoOptions>& ego_keys() {
                {.description = "mean function of the kriging model"})
           .add("tolerance", &Options::tolerance,
                {.unit = "1",
-                .description = "relative improvement of the best cost at which the search stops; if the next design is "
-                               "expected to improve it by less",
+                .description = "relative improvement of the best cost below which the search stops; the expected "
+                               "improvement by the next design counts",
                 .minimum = 0,
                 .open_minimum = true,
                 .identity = false})
           .add("front-tolerance", &Options::front_tolerance,
                {.unit = "1",
                 .description =
-                    "relative growth of the front's hypervolume at which the search stops; in the last 10 evaluations "
-                    "and 5 for each variable, if the next one is expected to gain less; for several objectives",
+                    "relative growth of the front's hypervolume below which the search stops; in the last 10 "
+                    "evaluations, plus 5 for each variable, and as expected of the next one; for several objectives",
                 .minimum = 0,
                 .identity = false})
           .add("max-failures", &Options::max_failures,
-               {.description = "number of evaluations, none with a usable cost, after which the search gives up; "
-                               "automatic: 20 and 15 for each variable",
+               {.description = "number of evaluations after which a search without a usable cost ends; automatic: 20, "
+                               "plus 15 for each variable",
                 .minimum = 1,
                 .identity = false,
                 .word = "automatic",

@@ -261,7 +261,7 @@ const KeyTable<MeshSearchOptions>& mesh_search_keys() {
                 .maximum = 0.1,
                 .open_minimum = true})
           .add("max-failures", &Options::max_failures,
-               {.description = "number of evaluations, none with a usable cost, after which the search gives up",
+               {.description = "number of evaluations after which a search without a usable cost ends",
                 .minimum = 1,
                 .identity = false});
   return table;

@@ -190,8 +190,8 @@ std::unique_ptr<Strategy> make_morris(const std::vector<Variable>& variables, co
 const KeyTable<MorrisOptions>& morris_keys() {
   static const auto table = KeyTable<MorrisOptions>("surrogate.")
                                 .add("trajectories", &MorrisOptions::trajectories,
-                                     {.description = "number of trajectories: designs from which one variable after "
-                                                     "the other is moved; each move is an evaluation",
+                                     {.description = "number of trajectories; each is a design from which one variable "
+                                                     "after the other is moved; each move is an evaluation",
                                       .minimum = 2});
   return table;
 }

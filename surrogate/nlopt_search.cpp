@@ -164,7 +164,7 @@ const KeyTable<NloptOptions>& nlopt_keys(bool local) {
                 .open_minimum = true,
                 .identity = false})
           .add("max-failures", &Options::max_failures,
-               {.description = "number of evaluations, none with a usable cost, after which the search gives up",
+               {.description = "number of evaluations after which a search without a usable cost ends",
                 .minimum = 1,
                 .identity = false});
   static const auto restarting = KeyTable<Options>(any).add(

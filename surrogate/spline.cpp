@@ -357,8 +357,8 @@ const KeyTable<SplineOptions>& spline_keys() {
           .add("gradient", &Options::gradient, {.description = "use gradients of costs, if the evaluator has them"})
           .add("tolerance", &Options::tolerance,
                {.unit = "1",
-                .description = "relative improvement of the best cost at which the search stops; if a new sample "
-                               "improves it by less",
+                .description = "relative improvement of the best cost below which the search stops; the improvement by "
+                               "the last sample counts",
                 .minimum = 0,
                 .open_minimum = true,
                 .identity = false})
@@ -369,7 +369,7 @@ const KeyTable<SplineOptions>& spline_keys() {
                 .maximum = 0.1,
                 .open_minimum = true})
           .add("max-failures", &Options::max_failures,
-               {.description = "number of evaluations without a usable cost after which the search gives up",
+               {.description = "number of evaluations without a usable cost after which the search ends",
                 .minimum = 1,
                 .identity = false});
   return table;

@@ -72,8 +72,8 @@ const KeyTable<Named>& variable_keys() {
           .add("log-scale", &Named::logarithmic,
                {.description = "free variables on a logarithmic scale, such as 'stiffness, damping'"})
           .add("conditional", &Named::conditional,
-               {.description = "free variables that only some designs have, such as 'stiffness if springs > 0'; other "
-                               "designs have their lower bound"})
+               {.description = "free variables of some designs only, such as 'stiffness if springs > 0'; other designs "
+                               "have their lower bound"})
           .add("design-constraints", &Named::within,
                {.description =
                     "conditions on designs, such as 'x + y <= 1, knee < 2*hip'; other designs are not evaluated"});
@@ -88,10 +88,10 @@ const KeyTable<StrategyOptions>& named_keys() {
                 .description = "CSV file of designs to evaluate first; its header names the free variables"})
           .add("prior-evaluations", &Named::samples,
                {.type = Type::path,
-                .description = "earlier evaluations of the same cost: an archive (.h5), or a CSV file; the latter such "
-                               "as of 'dodyn show --csv'; the best one is evaluated again first"})
+                .description = "earlier evaluations of the same cost: an archive (.h5) or a CSV file; 'dodyn show "
+                               "--csv' writes such a file; the best one is evaluated again first"})
           .add("constraints", &Named::constraints,
-               {.description = "limits on metrics, such as 'max_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
+               {.description = "limits on metrics; such as 'max_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
           .add("objectives", &Named::objectives,
                {.description = "two or three of cost and the metrics, such as 'cost, max_torque'; the result is their "
                                "Pareto front"})
