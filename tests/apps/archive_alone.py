@@ -217,7 +217,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     os.rename(f"{scratch}/home", f"{scratch}/hidden")
     said = call("show", "large.h5", "--extract", "out", folder=alone)
     assert f"note: large, {17 << 20} bytes, checksum " in said and "out/tools/cost.sh" in said, said
-    assert "large is not here, and the archive does not hold it" in refusal("replay", "large.h5", "--trust", folder=alone)
+    assert "large does not exist here, and the archive does not contain it" in refusal("replay", "large.h5", "--trust", folder=alone)
 
     # An archive from before: it opens, and says what is missing.
     alone = moved(f"{hidden}/motion.h5", f"{scratch}/before")
