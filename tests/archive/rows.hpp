@@ -189,7 +189,7 @@ inline void leave_torn(const std::string& path) {
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
-  ASSERT_EQ(probe(path), Condition::marked);
+  ASSERT_EQ(probe(path), FileState::marked);
 }
 
 // The message of the Error that `action` throws; empty where it throws none.

@@ -114,7 +114,7 @@ TEST(Crash, EveryToldRowSurvivesKills) {
       EXPECT_EQ(told.evaluations, 0);
       continue;  // killed before the temporary file was renamed
     }
-    inside += probe(path) == Condition::marked;
+    inside += probe(path) == FileState::marked;
     const Contents contents = read(path);
     EXPECT_GE(static_cast<std::int64_t>(contents.evaluations.size()), told.evaluations);
     EXPECT_GE(static_cast<std::int64_t>(contents.iterations.size()), told.iterations);
@@ -222,7 +222,7 @@ void leave_marked(const std::string& path) {
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
-  ASSERT_EQ(probe(path), Condition::marked);
+  ASSERT_EQ(probe(path), FileState::marked);
 }
 
 TEST(Crash, CutFilesGiveAnErrorOrWholeRows) {

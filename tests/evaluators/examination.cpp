@@ -42,20 +42,23 @@ TEST(Examination, WhatIsSuspiciousIsSaidAndBeyondLimitsRefused) {
     Finding::Severity severity;
     const char* words;
   } all[] = {
-      {&Examined::smallest_knee_flexion, -1.9 * degree, -2.1 * degree, impossible, "folds the wrong way by 2 degrees"},
-      {&Examined::largest_knee_flexion, 164 * degree, 240 * degree, impossible, "folds by 240 degrees"},
-      {&Examined::pull, 0.0, 1.0, impossible, "pull with 1 N"},
-      {&Examined::scuff, 0.0009, 0.0011, suspicious, "0.0011 m under the ground between time steps"},
-      {&Examined::scuff, 0.0, 0.011, impossible, "0.011 m under the ground"},
-      {&Examined::scrape, 0.09, 0.11, suspicious, "0.11 m of its way of 1.00 m are lower than 1 mm"},
-      {&Examined::overlap, 9e-4, 1.1e-3, suspicious, "green and wall overlap, 0.11 % of the thinner one's width"},
-      {&Examined::overlap, 0.0, 0.014, unresolved, "green and wall overlap, 1.4 % of the thinner one's width"},
-      {&Examined::turn, 19 * degree, 21 * degree, suspicious, "turns by 21 degrees"},
-      {&Examined::turn, 0.0, 61 * degree, unresolved, "turns by 61 degrees"},
-      {&Examined::balance, -0.49, -0.51, suspicious, "differ by 0.51 J of 10 J"},
-      {&Examined::balance, 0.49, 14.0, unresolved, "differ by 14 J of 10 J"},
-      {&Examined::lift, 0.34, 0.7, suspicious, "lifts its foot by 0.70 m"},
-      {&Examined::spike, 4.9, 5.1, suspicious, "in both neighbouring time steps by 5.1"},
+      {&ExaminedQuantities::smallest_knee_flexion, -1.9 * degree, -2.1 * degree, impossible,
+       "folds the wrong way by 2 degrees"},
+      {&ExaminedQuantities::largest_knee_flexion, 164 * degree, 240 * degree, impossible, "folds by 240 degrees"},
+      {&ExaminedQuantities::pull, 0.0, 1.0, impossible, "pull with 1 N"},
+      {&ExaminedQuantities::scuff, 0.0009, 0.0011, suspicious, "0.0011 m under the ground between time steps"},
+      {&ExaminedQuantities::scuff, 0.0, 0.011, impossible, "0.011 m under the ground"},
+      {&ExaminedQuantities::scrape, 0.09, 0.11, suspicious, "0.11 m of its way of 1.00 m are lower than 1 mm"},
+      {&ExaminedQuantities::overlap, 9e-4, 1.1e-3, suspicious,
+       "green and wall overlap, 0.11 % of the thinner one's width"},
+      {&ExaminedQuantities::overlap, 0.0, 0.014, unresolved,
+       "green and wall overlap, 1.4 % of the thinner one's width"},
+      {&ExaminedQuantities::turn, 19 * degree, 21 * degree, suspicious, "turns by 21 degrees"},
+      {&ExaminedQuantities::turn, 0.0, 61 * degree, unresolved, "turns by 61 degrees"},
+      {&ExaminedQuantities::balance, -0.49, -0.51, suspicious, "differ by 0.51 J of 10 J"},
+      {&ExaminedQuantities::balance, 0.49, 14.0, unresolved, "differ by 14 J of 10 J"},
+      {&ExaminedQuantities::lift, 0.34, 0.7, suspicious, "lifts its foot by 0.70 m"},
+      {&ExaminedQuantities::spike, 4.9, 5.1, suspicious, "in both neighbouring time steps by 5.1"},
   };
   for (const auto& each : all) {
     ExaminedQuantities walk = plain_walk();
@@ -141,7 +144,7 @@ TEST(Examination, AnActuatorWithoutLimitIsComparedWithWeightAndMotion) {
   EXPECT_EQ(found[0].words,
             "actuator brace reaches 1.15e+04, 548 times the effort that weight and a steady motion need; it has no "
             "limit and no cost");
-  motion.exertions[1].largest = 9.9 * 21.0;
+  motion.actuator_efforts[1].largest = 9.9 * 21.0;
   EXPECT_TRUE(examine(motion).empty());
   motion.actuator_efforts[0].largest = 99.0 * 21.0;  // at a cost
   EXPECT_TRUE(examine(motion).empty());
