@@ -54,10 +54,10 @@ struct Parameters {
   // find_direction()
   double first_shift = 1e-4, min_shift = 1e-20, max_shift = 1e40, negligible_shift = 1e-7;
   double shift_growth = 8.0, first_shift_growth = 100.0, shift_decay = 3.0;
-  double delta_c = 1e-8, kappa_c = 0.25;        // regularisation of dependent rows: delta_c mu^kappa_c
-  double rank_delta = 1e-10, rank_limit = 1e8;  // see rows_depend()
-  double max_dy = 1e8;                          // change of a multiplier above which rows may depend on each other
-  int attempts_to_doubt = 4;                    // failed corrections of the inertia after which they may, too
+  double delta_c = 1e-8, kappa_c = 0.25;  // regularisation of dependent rows: delta_c mu^kappa_c
+  double rank_delta = 1e-13;              // see rows_depend()
+  double max_dy = 1e8;                    // change of a multiplier above which rows may depend on each other
+  int attempts_to_doubt = 4;              // failed corrections of the inertia after which they may, too
   // relative errors of a solution of the linear system
   double small_error = 1e-11;     // above it the pivots of leaves are chosen by a stricter threshold
   double accepted_error = 1e-10;  // above it the matrix is factorised again with a stricter threshold
@@ -158,9 +158,9 @@ class InteriorPoint {
   bool factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, bool convex = false);
   double solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy);
   bool right_inertia() const { return factor_.inertia().negative == m_ && factor_.inertia().zero == 0; }
-  // Sets the diagonal E of the rows: zero, unless rows were found to depend on each other.
-  void set_row_diagonal();
-  // Whether rows depend on each other at the iterate. Overwrites the factors.
+  // Sets the diagonal E of the rows: zero, unless rows depend on each other.
+  void set_row_diagonal(bool dependent);
+  // Whether rows depend on each other at the iterate. Overwrites the factors, the direction and the row diagonal.
   bool rows_depend();
 
   bool find_direction();
@@ -226,7 +226,7 @@ class InteriorPoint {
   // search direction
   VectorXd dv_, dy_, dlower_z_, dupper_z_;
   VectorXd D_, E_, g_;
-  bool dependent_ = false;                 // whether rows were found to depend on each other
+  bool dependent_before_ = false;          // whether rows depended on each other at an earlier iterate
   double last_shift_ = 0.0, shift_ = 0.0;  // last shift that was not zero, and that of the last direction
   bool at_once_ = false;                   // the first shift tried had succeeded
   VectorXd right_, left_;
@@ -452,26 +452,38 @@ double InteriorPoint::solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv
   return error;
 }
 
-void InteriorPoint::set_row_diagonal() {
-  E_.setConstant(dependent_ ? numbers.delta_c * std::pow(mu_, numbers.kappa_c) : 0.0);
+void InteriorPoint::set_row_diagonal(bool dependent) {
+  E_.setConstant(dependent ? numbers.delta_c * std::pow(mu_, numbers.kappa_c) : 0.0);
 }
 
-// Scales the columns of J to norm one, so that units do not matter, and then the rows. With these rows N,
-// (N N^T + delta) y = r has a y as large as r / delta where rows depend on each other, and as r / sigma^2 elsewhere,
-// sigma the smallest singular value. r has signs without a pattern, so that no combination of rows is orthogonal to it.
+// Scales the columns of J to norm one, so that units do not matter, and then the rows. With these rows N, inverse
+// iteration finds the smallest eigenvalue of N N^T + delta, which is sigma^2 + delta, sigma the smallest singular value.
+// It begins with signs without a pattern, so that no combination of rows is orthogonal to them. Rows depend on each other
+// if sigma^2 is below delta, which is above rounding.
 bool InteriorPoint::rows_depend() {
   const double* J = matrix_.data() + hessian_entries_.size() + n_;
-  VectorXd D = VectorXd::Zero(N_), size = VectorXd::Zero(m_), r(m_), dv(N_), y(m_);
+  VectorXd &D = corrected_dv_, &size = corrected_gap_, &r = corrected_dy_;
+  D.setZero();
+  size.setZero();
   for (std::size_t k = 0; k < jacobian_rows_.size(); ++k) D[jacobian_columns_[k]] += J[k] * J[k];
-  D = (D.array() > 0.0).select(D, 1.0);
+  for (double& d : D)
+    if (d == 0.0) d = 1.0;
   for (std::size_t k = 0; k < jacobian_rows_.size(); ++k)
     size[jacobian_rows_[k]] += J[k] * J[k] / D[jacobian_columns_[k]];
-  size = (size.array() > 0.0).select(size.cwiseSqrt(), 1.0);
+  for (double& s : size) s = s > 0.0 ? std::sqrt(s) : 1.0;
   std::minstd_rand signs;
   for (int i = 0; i < m_; ++i) r[i] = signs() % 2 ? size[i] : -size[i];
-  if (!factorise(nullptr, D, 0.0, numbers.rank_delta * size.cwiseAbs2())) return false;
-  solve(VectorXd::Zero(N_), r, dv, y);
-  return !(y.cwiseProduct(size).lpNorm<Eigen::Infinity>() <= numbers.rank_limit);
+  E_ = numbers.rank_delta * size.cwiseAbs2();
+  double smallest = 1.0;
+  if (factorise(nullptr, D, 0.0, E_)) {
+    solve(no_rounding_, r, dv_, dy_);
+    dy_.array() *= size.array();
+    r = size.cwiseProduct(dy_) / dy_.norm();
+    solve(no_rounding_, r, dv_, dy_);
+    smallest = 1.0 / dy_.cwiseProduct(size).norm();
+  }
+  set_row_diagonal(false);
+  return !(smallest >= 2.0 * numbers.rank_delta);
 }
 
 // ---- start
@@ -584,11 +596,10 @@ void InteriorPoint::take_multipliers_of(const Solution& neighbour) {
 // least-squares multipliers (36)
 void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
-  set_row_diagonal();
+  set_row_diagonal(false);
   if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_)) return;
   if (factor_.inertia().zero > 0) {
-    dependent_ = true;
-    set_row_diagonal();
+    set_row_diagonal(true);
     if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_)) return;
   }
   VectorXd unused(N_), y(m_);
@@ -619,22 +630,26 @@ bool InteriorPoint::find_direction() {
   }
 
   // (IC), section 3.1: requires n positive and m negative eigenvalues
-  set_row_diagonal();
+  bool dependent = dependent_before_ && rows_depend();
+  const auto regularise = [&] {
+    dependent = true;
+    set_row_diagonal(true);
+  };
+  set_row_diagonal(dependent);
   const auto attempt = [&] {
     bool whole = factorise(&hessian_, sigma, shift_, E_, true);
     const bool singular = !whole || (factor_.inertia().zero > 0 && factor_.inertia().negative <= m_);
-    if (singular && !dependent_) {
-      dependent_ = true;
-      set_row_diagonal();
+    if (singular && !dependent) {
+      regularise();
       whole = factorise(&hessian_, sigma, shift_, E_, true);
     }
     return whole && right_inertia();
   };
   // Rounding hides that rows depend on each other: their pivots are tiny instead of zero, with a sign that means nothing.
   const auto attempt_regularised = [&] {
-    if (dependent_ || !rows_depend()) return false;
-    dependent_ = true;
-    set_row_diagonal();
+    if (dependent || !rows_depend()) return false;
+    dependent_before_ = true;
+    regularise();
     return attempt();
   };
   // If the last iterate needed a shift, this one starts from half of it, or from a quarter if the first shift tried had
@@ -661,9 +676,9 @@ bool InteriorPoint::find_direction() {
     const double error = solve(g_, at_.gap, dv_, dy_);
     if (error > numbers.small_error)
       factor_.leaf_threshold = numbers.strict_leaf_threshold;  // for the next factorisation
-    if (!dependent_ && m_ > 0 && !(dy_.lpNorm<Eigen::Infinity>() <= numbers.max_dy) && rows_depend()) {
-      dependent_ = true;
-      set_row_diagonal();
+    if (!dependent && m_ > 0 && !(dy_.lpNorm<Eigen::Infinity>() <= numbers.max_dy) && rows_depend()) {
+      dependent_before_ = true;
+      regularise();
     } else if (error <= numbers.accepted_error || attempts == numbers.factorisations_for_error) {
       break;
     } else {

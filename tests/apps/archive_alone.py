@@ -197,7 +197,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     with open(f"{home}/../models/slider.model", "w") as file:
         file.write(MODEL.replace("mass = 1 kg", "mass = 2 kg"))
     said = call("replay", "motion.h5", folder=home)
-    assert "3 of 3 the same, bit by bit" in said and "note: " in said and "slider.model is another version" in said, said
+    assert "3 of 3 the same, bit by bit" in said and "note: " in said and "slider.model differs from the version" in said, said
     said = call("show", "motion.h5", "--diff", "motion.cfg", folder=home, code=1)
     assert "-mass = 1 kg\n+mass = 2 kg\n" in said and "-design.mass = 1\n+design.mass = 2\n--- " in said, said
     assert "-mass = 1 kg" in call("show", "motion.h5", "--diff", ".", folder=home, code=1)

@@ -94,7 +94,7 @@ TEST(Key, BooleansAndChoices) {
       choice{.name = "c", .type = Type::choice, .choices = {"one", "two"}};
   for (const char* word : {"true", "yes", "on", "1"}) EXPECT_EQ(canonical(yes, word, ""), "true");
   for (const char* word : {"false", "no", "off", "0"}) EXPECT_EQ(canonical(yes, word, ""), "false");
-  EXPECT_EQ(complaint(yes, "2"), "here: b = 2 is neither yes nor no; allowed: true or false");
+  EXPECT_EQ(complaint(yes, "2"), "here: b = 2 is neither true nor false; allowed: true or false");
   EXPECT_EQ(canonical(choice, "two", ""), "two");
   EXPECT_EQ(complaint(choice, "tow"), "here: c = tow is unknown; allowed: one, two (did you mean 'two'?)");
 }

@@ -662,7 +662,7 @@ TEST_F(SettingsTest, EachMistakeGetsItsLine) {
     EXPECT_EQ(complaint(w + "[walk]\nstep-length = " + bad),
               "knee.cfg:4: walk.step-length = " + bad + " is out of range; allowed: a number in (0, 2] m");
   EXPECT_EQ(complaint(w + "[walk]\nfree-knees = maybe"),
-            "knee.cfg:4: walk.free-knees = maybe is neither yes nor no; allowed: true or false");
+            "knee.cfg:4: walk.free-knees = maybe is neither true nor false; allowed: true or false");
   EXPECT_EQ(complaint(w + "[walk]\ncost = squared-torqeu"),
             "knee.cfg:4: walk.cost = squared-torqeu is unknown; allowed: work, squared-torque "
             "(did you mean 'squared-torque'?)");
@@ -727,7 +727,7 @@ TEST_F(SettingsTest, MistakesInARange) {
   EXPECT_EQ(complaint(design + "knee = -0.5"),
             "knee.cfg:4: design.knee = -0.5 is out of range; allowed: a number in [0.01, 0.99] m");
   EXPECT_EQ(complaint(design + "knee = 0.5\nknee.min = 0.1"),
-            "knee.cfg:5: design.knee.min frees what design.knee fixes (knee.cfg:4); give a value or a range");
+            "knee.cfg:5: design.knee.min frees the variable that design.knee fixes (knee.cfg:4); give a value or a range");
   EXPECT_EQ(complaint(design + "kneee = 0.5"),
             "knee.cfg:4: unknown key 'design.kneee' (did you mean 'design.knee'?); variables: knee, mass");
   EXPECT_EQ(complaint(design + "fin = 0.5"),
