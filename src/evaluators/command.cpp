@@ -5,15 +5,16 @@
 //                    - as _), DODYN_DESIGN_FILE, DODYN_RESULT_FILE, and DODYN_STUDY: where the configuration file lies
 // and it writes:
 //   result.json      {"cost": 1.5}; may have "status", "reason", "cost_stderr", "gradient" and "metrics" (both objects
-//                    by name). Without a file, or with an exit code other than 0 and no status, the evaluation has
-//                    failed. If a signal from outside ended the program, the evaluation is lost and repeated. If the
-//                    program could not be started, that is trouble of the machine (record/machine.hpp).
+//                    by name), and "id", which must be that of design.json. Without a file, or with an exit code
+//                    other than 0 and no status, the evaluation has failed. If a signal from outside ended the
+//                    program, the evaluation is lost and repeated. If the program could not be started, that is
+//                    trouble of the machine (record/machine.hpp).
 // Standard output and error go to the files stdout and stderr there; the end of stderr becomes part of the reason.
 // Files that the line of shell names are part of the study: one that changes while a study runs stops it.
 //
 // `command.serve` is a program that keeps running. It reads the contents of design.json as one line from standard
-// input, and writes the contents of result.json as one line to standard output. If it dies, or is stopped at a time
-// limit, it is started again for the next evaluation.
+// input, and writes the contents of result.json as one line to standard output. If it dies, writes another line, or is
+// stopped at a time limit, it is started again for the next evaluation.
 //
 // A parallel program gets `command.ranks` processors of the allocation. DODYN_LAUNCH is the command line that starts
 // its processes on them: as a step of the Slurm job (srun), or on named hosts (mpiexec). One process of dodyn then
@@ -413,7 +414,7 @@ class Command final : public Evaluator {
       dismiss(std::move(served), settings_.text("command.keep") == "none");
       throw;
     }
-    const bool gone = answer.line.empty() && !answer.stopped;
+    const bool gone = answer.line.empty() && !answer.stopped && !answer.unasked;
     if (gone && answer.end.not_found()) {
       const std::string said = without_shell(last_error_line(served.directory));
       dismiss(std::move(served), settings_.text("command.keep") == "none");
@@ -425,13 +426,19 @@ class Command final : public Evaluator {
       if (answer.stopped) {
         evaluation.status = Status::timed_out;
         evaluation.reason = "stopped at its time limit";
+      } else if (answer.unasked) {
+        evaluation.reason =
+            "before this evaluation the server wrote a line that answers no request: " + shown(answer.line) +
+            one_line_each;
       } else if (gone) {
         evaluation.status = answer.end.from_outside() ? Status::lost : Status::failed;
         evaluation.metrics(0) = answer.end.code();
         evaluation.reason = "the server ended, " + answer.end.text();
         outcome.killed = evaluation.status == Status::lost;
       } else {
-        evaluation = read_back(answer.line, {}, evaluation);
+        Evaluation stated = read_back(answer.line, {}, evaluation);
+        if (answer.surplus) throw std::runtime_error(std::string("another line follows") + one_line_each);
+        evaluation = std::move(stated);
         understood = true;
       }
     } catch (const std::exception& error) {
@@ -562,10 +569,13 @@ class Command final : public Evaluator {
     }
     if (!result.is_object()) throw std::runtime_error("is not an object");
     for (const auto& [key, value] : result.items())
-      if (key != "status" && key != "reason" && key != "cost" && key != "cost_stderr" && key != "gradient" &&
-          key != "metrics")
-        throw std::runtime_error("unknown key '" + key + "'" +
-                                 did_you_mean(key, {"status", "reason", "cost", "cost_stderr", "gradient", "metrics"}));
+      if (const std::vector<std::string> known = {"id", "status", "reason", "cost", "cost_stderr", "gradient",
+                                                  "metrics"};
+          std::ranges::find(known, key) == known.end())
+        throw std::runtime_error("unknown key '" + key + "'" + did_you_mean(key, known));
+    if (result.contains("id") && result["id"] != evaluation.id)
+      throw std::runtime_error("id is " + shown(result["id"].dump()) + "; this evaluation is " +
+                               std::to_string(evaluation.id));
     const auto number = [](const std::string& name, const json& value) {
       if (!value.is_null() && !value.is_number())
         throw std::runtime_error(name + " is " + shown(value.dump()) + "; expected a number or null");
@@ -627,6 +637,7 @@ class Command final : public Evaluator {
   }
 
   static constexpr std::uintmax_t most_bytes = 16 << 20;
+  static constexpr const char* one_line_each = "; a server writes one line for each line that it reads";
 
   Settings settings_;
   std::vector<std::string> metrics_;

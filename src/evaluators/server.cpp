@@ -57,23 +57,34 @@ Server::~Server() {
   close(answers_);
 }
 
+bool Server::read_available() {
+  char block[1 << 16];
+  const ssize_t n = read(answers_, block, sizeof block);
+  if (n > 0) begun_.append(block, static_cast<std::size_t>(n));
+  return n > 0;
+}
+
 Server::Answer Server::ask(const std::string& line, const Task& task) {
+  // A line that is already there would be taken as the answer to this request, and this answer as that to the next one.
+  read_available();
+  if (!begun_.empty()) return {.line = begun_.substr(0, begun_.find('\n')), .unasked = true};
   const std::string request = line + "\n";
   std::size_t written = 0;
-  char block[1 << 16];
   for (;;) {
     if (const auto end = begun_.find('\n'); end != std::string::npos) {
-      Answer answer{begun_.substr(0, end), false, {}};
+      Answer answer{.line = begun_.substr(0, end)};
       begun_.erase(0, end + 1);
+      read_available();
+      answer.surplus = !begun_.empty();
       return answer;
     }
     if (begun_.size() > most_bytes) {
       stop();
-      return {begun_.substr(0, 80), false, {}};  // truncated; it is not JSON and will be reported so
+      return {.line = begun_.substr(0, 80)};  // truncated; it is not JSON and will be reported so
     }
     if (task.stop.stop_requested() || task.seconds_left() == 0) {
       stop();
-      return {"", true, {}};
+      return {.stopped = true};
     }
     pollfd ready[] = {{answers_, POLLIN, 0}, {written < request.size() ? requests_ : -1, POLLOUT, 0}};
     const bool over = ended_;  // read before the remaining output is
@@ -82,13 +93,9 @@ Server::Answer Server::ask(const std::string& line, const Task& task) {
       const ssize_t n = write(requests_, request.data() + written, request.size() - written);
       if (n > 0) written += static_cast<std::size_t>(n);
     }
-    const ssize_t n = read(answers_, block, sizeof block);
-    if (n > 0)
-      begun_.append(block, static_cast<std::size_t>(n));
-    else if (over && trouble_)
-      std::rethrow_exception(trouble_);
-    else if (over)
-      return {"", false, end_};
+    if (read_available()) continue;
+    if (over && trouble_) std::rethrow_exception(trouble_);
+    if (over) return {.end = end_};
   }
 }
 

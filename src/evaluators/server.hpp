@@ -25,21 +25,25 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   struct Answer {
-    std::string line;      // without the line end; empty: no answer
-    bool stopped = false;  // stopped at the task's time limit, or because the run ends; the server has ended then
-    ProgramResult end;     // how it ended, if it ended by itself
+    std::string line = {};   // without the line end; empty: no answer
+    bool stopped = false;    // stopped at the task's time limit, or because the run ends; the server has ended then
+    ProgramResult end = {};  // how it ended, if it ended by itself
+    bool unasked = false;    // written before the request; the request was not sent
+    bool surplus = false;    // the server wrote more than this line
   };
-  // Sends a line and waits for an answer. After no answer, or one that is not a line, the server is not usable any
-  // more. Throws std::system_error if it could not be started.
+  // Sends a line and waits for an answer. After no answer, one that is not a line, or an unasked or surplus line, the
+  // server is not usable any more. Throws std::system_error if it could not be started.
   Answer ask(const std::string& line, const Task& task);
   bool alive() const { return !ended_; }
 
  private:
   void stop();
+  // Appends available output to `begun_` without waiting. Returns whether there was any.
+  bool read_available();
 
   static constexpr double patience = 2;
   int requests_ = -1, answers_ = -1;
-  std::string begun_;  // beginning of an incomplete line
+  std::string begun_;  // output that no answer contains yet
   std::atomic<bool> ended_ = false;
   std::stop_source kill_;
   ProgramResult end_;           // valid if ended_

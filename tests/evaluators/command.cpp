@@ -437,8 +437,10 @@ TEST_F(CommandTest, FilesOfALineAreFound) {
 // One program that answers many evaluations. If it dies, sends invalid lines or is too slow, another one replaces it.
 class ServeTest : public CommandTest {
  protected:
-  // Evaluates x = 0.1, 0.2, ... in turn by one evaluator.
-  std::vector<Outcome> serve(const std::string& line, int count, double time_limit = 60) const {
+  // Evaluates x = 0.1, 0.2, ... in turn by one evaluator. From the second one on, each begins when the file `awaited`
+  // exists.
+  std::vector<Outcome> serve(const std::string& line, int count, double time_limit = 60,
+                             const std::string& awaited = "") const {
     std::ofstream(directory + "/server.sh") << line;
     std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace-period = 4\n[command]\nmetrics = mass\n"
                                         << "serve = sh $DODYN_STUDY/server.sh\n[design]\nx.min = 0\nx.max = 1\n";
@@ -450,6 +452,8 @@ class ServeTest : public CommandTest {
       task.evaluation.id = i;
       task.evaluation.design = Eigen::VectorXd::Constant(1, 0.1 * (i + 1));
       task.time_limit = time_limit;
+      for (int tick = 0; i > 0 && tick < 6000 && !awaited.empty() && !std::filesystem::exists(awaited); ++tick)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
       all.push_back(farm::perform([&](const Task& now) { return evaluator->evaluate(now); }, task, 0));
     }
     return all;
@@ -492,6 +496,42 @@ TEST_F(ServeTest, ABabblerIsReplaced) {
   EXPECT_TRUE(all[0].evaluation.reason.starts_with("its answer what?: ")) << all[0].evaluation.reason;
   EXPECT_TRUE(all[1].evaluation.ok()) << all[1].evaluation.reason;
   EXPECT_EQ(all[1].evaluation.cost, 3);  // not the line that the first one had left over
+}
+
+// Two lines for one request: either may be the answer, so that the evaluation fails.
+TEST_F(ServeTest, TwoLinesAreNoAnswer) {
+  const auto all =
+      serve("n=0\nwhile read line; do\nn=$((n+1))\nif [ -e " + directory + "/again ]; then " + answer + "else touch " +
+                directory + "/again; printf '{\"cost\": 8}\\n{\"cost\": 9}\\n'; fi\ndone\n",
+            3);
+  EXPECT_EQ(all[0].evaluation.status, Status::failed);
+  EXPECT_HAS(all[0].evaluation.reason, "its answer {\"cost\": 8}: another line follows");
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_TRUE(all[i].evaluation.ok()) << all[i].evaluation.reason;
+    EXPECT_EQ(all[i].evaluation.cost, static_cast<double>(i));  // of another process, which counts from 1
+  }
+}
+
+// A line that comes after an answer is not the answer to the next request.
+TEST_F(ServeTest, ALateLineIsNotTheNextAnswer) {
+  const std::string late = directory + "/late";
+  const auto all = serve("n=0\nwhile read line; do\nn=$((n+1))\n" + answer + "[ -e " + late +
+                             " ] || { sleep 0.5; echo '{\"cost\": 9}'; touch " + late + "; }\ndone\n",
+                         3, 60, late);
+  EXPECT_TRUE(all[0].evaluation.ok()) << all[0].evaluation.reason;
+  EXPECT_EQ(all[1].evaluation.status, Status::failed);
+  EXPECT_HAS(all[1].evaluation.reason, "a line that answers no request: {\"cost\": 9}");
+  EXPECT_TRUE(all[2].evaluation.ok()) << all[2].evaluation.reason;
+  EXPECT_EQ(all[2].evaluation.cost, 1);
+}
+
+// With the id of another evaluation an answer fails, and the server is replaced.
+TEST_F(ServeTest, TheIdOfAnAnswerIsChecked) {
+  const auto all = serve("n=0\nwhile read line; do\necho '{\"id\": '$n', \"cost\": 4}'\nn=2\ndone\n", 3);
+  EXPECT_TRUE(all[0].evaluation.ok()) << all[0].evaluation.reason;
+  EXPECT_EQ(all[1].evaluation.status, Status::failed);
+  EXPECT_HAS(all[1].evaluation.reason, "id is 2; this evaluation is 1");
+  EXPECT_HAS(all[2].evaluation.reason, "id is 0; this evaluation is 2");
 }
 
 TEST_F(ServeTest, AReadOnlyFolderDoesNotEndTheProcess) {
