@@ -237,8 +237,8 @@ class ServeSession {
     if (told.contains("status")) {
       const auto word = told["status"].get<std::string>();
       const auto* const status =
-          std::ranges::find_if(all_statuses, [&](Status each) { return to_string(each) == word; });
-      if (status == std::end(all_statuses))
+          std::ranges::find_if(stated_statuses, [&](Status each) { return to_string(each) == word; });
+      if (status == std::end(stated_statuses))
         throw RequestError("tell.status = '" + shown(word) + "'; expected ok, infeasible, not_converged or failed");
       evaluation.status = *status;
     }

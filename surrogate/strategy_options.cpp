@@ -100,6 +100,14 @@ const KeyTable<StrategyOptions>& named_keys() {
   return table;
 }
 
+// Returns keys that are given and have no effect with one objective, each with the reason.
+std::vector<std::pair<std::string, std::string>> idle_with_one_objective(const Settings& settings) {
+  if (!settings.given("surrogate.front-tolerance")) return {};
+  const std::string objectives = settings.text("surrogate.objectives");
+  if (!objectives.empty() && objectives != "cost") return {};
+  return {{"surrogate.front-tolerance", "there is one objective"}};
+}
+
 KeyTable<StrategyOptions> ego_and_named_keys() { return ego_keys().within(&StrategyOptions::ego).add(named_keys()); }
 
 }  // namespace
@@ -132,7 +140,12 @@ const std::vector<StrategyKind>& strategy_kinds() {
 
 std::vector<StrategyKeys> strategy_keys() {
   std::vector<StrategyKeys> all;
-  for (const StrategyKind& kind : strategy_kinds()) all.push_back({kind.name, kind.description, kind.keys.keys()});
+  for (const StrategyKind& kind : strategy_kinds()) {
+    const std::vector<Key> keys = kind.keys.keys();
+    const bool has_front =
+        std::ranges::any_of(keys, [](const Key& key) { return key.name == "surrogate.front-tolerance"; });
+    all.push_back({kind.name, kind.description, keys, has_front ? idle_with_one_objective : nullptr});
+  }
   return all;
 }
 

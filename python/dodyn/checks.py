@@ -145,7 +145,7 @@ def by_cause(rows: Iterable[tuple[Evaluation, str]]) -> dict[tuple[str, str], li
 
 
 def failures(study: Archive) -> list[tuple[str, str, list[int]]]:
-    """Returns (status, reason, ids) of evaluations without a cost, the commonest cause first. The reason is that of the first id."""
+    """Returns (status, reason, ids) of evaluations without a usable cost, the commonest cause first. The reason is that of the first id."""
     groups = by_cause((e, e.reason) for e in study if not e.ok)
     return [(status, found[0][1], [e.id for e, _ in found]) for (status, _), found in sorted(groups.items(), key=lambda item: -len(item[1]))]
 

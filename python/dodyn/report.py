@@ -574,7 +574,7 @@ def summary_part(study: Archive, model: Json | None) -> str:
 def failures_part(study: Archive, causes: Sequence[tuple[str, str, list[int]]]) -> str:
     """Returns the most frequent causes of failures with their counts, and the command that shows an example."""
     without = sum(len(ids) for _, _, ids in causes)
-    lines = [f"<p>{without} of {summary.plural(len(study), 'evaluation')} have no cost.</p>"]
+    lines = [f"<p>{without} of {summary.plural(len(study), 'evaluation')} have no usable cost.</p>"]
     for status, why, ids in causes[:COMMONEST]:
         lines.append(f"<p><b>{len(ids)} {html.escape(status)}</b>: {html.escape(why[:300]) or 'no reason is stated'}<br><code>dodyn show {html.escape(shlex.join([study.path.name, '--evaluation', str(ids[0]), *units_words(study)]))}</code></p>")
     if len(causes) > COMMONEST:

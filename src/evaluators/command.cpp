@@ -180,7 +180,13 @@ class Command final : public Evaluator {
     // Other scenarios are evaluated under the same id, perhaps at the same time.
     if (settings.given("scenario")) name_ = "-" + settings.text("scenario");
     workers_ = settings.integer("study.workers");
-    if (settings.given("command.ranks")) find_processors();
+    if (settings.given("command.ranks")) {
+      find_processors();
+    } else {
+      for (const char* key : {"command.hosts", "command.launcher", "command.launch-options"})
+        if (settings.given(key))
+          throw settings.error(key, "has no effect without command.ranks; add command.ranks, or remove it");
+    }
     if (workers_ == 0) workers_ = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   }
 
@@ -555,8 +561,12 @@ class Command final : public Evaluator {
   Evaluation read_back(const std::string& text, const ProgramResult& end, Evaluation evaluation) const {
     json result;
     try {
-      result = json::parse(text, [](int depth, json::parse_event_t, json&) {
+      std::map<int, std::set<std::string>> keys;  // of the object that is read at each depth
+      result = json::parse(text, [&](int depth, json::parse_event_t event, const json& parsed) {
         if (depth > 8) throw std::runtime_error("is nested deeper than 8 levels");
+        if (event == json::parse_event_t::object_start) keys[depth + 1].clear();
+        if (event == json::parse_event_t::key && !keys[depth].insert(parsed.get<std::string>()).second)
+          throw std::runtime_error("has the key " + shown(parsed.dump()) + " twice");
         return true;
       });
     } catch (const json::parse_error& error) {
@@ -605,9 +615,9 @@ class Command final : public Evaluator {
       evaluation.reason = end.text() + (evaluation.reason.empty() ? "" : ": " + evaluation.reason);
     } else if (result.contains("status")) {
       const auto word = result["status"].get<std::string>();
-      const auto* status = std::find_if(std::begin(all_statuses), std::end(all_statuses),
-                                        [&](Status each) { return to_string(each) == word; });
-      if (status == std::end(all_statuses)) throw std::runtime_error("unknown status '" + word + "'");
+      const auto* status = std::ranges::find_if(stated_statuses, [&](Status each) { return to_string(each) == word; });
+      if (status == std::end(stated_statuses))
+        throw std::runtime_error("unknown status '" + word + "'; allowed: ok, infeasible, not_converged, failed");
       evaluation.status = *status;
       if (!evaluation.ok() && evaluation.reason.empty()) evaluation.reason = "says the command";
     } else if (!end.succeeded()) {
@@ -617,6 +627,8 @@ class Command final : public Evaluator {
     } else {
       throw std::runtime_error("has neither a cost nor a status");
     }
+    if (evaluation.ok() && result.contains("cost_stderr") && result["cost_stderr"].is_null())
+      throw std::runtime_error("cost_stderr is null; expected a number; leave it out if the cost has no error");
     return evaluation;
   }
 

@@ -24,6 +24,8 @@ enum class Status : std::int8_t {
 };
 inline constexpr Status all_statuses[] = {Status::ok,     Status::infeasible, Status::not_converged,
                                           Status::failed, Status::timed_out,  Status::lost};
+// The statuses that a program may state. dodyn itself observes the others.
+inline constexpr Status stated_statuses[] = {Status::ok, Status::infeasible, Status::not_converged, Status::failed};
 
 constexpr std::string_view to_string(Status status) {
   switch (status) {

@@ -107,8 +107,8 @@ std::string causes_text(const archive::Contents& contents) {
         names += (i > 0 ? ", " : "") + sorted[i].second + " " + std::to_string(-sorted[i].first);
       return names + (sorted.size() > 5 ? ", ..." : "");
     };
-    text += "attempts without a cost because of the " + std::string(to_string(cause)) + ": " + std::to_string(count) +
-            " (" + list(statuses) + "; on " + list(hosts) + ")\n";
+    text += "attempts without a usable cost because of the " + std::string(to_string(cause)) + ": " +
+            std::to_string(count) + " (" + list(statuses) + "; on " + list(hosts) + ")\n";
   }
   return text;
 }
@@ -138,7 +138,7 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
   if (ids.empty()) return "";
   std::string text;
   for (const auto& [status, list] : ids) {
-    text += (text.empty() ? "without a cost: " : "; ") + std::string(to_string(status));
+    text += (text.empty() ? "without a usable cost: " : "; ") + std::string(to_string(status));
     for (std::size_t i = 0; i < std::min<std::size_t>(list.size(), 8); ++i)
       text += (i > 0 ? ", " : " ") + std::to_string(list[i]);
     if (list.size() > 8) text += ", ... (" + std::to_string(list.size()) + " in all)";

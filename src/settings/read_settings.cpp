@@ -1,5 +1,6 @@
 // Makes settings from a configuration and a command line.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -552,15 +553,21 @@ class Reader {
         {Key{.name = "sections", .type = Type::text, .description = "in this order"}, titles, settings_.file});
   }
 
-  // Marks settings that have no effect because of others.
+  // Marks settings that have no effect because of others. Throws for a limit that would have none.
   void mark_idle() {
-    if (!kind_->idle) return;
-    for (const auto& [name, reason] : kind_->idle(settings_))
-      for (Setting& setting : settings_.all)
-        if (setting.key.name == name) {
-          setting.note = "not used: " + reason;
-          setting.is_used = setting.source != "default";
-        }
+    for (const auto idle : {kind_->idle, strategy_->idle}) {
+      if (!idle) continue;
+      for (const auto& [name, reason] : idle(settings_))
+        for (Setting& setting : settings_.all)
+          if (setting.key.name == name) {
+            setting.note = "not used: " + reason;
+            setting.is_used = setting.source != "default";
+          }
+    }
+    if (settings_.given("study.memory-limit") && std::isfinite(settings_.real("study.memory-limit")) &&
+        settings_.text("study.isolate") == "none")
+      throw settings_.error("study.memory-limit",
+                            "has no effect without study.isolate = process; add it, or remove the limit");
   }
 
   // Marks a default as used if a scenario uses it, and as idle if every scenario overrides it.

@@ -167,6 +167,7 @@ EvaluatorKind::Variables always(std::vector<DesignVariable> variables);
 struct StrategyKeys {
   std::string name, description;  // description: one line for --help
   std::vector<Key> keys;          // its own settings: "surrogate.tolerance"; strategies may share keys
+  std::vector<std::pair<std::string, std::string>> (*idle)(const Settings& settings) = nullptr;  // as EvaluatorKind
 };
 
 // Reads `path`, then the words of the command line (`--section.key value` or `--section.key=value`), which override the

@@ -95,7 +95,7 @@ def isolated():
         code, text = dodyn("run", "f.cfg", "--study.isolate", "process", "--testfunction.fault", fault,
                            "--study.memory-limit", "500", "--study.archive", fault + ".h5",
                            "--study.time-limit", "1" if fault == "hang" else "60")
-        assert code == (0 if status == "failed" else 4) and f"without a cost: {status} " in text, text
+        assert code == (0 if status == "failed" else 4) and f"without a usable cost: {status} " in text, text
         expect(status, reason, fault + ".h5")
 
 
@@ -107,7 +107,7 @@ def alone():
             code, text = dodyn(*words)
             assert code == -signal_number, (code, text)
         code, text = dodyn(*words)
-        assert code == 4 and "without a cost: lost 1;" in text, text
+        assert code == 4 and "without a usable cost: lost 1;" in text, text
         expect("lost", "rank 0 was killed while it evaluated this", fault + ".h5")
         assert not os.path.exists(fault + ".h5.running")
     # two SIGTERM during an evaluation are no attempt of its design; a SIGKILL is one

@@ -31,7 +31,7 @@ SWEEP = "[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nx.min = 0\nx.max =
 FAILING = {
     "notfound": ("./cost.sh", ["failed: evaluation 0 failed: ./cost.sh: not found (exit code 127)"]),
     "denied": ("/etc", ["failed: evaluation 0 failed: ", "(exit code 126)"]),
-    "nofile": ("true", ["without a cost: failed 0, 1, 2; to repeat them: dodyn rerun nofile.cfg --failed",
+    "nofile": ("true", ["without a usable cost: failed 0, 1, 2; to repeat them: dodyn rerun nofile.cfg --failed",
                         "most frequent reason (3): exit code 0, and no result.json: the program writes JSON to $DODYN_RESULT_FILE (docs/own-program.md)"]),
     "misspelt": ("""echo '{"costs": 1}' >"$DODYN_RESULT_FILE\"""", ["most frequent reason (3): exit code 0, result.json: unknown key 'costs' (did you mean 'cost'?)"]),
     "exits": ("echo 'no licence' >&2; exit 3", ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence"]),

@@ -191,7 +191,8 @@ TEST_F(CommandTest, AnswersThatAreNoneAreRefused) {
   EXPECT_EQ(answers(R"({"cost": null})").evaluation.reason, "the cost is not a finite number");
   EXPECT_EQ(answers(R"({"cost": 1, "cost_stderr": -5})").evaluation.reason,
             "the standard error of the cost is -5; allowed: >= 0");
-  EXPECT_EQ(answers(R"({"cost": 1, "cost_stderr": null})").evaluation.status, Status::failed);
+  EXPECT_EQ(answers(R"({"cost": null, "cost_stderr": null, "status": "infeasible"})").evaluation.status,
+            Status::infeasible);
   EXPECT_HAS(answers(std::string(2000000, '[')).evaluation.reason, "is nested deeper than 8 levels");
   for (const std::string line : {"mkfifo $DODYN_RESULT_FILE", "ln -s /dev/zero $DODYN_RESULT_FILE"})
     EXPECT_EQ(evaluate(line).evaluation.reason, prefix + "is not a regular file");
@@ -211,7 +212,14 @@ TEST_F(CommandTest, AHalfReadAnswerIsNone) {
       {R"({"cost": 1, "metrics": 3})", "metrics is 3; expected an object of numbers by name"},
       {R"({"cost": "1"})", "cost is \"1\"; expected a number or null"},
       {R"({"cost": 1, "status": 7})", "status is 7; expected text in quotes"},
-      {R"({"cost": 1, "status": "okay"})", "unknown status 'okay'"}};
+      {R"({"cost": 1, "status": "okay"})", "unknown status 'okay'; allowed: ok, infeasible, not_converged, failed"},
+      {R"({"status": "lost"})", "unknown status 'lost'; allowed: ok, infeasible, not_converged, failed"},
+      {R"({"status": "timed_out"})", "unknown status 'timed_out'; allowed: ok, infeasible, not_converged, failed"},
+      {R"({"cost": 1, "cost_stderr": null})",
+       "cost_stderr is null; expected a number; leave it out if the cost has no error"},
+      {R"({"cost": 1, "cost": 2})", "has the key \"cost\" twice"},
+      {R"({"cost": 1, "metrics": {"mass": 3, "drag": 4, "mass": 3}})", "has the key \"mass\" twice"},
+      {R"({"cost": 1, "id": 4})", "id is 4; this evaluation is 3"}};
   for (const auto& [text, complaint] : wrong) {
     const Evaluation e = answers(text).evaluation;
     EXPECT_EQ(e.status, Status::failed) << text;
@@ -222,6 +230,7 @@ TEST_F(CommandTest, AHalfReadAnswerIsNone) {
     ASSERT_EQ(e.metrics.size(), 3) << text;
     EXPECT_TRUE(std::isnan(e.metrics(1)) && std::isnan(e.metrics(2))) << text;
   }
+  EXPECT_TRUE(answers(R"({"id": 3, "gradient": {"x": 1}, "metrics": {"mass": 1}, "cost": 1})").evaluation.ok());
   const Evaluation unknown = answers(R"({"cost": 1, "gradient": {"x": null}})").evaluation;
   EXPECT_TRUE(unknown.ok() && unknown.gradient.size() == 1 && std::isnan(unknown.gradient(0)));
 }
@@ -318,6 +327,21 @@ TEST_F(CommandTest, HostsThatAreNoneAreRefusedAtOnce) {
     } catch (const ConfigError& error) {
       EXPECT_HAS(std::string(error.what()), "command.hosts");
     }
+}
+
+// Keys of a parallel program are not ignored in silence.
+TEST_F(CommandTest, KeysOfALauncherNeedRanks) {
+  for (const std::string given : {"hosts=localhost:4", "launcher=none", "launch-options=--mpi=pmix"}) {
+    try {
+      evaluator_of("true", {"--command." + given});
+      ADD_FAILURE() << given;
+    } catch (const ConfigError& error) {
+      EXPECT_HAS(std::string(error.what()), "command line: command." + given.substr(0, given.find('=')) + " = ");
+      EXPECT_HAS(std::string(error.what()), ": has no effect without command.ranks; add command.ranks, or remove it");
+    }
+  }
+  EXPECT_NO_THROW(
+      evaluator_of("true", {"--command.ranks=1", "--command.launcher=mpiexec", "--command.hosts=localhost:4"}));
 }
 
 TEST_F(CommandTest, AReadOnlyFolderCostsNothing) {

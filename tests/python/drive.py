@@ -177,6 +177,8 @@ def refusals():
     point = optimizer.ask()
     refused(lambda: optimizer.tell(point, 1.0, metrics={"g": 1}), "tell.metrics", "'g'")
     refused(lambda: optimizer.tell(point, 1.0, stderr=-1), "cost_stderr")
+    for status in ("lost", "timed_out"):  # which dodyn alone observes
+        refused(lambda status=status: optimizer._server.ask({"tell": {"id": point.id, "status": status}}), "tell.status", "not_converged")
     optimizer.tell(point, 1.0)
     refused(lambda: optimizer.tell(point, 1.0), "tell.id = 0")
 

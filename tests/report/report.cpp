@@ -110,9 +110,9 @@ TEST(Report, FailuresHaveACauseAndAHost) {
   EXPECT_NE(failed.find("timed_out  study    0.00           0     node1"), std::string::npos) << failed;
   EXPECT_EQ(table(contents).find("cause"), std::string::npos);
   EXPECT_EQ(causes_text(contents),
-            "attempts without a cost because of the design: 3 (lost 2, failed 1; on node1 2, node2 1)\n"
-            "attempts without a cost because of the machine: 1 (lost 1; on node2 1)\n"
-            "attempts without a cost because of the study: 1 (timed_out 1; on node1 1)\n");
+            "attempts without a usable cost because of the design: 3 (lost 2, failed 1; on node1 2, node2 1)\n"
+            "attempts without a usable cost because of the machine: 1 (lost 1; on node2 1)\n"
+            "attempts without a usable cost because of the study: 1 (timed_out 1; on node1 1)\n");
   const std::string all = json(contents, {});
   for (const auto* cause : {"none", "design", "machine", "study"})
     EXPECT_NE(all.find("\"cause\": \"" + std::string(cause) + "\""), std::string::npos) << cause;

@@ -496,6 +496,16 @@ TEST_F(SettingsTest, StrategiesHaveKeys) {
   // A file may serve several strategies; what is not used is read all the same.
   EXPECT_EQ(value("points = 9", "surrogate.points").note, "not used by auto");
   EXPECT_EQ(value("points = 9", "surrogate.points", {"--strategy", "sweep"}).note, "");
+  const std::string front = "surrogate.front-tolerance";
+  EXPECT_EQ(value("front-tolerance = 1e-3", front).note, "not used: there is one objective");
+  EXPECT_EQ(value("front-tolerance = 1e-3\nobjectives = cost", front).note, "not used: there is one objective");
+  EXPECT_EQ(value("front-tolerance = 1e-3\nobjectives = cost, speed", front).note, "");
+  EXPECT_EQ(complaint(walk, {"--study.memory-limit", "100"}),
+            "command line: study.memory-limit = 100: has no effect without study.isolate = process; add it, or remove "
+            "the limit");
+  EXPECT_EQ(
+      setting(read(walk, {"--study.memory-limit", "100", "--study.isolate", "process"}), "study.memory-limit").value,
+      "100");
   EXPECT_EQ(complaint(walk + "[surrogate]\npoints = no"),
             "knee.cfg:4: surrogate.points = no is not an integer; allowed: an integer >= 1");
   EXPECT_EQ(complaint(walk, {"--surrogate.points", "9"}),
