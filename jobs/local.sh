@@ -19,6 +19,7 @@ elif [[ -z ${DODYN:-} ]]; then
   cmake -S "$root" --preset release >/dev/null
   cmake --build "$root/build/release" --parallel "$cores" --target apps/dodyn >&2
 fi
+command -v "$dodyn" >/dev/null || { echo "dodyn: $dodyn: no such program; set DODYN to its path" >&2; exit 2; }
 
 # One rank per core, each evaluating on one thread. Ranks are not bound to cores: another study may run here too.
 export OMP_NUM_THREADS=1
@@ -59,7 +60,9 @@ end_if_left_alone() {
 signals=0
 trap 'kill -"$([[ $signals == 0 ]] && echo USR1 || echo TERM)" "$mpirun" 2>/dev/null; signals=$((signals + 1))' INT TERM HUP
 for ((start = 0; start <= ${RESTARTS:-10} && !signals; ++start)); do
-  ((start == 0)) || echo "dodyn: the run ended without an exit code (rank 0 or mpirun was killed); the study continues" >&2
+  how="the run ended without an exit code (rank 0 or mpirun was killed)"
+  [[ ! -e $code_file.unstarted ]] || how="mpirun started no rank, and was ended"
+  ((start == 0)) || echo "dodyn: $how; the study continues" >&2
   rm -f "$code_file" "$code_file.unstarted"
   began=$SECONDS # a run that ends at once could not be started
   setsid mpirun --quiet --enable-recovery --use-hwthread-cpus --bind-to none -n "$cores" \

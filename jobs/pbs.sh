@@ -14,14 +14,19 @@ set -u
 # Words as one text of hexadecimal digits, which no batch system changes, and back.
 to_digits() { printf '%s\0' "$@" | od -An -v -tx1 | tr -d ' \n'; }
 from_digits() { printf '%b' "$(sed 's/../\\x&/g' <<<"$1")"; }
+# Variables that the job, and each one that continues it, gets from this shell.
+handed_on=(DODYN WALL_TIME MPIRUN_OPTIONS RESTARTS IN_USE_WAIT RESUBMIT LAUNCH ALONE)
 submit() { # submit INDEX WORD...: the array task of this number, or all
-  local index=$1
+  local index=$1 name variables=()
   shift
+  for name in "${handed_on[@]}"; do
+    [[ -z ${!name:-} ]] || variables+=("$name=${!name}")
+  done
   read -r -a options <<<"${QSUB_OPTIONS:-}"
   [[ -z $index ]] || for ((i = ${#options[@]} - 1; i >= 0; --i)); do # one task is no array
     if [[ ${options[i]} == -[Jt] ]]; then options=("${options[@]:0:i}" "${options[@]:i+2}"); fi
   done
-  qsub ${options[@]+"${options[@]}"} -v "DODYN_WORDS=$(to_digits "$@"),DODYN_INDEX=$index,SEEDS=${SEEDS:-0},DODYN_OPTIONS=$(to_digits "${QSUB_OPTIONS:-}")${DODYN:+,DODYN=$DODYN}${WALL_TIME:+,WALL_TIME=$WALL_TIME}" \
+  qsub ${options[@]+"${options[@]}"} -v "DODYN_WORDS=$(to_digits "$@"),DODYN_INDEX=$index,SEEDS=${SEEDS:-0},DODYN_OPTIONS=$(to_digits "${QSUB_OPTIONS:-}"),DODYN_VARIABLES=$(to_digits ${variables[@]+"${variables[@]}"})" \
     "$0"
 }
 if [[ -z ${PBS_O_WORKDIR:-} ]]; then
@@ -31,6 +36,10 @@ if [[ -z ${PBS_O_WORKDIR:-} ]]; then
 fi
 cd "$PBS_O_WORKDIR" || exit 1
 [[ -z ${DODYN_OPTIONS:-} ]] || QSUB_OPTIONS=$(from_digits "$DODYN_OPTIONS" | tr -d '\0')
+if [[ -n ${DODYN_VARIABLES:-} ]]; then
+  mapfile -d '' -t variables < <(from_digits "$DODYN_VARIABLES")
+  for variable in "${variables[@]}"; do [[ -z $variable ]] || export "${variable?}"; done
+fi
 if [[ -n ${DODYN_WORDS:-} ]]; then
   mapfile -d '' -t words < <(from_digits "$DODYN_WORDS")
   set -- "${words[@]}"
@@ -53,10 +62,12 @@ elif [[ -n $index ]]; then
   set -- "${configs[index - 1]}" "$@"
 fi
 dodyn=${DODYN:-$PWD/build/release/apps/dodyn}
-[[ -x $dodyn ]] || dodyn=dodyn # as installed
+[[ -n ${DODYN:-} || -x $dodyn ]] || dodyn=dodyn # as installed
 
 # Edit for your cluster:
 # module load gcc openmpi hdf5
+
+command -v "$dodyn" >/dev/null || { echo "dodyn: $dodyn: no such program; set DODYN to its path" >&2; exit 2; }
 
 # PBS sends no signal ahead of time, and does not report the job's end: set WALL_TIME two minutes below walltime.
 wall_time=${WALL_TIME:-00:58:00}

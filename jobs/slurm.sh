@@ -16,10 +16,12 @@
 set -u
 config=${1:?usage: sbatch jobs/slurm.sh CONFIG [--key value ...]}
 dodyn=${DODYN:-$SLURM_SUBMIT_DIR/build/release/apps/dodyn}
-[[ -x $dodyn ]] || dodyn=dodyn # as installed
+[[ -n ${DODYN:-} || -x $dodyn ]] || dodyn=dodyn # as installed
 
 # Edit for your cluster:
 # module load gcc openmpi hdf5
+
+command -v "$dodyn" >/dev/null || { echo "dodyn: $dodyn: no such program; set DODYN to its path" >&2; exit 2; }
 
 # One rank per task, each evaluating on one thread, pinned to its core. MPIRUN_OPTIONS has the last word.
 export OMP_NUM_THREADS=1

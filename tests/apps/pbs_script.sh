@@ -20,8 +20,10 @@ while [ $# -gt 1 ]; do
 done
 FAKE
 printf '#!/bin/sh\nfor word; do echo "$word"; done >submitted\n' >qsub
-chmod +x mpirun qsub
+printf '#!/bin/sh\n' >dodyn
+chmod +x mpirun qsub dodyn
 export PATH=$PWD:$PATH DODYN_JOBS=$root/jobs
+unset DODYN
 failures=0
 fail() { echo "FAILED: $1"; failures=$((failures + 1)); }
 words() { sed -n '/^run$/,/^--wall-time$/p' started | sed '1d;$d' | tr '\n' '|'; } # of the study that mpirun got
@@ -48,6 +50,22 @@ expect "words" "$(words)" "a b.cfg|--surrogate.constraints|speed >= 1, work <= 2
 expect "options of the next job" "$(head -n 4 submitted | tr '\n' '|')" "-l|walltime=04:00:00|-q|long|"
 resubmitted
 expect "words of the third job" "$(words)" "a b.cfg|--surrogate.constraints|speed >= 1, work <= 2|--x|it's|"
+
+# Variables of the shell reach the job, and each one that continues it.
+WALL_TIME=00:10:00 MPIRUN_OPTIONS="--map-by ppr:1:node,pe=2 --report-bindings" bash "$root/jobs/pbs.sh" x.cfg
+for job in first second; do
+  rm -f started
+  resubmitted
+  expect "MPIRUN_OPTIONS of the $job job" "$(sed -n '/^--map-by$/{p;n;p;n;p}' started | tr '\n' '|')" "--map-by|ppr:1:node,pe=2|--report-bindings|"
+  seconds=$(sed -n '/^--wall-time$/{n;p}' started)
+  ((seconds > 300 && seconds <= 600)) || fail "WALL_TIME of the $job job: $seconds s, not 600 s"
+done
+RESUBMIT=0 bash "$root/jobs/pbs.sh" x.cfg
+mapfile -t given < <(variables)
+rm -f submitted
+in_pbs "${given[@]}"
+expect "RESUBMIT=0, not finished" "$?" 3
+[[ ! -e submitted ]] || fail "RESUBMIT=0 does not reach the job"
 
 # Arrays: the task's study, which the next job continues alone; a task that has none; the task's seed.
 QSUB_OPTIONS="-J 1-2 -q long" bash "$root/jobs/pbs.sh" a.cfg b.cfg --study.batch 4
@@ -103,6 +121,23 @@ expect "Grid Engine, not started" "$?" 99
 CODE=0 sge SGE_TASK_ID=1
 DODYN_JOBS=/none sge SGE_TASK_ID=undefined
 expect "Grid Engine, no jobs/pbs.sh" "$?: $(cat out)" "2: dodyn: /none/pbs.sh is not there, which runs the study; set DODYN_JOBS to its folder"
+# It gives a job those variables of the shell alone that the script names, and an empty one where the shell has none.
+for name in DODYN DODYN_JOBS SEEDS WALL_TIME MPIRUN_OPTIONS RESTARTS IN_USE_WAIT LAUNCH ALONE; do
+  grep -qE "^#\\$ -v ([A-Z_]+,)*$name(,|\$)" "$root/jobs/sge.sh" || fail "Grid Engine does not hand on $name"
+done
+sge SGE_TASK_ID=2 DODYN= SEEDS= WALL_TIME= MPIRUN_OPTIONS= RESTARTS= IN_USE_WAIT= LAUNCH= ALONE=
+expect "Grid Engine, empty variables" "$?: $(words)" "99: b.cfg|--x|1, 2|"
+
+# DODYN that names no program: no other one is taken, and nothing is started or submitted.
+rm -f started submitted
+missing="2: dodyn: /none/dodyn: no such program; set DODYN to its path"
+in_pbs CONFIG=x.cfg DODYN=/none/dodyn
+expect "PBS, no program" "$?: $(cat out)" "$missing"
+sge SGE_TASK_ID=1 DODYN=/none/dodyn
+expect "Grid Engine, no program" "$?: $(cat out)" "$missing"
+DODYN=/none/dodyn bash "$root/jobs/local.sh" x.cfg >out 2>&1
+expect "local.sh, no program" "$?: $(cat out)" "$missing"
+[[ ! -e started && ! -e submitted ]] || fail "started or submitted without a program"
 
 # LSF: CONFIG and KEYS from the environment; its own codes have it start the job again.
 lsf() { env "$@" LSB_DJOB_HOSTFILE=nodes LS_SUBCWD="$PWD" bash "$root/jobs/lsf.sh" >out 2>&1; }

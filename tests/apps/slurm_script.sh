@@ -17,7 +17,9 @@ done
 [ "$code" = none ] || echo "$code" >"$file"
 FAKE
 printf '#!/bin/sh\necho "$@" >>calls\n' >scontrol
-chmod +x mpirun scontrol
+printf '#!/bin/sh\n' >dodyn
+chmod +x mpirun scontrol dodyn
+unset DODYN
 failures=0
 run() { # run CODE RESTARTS EXPECTED: requeues asked for in all, after this one
   echo "$1" >code
@@ -40,6 +42,11 @@ run 2 14 7
 run 5 15 9 # the archive is in use: requeued, and begun later
 grep -q 'update JobId=9 StartTime=now+' calls || { echo "no later start where the archive is in use"; failures=$((failures + 1)); }
 [[ ! -e .dodyn-9.unstarted ]] || { echo "a note is left behind"; failures=$((failures + 1)); }
+# DODYN that names no program: no other one is taken, and the job is not requeued.
+echo 3 >code
+said=$(DODYN=/none/dodyn SLURM_SUBMIT_DIR=. SLURM_JOB_ID=9 PATH=$PWD:$PATH bash "$root/jobs/slurm.sh" x.cfg 2>&1)
+[[ "$?: $said" == "2: dodyn: /none/dodyn: no such program; set DODYN to its path" ]] || { echo "no program: $said"; failures=$((failures + 1)); }
+(($(wc -l <calls) == 9)) || { echo "requeued without a program"; failures=$((failures + 1)); }
 
 # An mpirun that stays with nothing but what starts a launch daemon (srun ... orted) is ended when the exit code is there; and none that
 # has a rank is.
