@@ -462,7 +462,7 @@ TEST_F(CommandTest, FilesOfALineAreFound) {
 class ServeTest : public CommandTest {
  protected:
   // Evaluates x = 0.1, 0.2, ... in turn by one evaluator. From the second one on, each begins when the file `awaited`
-  // exists.
+  // exists. The file `answered` exists after the first one.
   std::vector<Outcome> serve(const std::string& line, int count, double time_limit = 60,
                              const std::string& awaited = "") const {
     std::ofstream(directory + "/server.sh") << line;
@@ -479,6 +479,7 @@ class ServeTest : public CommandTest {
       for (int tick = 0; i > 0 && tick < 6000 && !awaited.empty() && !std::filesystem::exists(awaited); ++tick)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       all.push_back(farm::perform([&](const Task& now) { return evaluator->evaluate(now); }, task, 0));
+      std::ofstream(directory + "/answered") << i;
     }
     return all;
   }
@@ -526,7 +527,7 @@ TEST_F(ServeTest, ABabblerIsReplaced) {
 TEST_F(ServeTest, TwoLinesAreNoAnswer) {
   const auto all =
       serve("n=0\nwhile read line; do\nn=$((n+1))\nif [ -e " + directory + "/again ]; then " + answer + "else touch " +
-                directory + "/again; printf '{\"cost\": 8}\\n{\"cost\": 9}\\n'; fi\ndone\n",
+                directory + "/again; printf '{\"cost\": 8}\\n{\"cost\": 9}\\n' >two; cat two; fi\ndone\n",
             3);
   EXPECT_EQ(all[0].evaluation.status, Status::failed);
   EXPECT_HAS(all[0].evaluation.reason, "its answer {\"cost\": 8}: another line follows");
@@ -539,9 +540,10 @@ TEST_F(ServeTest, TwoLinesAreNoAnswer) {
 // A line that comes after an answer is not the answer to the next request.
 TEST_F(ServeTest, ALateLineIsNotTheNextAnswer) {
   const std::string late = directory + "/late";
-  const auto all = serve("n=0\nwhile read line; do\nn=$((n+1))\n" + answer + "[ -e " + late +
-                             " ] || { sleep 0.5; echo '{\"cost\": 9}'; touch " + late + "; }\ndone\n",
-                         3, 60, late);
+  const auto all =
+      serve("n=0\nwhile read line; do\nn=$((n+1))\n" + answer + "[ -e " + late + " ] || { until [ -e " + directory +
+                "/answered ]; do sleep 0.1; done; echo '{\"cost\": 9}'; touch " + late + "; }\ndone\n",
+            3, 60, late);
   EXPECT_TRUE(all[0].evaluation.ok()) << all[0].evaluation.reason;
   EXPECT_EQ(all[1].evaluation.status, Status::failed);
   EXPECT_HAS(all[1].evaluation.reason, "a line that answers no request: {\"cost\": 9}");
