@@ -865,6 +865,10 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
                             surrogate::DesignSpace(settings.variables, choice.ego.domains, "auto").all_real();
     const evaluators::Pairing pairing = compares_pairs ? evaluator.pairing() : evaluators::Pairing::none;
     choice.ego.paired = pairing != evaluators::Pairing::none;
+    const char* const indifference = "surrogate.indifference";
+    if (settings.given(indifference) && std::count(settings.idle.begin(), settings.idle.end(), indifference) == 0 &&
+        (!choice.ego.paired || choice.ego.objectives.size() > 1))
+      throw settings.error(indifference, "has no effect: it is for paired costs as the only objective; remove it");
     if (pairing == evaluators::Pairing::fixed) choice.ego.repeat = false;
     return surrogate::make_strategy(choice, settings.variables);
   } catch (const std::invalid_argument& error) {  // errors that only the combination of keys reveals
