@@ -722,10 +722,9 @@ class Archive:
         """Returns whether the metrics satisfy all constraints."""
         return all(self.keeps(evaluation, *each) for each in self.constraints)
 
-    @staticmethod
-    def keeps(evaluation: Evaluation, name: str, below: bool, limit: float) -> bool:
-        """Returns whether a metric satisfies an upper (`below`) or lower limit."""
-        value = evaluation.metrics.get(name, math.nan)
+    def keeps(self, evaluation: Evaluation, name: str, below: bool, limit: float) -> bool:
+        """Returns whether the cost or a metric satisfies an upper (`below`) or lower limit."""
+        value = self.objective(evaluation, name)
         return value <= limit if below else value >= limit
 
     @functools.cached_property
@@ -740,7 +739,7 @@ class Archive:
         return next((m.unit for m in self.metrics if m.name == name), "")
 
     def objective(self, evaluation: Evaluation, name: str) -> float:
-        """Returns the value of an objective by its name; NaN if the evaluation has none."""
+        """Returns the cost, or a metric by its name; NaN if the evaluation has none."""
         return evaluation.cost if name == "cost" else evaluation.metrics.get(name, math.nan)
 
     def feasible(self, evaluation: Evaluation) -> bool:

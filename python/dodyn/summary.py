@@ -42,7 +42,7 @@ def value(variable: Quantity, number_: float, digits: int = 5, unit: str = "") -
 def reason(study: Archive, evaluation: Evaluation) -> str:
     """Returns the evaluation's reason and the constraints that it violates."""
     violated = [
-        f"violates {name} {'≤' if below else '≥'} {limit_text(study, name, limit)} ({number(evaluation.metrics.get(name, math.nan))})"
+        f"violates {name} {'≤' if below else '≥'} {limit_text(study, name, limit)} ({number(study.objective(evaluation, name))})"
         for name, below, limit in study.constraints
         if evaluation.ok and not study.keeps(evaluation, name, below, limit)
     ]

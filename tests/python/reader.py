@@ -221,6 +221,20 @@ def recommended():
     assert "front of" in repr(front) and "best" in repr(noisy)
 
 
+def cost_limit():
+    """A constraint on the cost counts like one on a metric."""
+    from dodyn import summary
+
+    study = package.open("limited.h5")
+    satisfies = [e for e in study if e.cost <= 2 and e.metrics["work"] <= 3]
+    assert study.recommended and study.recommended in satisfies and study.lowest is min(satisfies, key=lambda e: e.cost)
+    assert study.recommended.id == json.loads(dodyn("show", "limited.h5", "--json"))["recommended"]
+    expensive = [e for e in study if e.cost > 2]
+    assert expensive
+    for e in expensive:
+        assert not study.feasible(e) and f"violates cost ≤ 2 ({summary.number(e.cost)})" in summary.reason(study, e)
+
+
 def slides():
     """A walker with sliding knees: their controls are forces, and pictures label them so."""
     text = open(os.path.join(ROOT, "models", "planar-biped.model"), encoding="utf-8").read()
@@ -247,12 +261,12 @@ def slides():
 
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
-    make("knee", "failing", "command", "scene", "docking", "noisy", "front")
+    make("knee", "failing", "command", "scene", "docking", "noisy", "front", "limited")
     for name in ("knee", "failing", "command", "scene", "docking", "noisy", "front"):
         rows_agree(f"{name}.h5")
     for name in ("knee", "failing", "docking"):
         trajectories_agree(f"{name}.h5")
     assert {e.status for e in package.open("failing.h5")} == {"ok", "failed"}
-    for test in (causes, recommended, slides, csv_agrees, frames_agree, refusals, appended_while_read, configuration):
+    for test in (causes, recommended, cost_limit, slides, csv_agrees, frames_agree, refusals, appended_while_read, configuration):
         test()
         print(test.__name__, "ok", flush=True)

@@ -39,7 +39,7 @@ x.max = 1
 """
 
 
-# A bowl with noise, whose least cost seen is not the design to build; and two bowls, of which each design lowers one.
+# A bowl with noise, whose least cost seen is not the design to build; and two bowls, of which each design lowers one; the first of them with limits.
 SCRIPTS = {
     "noisy": ("x", r"""awk 'BEGIN { srand(ENVIRON["DODYN_SEED"] % 100000); rand(); x = ENVIRON["DODYN_X"]
     printf "{\"cost\": %.17g, \"cost_stderr\": 0.23}", 0.2 * (x - 1)^2 + 0.8 * (rand() - 0.5) }' > "$DODYN_RESULT_FILE"
@@ -48,6 +48,7 @@ SCRIPTS = {
     printf "{\"cost\": %.17g, \"metrics\": {\"work\": %.17g}}", (x - 1)^2 + y^2, (x + 1)^2 + y^2 }' > "$DODYN_RESULT_FILE"
 """, "objectives = cost, work\n", "metrics = work\n"),
 }  # fmt: skip
+SCRIPTS["limited"] = ("xy", SCRIPTS["front"][1], "constraints = cost <= 2, work <= 3\n", "metrics = work\n")
 
 
 def write_script(name):
