@@ -62,7 +62,7 @@ MatrixXd main_effects(const std::function<VectorXd(const MatrixXd&)>& f, int d, 
   for (Index i = 0; i < d; ++i)
     for (int k = 0; k < points; ++k) {
       MatrixXd at = others;
-      at.row(i).setConstant((k + 0.5) / points);
+      at.row(i).setConstant(static_cast<double>(k) / (points - 1));
       effects(i, k) = f(at).mean();
     }
   return effects;

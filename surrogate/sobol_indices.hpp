@@ -26,7 +26,8 @@ struct SobolIndices {
 SobolIndices sobol_indices(const std::function<Eigen::VectorXd(const Eigen::MatrixXd&)>& f, int d, int samples,
                            std::uint64_t seed);
 
-// Returns E(f | x_i) as a function of x_i: at the centres of `points` equal cells of [0, 1]; [variables, points].
+// Returns E(f | x_i) as a function of x_i, at `points` >= 2 equally spaced values from 0 to 1, both included;
+// [variables, points].
 Eigen::MatrixXd main_effects(const std::function<Eigen::VectorXd(const Eigen::MatrixXd&)>& f, int d, int points,
                              int samples, std::uint64_t seed);
 

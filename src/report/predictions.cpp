@@ -410,7 +410,7 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::O
   for (Index i = 0; i < d; ++i) {
     Index least;
     out.effects.row(i).minCoeff(&least);
-    out.least_at(i) = value_at_quantile(observed.space, i, (static_cast<double>(least) + 0.5) / effect_points);
+    out.least_at(i) = value_at_quantile(observed.space, i, static_cast<double>(least) / (effect_points - 1));
   }
   const surrogate::SuccessClassifier success = surrogate::viability_of(observed);
   const MatrixXd points = units_of_quantiles(observed.space, surrogate::sobol(d, effect_samples, 1));

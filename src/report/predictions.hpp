@@ -81,7 +81,7 @@ struct Sensitivity {
          even_samples_of_filling = 0;  // see surrogate::ArchiveModel
   double unlikely = 0;                 // fraction of the box where a design evaluates with probability below 0.5
   surrogate::SobolIndices indices;
-  Eigen::MatrixXd effects;   // main effects, [variables, 21]
+  Eigen::MatrixXd effects;   // main effects from the lower to the upper bound, [variables, 21]
   Eigen::VectorXd least_at;  // value of each variable at which its main effect is least, [variables]
   // For a study with the strategy morris: computed from its evaluations, without a model.
   std::optional<surrogate::ElementaryEffects> elementary = {};

@@ -332,6 +332,27 @@ TEST(Report, SensitivityWeighsValuesEvenlyAndNamesTheLeastOne) {
   EXPECT_NE(text.find("legs = 3\n"), std::string::npos) << text;
 }
 
+// Effects reach both bounds. The cost is linear and known on a grid that includes the bounds.
+TEST(Report, SensitivityCoversWholeRanges) {
+  archive::Contents contents;
+  contents.layout.variables = {{"a", "1", 0, 1}, {"b", "m", 2, 4}};
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 5; ++j) {
+      Evaluation& row = contents.evaluations.emplace_back();
+      row.id = static_cast<std::int64_t>(contents.evaluations.size()) - 1;
+      row.design = Eigen::Vector2d(i / 4.0, 2 + j / 2.0);
+      row.status = Status::ok;
+      row.cost = row.design(0) - row.design(1);
+    }
+  const Sensitivity found = sensitivity_of(contents, study::observed_data(contents), -1, 64);
+  EXPECT_NEAR(found.effects.row(0).minCoeff(), -3, 0.01);
+  EXPECT_NEAR(found.effects.row(0).maxCoeff(), -2, 0.01);
+  EXPECT_NEAR(found.effects.row(1).minCoeff(), -3.5, 0.01);
+  EXPECT_NEAR(found.effects.row(1).maxCoeff(), -1.5, 0.01);
+  EXPECT_EQ(found.least_at(0), 0);
+  EXPECT_EQ(found.least_at(1), 4);
+}
+
 // Summaries, predictions, sensitivities and JSON are in the chosen units. Models are fitted in the archive's units.
 TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   archive::Contents contents;
