@@ -118,6 +118,10 @@ ExitCode predict(const Invocation& call) {
   const Arguments given = parse(call);
   const bool json = given.flag("json"), optimum = given.flag("optimum");
   const std::string &path = given.operands.front(), of = given.text("quantity"), file = given.text("export");
+  const bool slices = given.flag("slices");
+  if (optimum + slices + !file.empty() > 1 || ((optimum || slices) && !of.empty()) ||
+      ((optimum || !file.empty()) && json))
+    throw ConfigError("these options cannot be combined; usage: " + call.command.usage());
   expect_archive(path, "predict");
   const report::OutputUnits units = units_of(given);
   if (!units.empty() && !file.empty())
@@ -144,7 +148,7 @@ ExitCode predict(const Invocation& call) {
       std::cout << report::optimum_text(study.contents, study.observed, units);
       return finished;
     }
-    if (given.flag("slices")) {
+    if (slices) {
       std::cout << report::slices_json(study.contents, study.observed, design, units);
       return finished;
     }

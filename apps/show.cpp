@@ -160,9 +160,11 @@ ExitCode show(const Invocation& call) {
              followed = given.flag("follow"), events = given.flag("events");
   const std::string other = given.text("diff"), folder = given.text("extract");
   const std::string& path = given.operands.front();
+  const bool is_table = !verified && !followed && !events && id.empty() && other.empty() && folder.empty();
   if (csv + json > 1 || verified + followed + events + !id.empty() + !other.empty() + !folder.empty() > 1 ||
-      ((csv || json) && (verified || followed || events || !other.empty() || !folder.empty())) ||
-      (!listing.units.empty() && (verified || followed || events || !other.empty() || !folder.empty())))
+      (!is_table && id.empty() && (csv || json || !listing.units.empty())) ||
+      (!is_table && (given.options.count("sort") || given.options.count("columns") || listing.failed_only)) ||
+      (json && !listing.columns.empty()))
     throw ConfigError("these options cannot be combined; usage: " + call.command.usage());
   expect_archive(path, "show");
   try {

@@ -143,6 +143,47 @@ std::string cut(const std::string& text, std::size_t width) {
   return out;
 }
 
+// Returns the cells of a row for a CSV file, numbers with all digits; the source only if it is not negative.
+std::vector<Cell> exact_cells(const Evaluation& evaluation, const archive::Layout& layout, Cause cause,
+                              std::int32_t source) {
+  std::vector<Cell> cells;
+  for_each_cell(evaluation, layout, [&](const std::string& name, const std::string& unit, const auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, std::string>)
+      cells.push_back({name, unit, value});
+    else if constexpr (std::is_same_v<T, double>)
+      cells.push_back({name, unit, to_text(value)});
+    else
+      cells.push_back({name, unit, std::to_string(value)});
+  });
+  if (source >= 0) cells.push_back({"source", "", std::to_string(source)});
+  cells.push_back({"cause", "", cause == Cause::none ? "" : std::string(to_string(cause))});
+  return cells;
+}
+
+// Returns the columns of a CSV file, as indices into `head`: the id and those in `names`; without names all but the
+// cause.
+std::vector<std::size_t> csv_columns(const std::vector<Cell>& head, const std::vector<std::string>& names) {
+  std::vector<std::size_t> columns;
+  if (names.empty())
+    for (std::size_t i = 0; i + 1 < head.size(); ++i) columns.push_back(i);
+  else
+    columns.push_back(column_named(head, "id", "--columns"));
+  for (const std::string& name : names)
+    if (const std::size_t column = column_named(head, name, "--columns");
+        std::find(columns.begin(), columns.end(), column) == columns.end())
+      columns.push_back(column);
+  return columns;
+}
+
+// Returns a cell of a CSV file: in quotes if its text needs them.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string(2, c) : std::string(1, c);
+  return out + '"';
+}
+
 // Counts events by kind, in the order of their first occurrence.
 std::vector<std::pair<std::string, int>> event_counts(const std::vector<Event>& events) {
   std::vector<std::pair<std::string, int>> counts;
@@ -232,34 +273,27 @@ std::string rows_text(const archive::Contents& contents, std::size_t first) {
 }
 
 std::string csv(const archive::Contents& contents, const Listing& listing) {
-  std::string text;
   const auto order = listed_rows(contents, study::observed_data(contents), listing);
-  const bool merged = !contents.sources.empty();
   archive::Layout layout = contents.layout;
   std::vector<Evaluation> converted;  // rows are copied only for units of the reader's choice
   if (!listing.units.empty()) convert(layout, converted = contents.evaluations, listing.units);
   const std::vector<Evaluation>& evaluations = listing.units.empty() ? contents.evaluations : converted;
-  for_each_cell(Evaluation{}, layout, [&](const std::string& name, const std::string& unit, const auto&) {
-    text += (text.empty() ? "" : ",") + name + (unit.empty() || unit == "1" ? "" : " [" + unit + "]");
-  });
-  text += merged ? ",source\n" : "\n";
+  const std::vector<Cause> causes = causes_of(contents.evaluations);
+  const bool merged = !contents.sources.empty();
+  const std::vector<Cell> head = exact_cells(Evaluation{}, layout, Cause::none, merged ? 0 : -1);
+  const std::vector<std::size_t> shown = csv_columns(head, listing.columns);
+  std::string text;
+  for (const std::size_t column : shown) {
+    const Cell& cell = head[column];
+    text +=
+        (text.empty() ? "" : ",") + cell.name + (cell.unit.empty() || cell.unit == "1" ? "" : " [" + cell.unit + "]");
+  }
+  text += "\n";
   for (const std::size_t row : order) {
+    const auto cells = exact_cells(evaluations[row], layout, causes[row], merged ? contents.origins[row] : -1);
     const char* separator = "";
-    for_each_cell(evaluations[row], layout, [&](const std::string&, const std::string&, const auto& value) {
-      using T = std::decay_t<decltype(value)>;
-      text += std::exchange(separator, ",");
-      if constexpr (std::is_same_v<T, std::string>) {
-        const bool quoted = value.find_first_of(",\"\n") != std::string::npos;
-        if (quoted) text += '"';
-        for (const char c : value) text += c == '"' ? std::string(2, c) : std::string(1, c);
-        if (quoted) text += '"';
-      } else if constexpr (std::is_same_v<T, double>) {
-        text += to_text(value);
-      } else {
-        text += std::to_string(value);
-      }
-    });
-    text += merged ? "," + std::to_string(contents.origins[row]) + "\n" : "\n";
+    for (const std::size_t column : shown) text += std::exchange(separator, ",") + quoted(cells[column].text);
+    text += "\n";
   }
   return text;
 }

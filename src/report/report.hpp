@@ -35,7 +35,7 @@ struct Listing {
   bool failed_only = false;  // only failed, timed out or lost evaluations
   // Columns of the table after the id, named as for `sort`, also source and cause. Empty: the design variables, the
   // cost, the metrics that constraints and objectives name, status, wall_time, rank, source, reason; with `failed_only`
-  // also cause and host.
+  // also cause and host. A CSV file has them after the id, too; empty: all columns but the cause.
   std::vector<std::string> columns = {};
   std::size_t width = 0;   // of lines, characters; longer lines end in an ellipsis; 0: no limit
   OutputUnits units = {};  // for all numbers with a unit

@@ -90,6 +90,12 @@ MISTAKES = [
     ("show done.h5 --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),
     ("show done.h5 --units mm,cm", "--units mm,cm: mm and cm measure the same; choose one"),
     ("show done.h5 --verify --units mm", "these options cannot be combined"),
+    *((f"show done.h5 {words}", "these options cannot be combined; usage: dodyn show ARCHIVE") for words in (
+        "--verify --sort cost", "--verify --failed", "--events --columns x", "--evaluation 0 --columns x", "--evaluation 0 --sort cost", "--json --columns x")),
+    ("show done.h5 --csv --columns costs", "--columns costs: no such column (did you mean 'cost'?)"),
+    *((f"predict done.h5 {words}", "these options cannot be combined; usage: dodyn predict ARCHIVE") for words in (
+        "--optimum --json", "--optimum --quantity cost", "--slices --quantity cost", "--optimum --slices", "--export m.h5 --json", "--export m.h5 --optimum",
+        "--export m.h5 --slices")),
     ("predict done.h5 --export m.h5 --units mm", "--units is not for --export"),
     ("run f.cfg --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),
     ("report done.h5 --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),

@@ -245,6 +245,25 @@ TEST(Report, TableShowsWhatWasAskedFor) {
   EXPECT_THROW(table(contents, {.columns = {"peek"}}), ConfigError);
 }
 
+// A CSV file has the requested columns after the id, in full precision. By default it has all columns but the cause.
+TEST(Report, CsvHasTheColumnsAskedFor) {
+  archive::Contents contents;
+  contents.layout.variables = variables;
+  Evaluation& row = contents.evaluations.emplace_back();
+  row.id = 3;
+  row.design = Eigen::Vector2d(0.25, 1.0 / 3);
+  row.status = Status::timed_out;
+  row.reason = "too long, \"slow\"";
+  EXPECT_EQ(csv(contents, {.columns = {"reason", "ratio", "id", "cause", "knee"}}),
+            "id,reason,design.ratio,cause,design.knee [m]\n"
+            "3,\"too long, \"\"slow\"\"\",0.3333333333333333,study,0.25\n");
+  const std::string all = csv(contents, {}), head = all.substr(0, all.find('\n'));
+  EXPECT_NE(head.find("design.ratio"), std::string::npos) << head;
+  EXPECT_NE(head.find("reason"), std::string::npos) << head;
+  EXPECT_EQ(head.find("cause"), std::string::npos) << head;
+  EXPECT_THROW(csv(contents, {.columns = {"nix"}}), ConfigError);
+}
+
 TEST(Report, CsvHasAColumnPerCoordinate) {
   const Channels channels = {{"t", "s", "", 3, {"t"}}, {"q", "rad", "", 3, {"a", "b"}}, {"u", "N m", "", 2, {"hip"}}};
   Trajectory motion;
