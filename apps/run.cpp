@@ -165,11 +165,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   }
   std::cout << found(path, summary, settings, units) << path << ": "
             << (summary.was_finished && summary.ending == Ending::finished ? "already " : "")
-            << report::ended_text(summary.ending, summary.reason)
-            << (summary.undecided_fraction > surrogate::least_stated_fraction
-                    ? formatted("; in %.2g %% of the search space the surrogate cannot rule out a better design",
-                                100 * summary.undecided_fraction)
-                    : "")
+            << report::ended_text(summary.ending, summary.reason) << report::undecided_text(summary.undecided_fraction)
             << "\n"
             << counted(summary.evaluated, "evaluation") << " now, "
             << (summary.resolved_again > 0

@@ -170,9 +170,10 @@ def worth_continuing(study: Archive, model: Json | None = None) -> str:
     if len(study.objectives) > 1 or late == 0 or any(e.cost_stderr > 0 for e in usable):
         return f"Perhaps. {limit} More evaluations may find more.{wider}"
     before, after = min(e.cost for e in usable[:-late]), min(e.cost for e in usable)
-    gained = (before - after) / abs(before) if before else 0.0
-    course = f"Its last {summary.plural(late, 'evaluation')} lowered the cost by {100 * gained:.2g} %."
-    return f"{'Yes' if gained > SMALL_GAIN else 'Probably not'}. {limit} {course}{wider}"
+    lowered = f"{100 * (before - after) / abs(before):.3g} %" if before else summary.number(before - after, 3)
+    usable_ones = "evaluation" if len(usable) == len(study) else "usable evaluation"
+    course = f"Its last {summary.plural(late, usable_ones)} lowered the cost by {lowered}."
+    return f"{'Yes' if before - after > SMALL_GAIN * abs(before) else 'Probably not'}. {limit} {course}{wider}"
 
 
 def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@
 
 #include "record/machine.hpp"
 #include "report/cells.hpp"
+#include "surrogate/strategy.hpp"
 
 namespace dodyn::report {
 
@@ -132,6 +133,11 @@ std::string ended_text(Ending ending, const std::string& reason) {
       return "failed: " + reason;
   }
   return reason;
+}
+
+std::string undecided_text(double fraction) {
+  if (!(fraction > surrogate::least_stated_fraction)) return "";
+  return formatted("; in %.3g %% of the search space the surrogate cannot rule out a better design", 100 * fraction);
 }
 
 std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration) {

@@ -67,6 +67,8 @@ std::string best_text(const Evaluation* best, const std::vector<Variable>& varia
 
 // Returns how and why a study ended: "finished: the search has converged".
 std::string ended_text(Ending ending, const std::string& reason);
+// Returns "; in 45.3 % of the search space the surrogate cannot rule out a better design"; empty for a small fraction.
+std::string undecided_text(double fraction);
 
 // Returns a line with the ids of evaluations without an answer, by status, and the command that repeats them; empty if
 // there are none.

@@ -333,7 +333,7 @@ def answers():
         variables, configuration = [length], {}
 
     def continuing(costs, reason, noise=0.0, finished=True, at=None, ending="finished"):
-        study = Costs(types.SimpleNamespace(id=k, ok=True, cost=c, cost_stderr=noise) for k, c in enumerate(costs))
+        study = Costs(types.SimpleNamespace(id=k, ok=math.isfinite(c), cost=c, cost_stderr=noise) for k, c in enumerate(costs))
         study.finished, study.stop_reason, study.ending = finished, reason, "limit" if reason == limit else ending
         study.recommended = None if at is None else types.SimpleNamespace(design={"x": at}, gradient={}, cost=min(costs))
         return checks.worth_continuing(study)
@@ -341,6 +341,10 @@ def answers():
     limit = "reached study.max-evaluations = 9"
     assert continuing([5, 4, 3, 3, 3, 3, 3, 2.4, 3], limit).startswith("Yes. A limit ended the search: reached study.max-evaluations = 9. Its last 3 evaluations lowered the cost by 20 %.")
     assert continuing([5, 4, 3, 3, 3, 3, 3, 3, 3], limit).startswith("Probably not.")
+    assert "Its last 1 usable evaluation lowered the cost by 25 %." in continuing([5, math.nan, 4, math.nan, 3, math.nan], limit)
+    assert "Its last 2 evaluations lowered the cost by 100 %." in continuing([5, 4, 4, 4, 0, 0], limit)
+    assert continuing([5, 0, 0, 0, -2, -2], limit).startswith("Yes. ") and "lowered the cost by 2." in continuing([5, 0, 0, 0, -2, -2], limit)
+    assert continuing([5, 0, 0, 0, 0, 0], limit).startswith("Probably not.")
     assert continuing([5, 4, 3, 3, 3, 3, 3, 2.4, 3], limit, noise=1.0).startswith("Perhaps.")
     assert continuing([5, 4], limit).startswith("Perhaps.")
     assert continuing([5, 4, 3], "optimum inside the bounds").startswith("No. The search ended by its own rule")

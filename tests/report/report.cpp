@@ -197,6 +197,13 @@ TEST(Report, Progress) {
             "[3/40] 2 ok, 1 failed, 1 running; best 3 at knee = 0.3 m, ratio = 0.2; 43 s, up to 1 min 10 s left");
 }
 
+TEST(Report, UndecidedShareIsAPlainNumber) {
+  EXPECT_EQ(undecided_text(0.998), "; in 99.8 % of the search space the surrogate cannot rule out a better design");
+  EXPECT_NE(undecided_text(1).find("in 100 % of"), std::string::npos);
+  EXPECT_NE(undecided_text(0.0071).find("in 0.71 % of"), std::string::npos);
+  EXPECT_EQ(undecided_text(0.004), "");
+}
+
 TEST(Report, TableIsInTheOrderOfTheIds) {
   archive::Contents contents;
   contents.layout.variables = variables;
