@@ -95,7 +95,7 @@ void check_operands(const Invocation& call, const std::vector<std::string>& oper
            (call.command.keys == Command::Keys::of_a_study ? "; allowed: --section.key value" : "; usage: " + usage));
 }
 
-// Returns the file of the same folder and kind whose name is most similar.
+// Returns the file of the same folder and kind whose name is most similar, and has a character in common.
 std::string nearest_file(const fs::path& path) {
   std::vector<std::string> stems;
   std::error_code error;
@@ -105,7 +105,8 @@ std::string nearest_file(const fs::path& path) {
     if (entry.path().extension() == extension) stems.push_back(entry.path().stem().string());
   std::sort(stems.begin(), stems.end());
   for (const std::string& stem : stems)  // without extensions, which did_you_mean() would treat as names of keys
-    if (did_you_mean(path.stem().string(), stems).find("'" + stem + "'") != std::string::npos)
+    if (did_you_mean(path.stem().string(), stems).find("'" + stem + "'") != std::string::npos &&
+        stem.find_first_of(path.stem().string()) != std::string::npos)
       return " (did you mean '" + shown((path.parent_path() / (stem + extension.string())).string()) + "'?)";
   return "";
 }

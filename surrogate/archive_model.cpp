@@ -142,9 +142,14 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
     gradient |= metric < 0 && !noisy && space.all_real() && observed.slope(e).size() > 0;
   }
   available_ = static_cast<Index>(good.size());
-  if (available_ < 2)
+  if (available_ < 2) {
+    std::string what = metric < 0 ? "cost" : "value";
+    for (const Constraint& c : observed.constraints)
+      if (metric >= 0 && c.metric == metric) what = c.name;
     throw std::invalid_argument("only " + std::to_string(available_) +
-                                (available_ == 1 ? " evaluation has" : " evaluations have") + " it; two are needed");
+                                (available_ == 1 ? " evaluation has" : " evaluations have") + " a usable " + what +
+                                "; two are needed");
+  }
   Samples s;
   s.x.resize(space.embedded(), available_);
   s.y.resize(available_);

@@ -45,6 +45,7 @@ MISTAKES = [
     ("resume f.h5", "unknown command 'resume' (did you mean 'run ARCHIVE'?)"),
     ("run", "usage: dodyn run CONFIG|ARCHIVE [--exit-code-file FILE] [--units UNIT,...] [--trust] [--key value ...]; for example: dodyn run configs/knee.cfg"),
     ("run ff.cfg", "ff.cfg: no such file (did you mean 'f.cfg'?)"),
+    ("run k9.cfg", "k9.cfg: no such file\n"),
     ("show f.cfg", "f.cfg is a configuration, not an archive; dodyn run f.cfg makes f.h5"),
     ("show done.cfg", "done.cfg is a configuration, not an archive; did you mean: dodyn show done.h5"),
     ("show don.h5", "don.h5: no such file (did you mean 'done.h5'?)"),

@@ -42,6 +42,21 @@ ObservedData told(int count, double noise, bool gradient) {
   return observed;
 }
 
+TEST(ArchiveModel, OfOneEvaluationNamesTheQuantity) {
+  ObservedData observed = told(1, 0, false);
+  const auto complaint = [&](auto&& act) -> std::string {
+    try {
+      act();
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint([&] { sample_optimum(observed); }), "only 1 evaluation has a usable cost; two are needed");
+  observed.constraints = {{"square", 0, 1.0, true}};
+  EXPECT_EQ(complaint([&] { ArchiveModel(observed, 0); }), "only 1 evaluation has a usable square; two are needed");
+}
+
 // A quarter of the samples fill the box; the others lie within 1 % of it around the minimum, as after a search.
 TEST(ArchiveModel, SamplesThatCrowdSayLittleOfTheBox) {
   const auto wavy = [](const VectorXd& x) { return std::sin(2 * x(0)) * std::cos(0.4 * x(1)) + 0.1 * x(0) * x(0); };
