@@ -24,6 +24,7 @@ OPEN_ENDINGS = {
     "equal_costs": "The search found no difference between designs",
     "undecided": "The model of the search is too uncertain",
     "interrupted": "The same command continues the search",
+    "repeated": "The search has not received the results of repeated evaluations",
 }
 # Archive.ending -> the answer to "is it worth continuing?", where the evaluations do not decide it
 CONTINUING = {
@@ -31,7 +32,7 @@ CONTINUING = {
     "equal_costs": "Perhaps. The search found no difference between designs",
     "undecided": "Perhaps. The search found no further gain, but its model is too uncertain",
     "interrupted": "Yes. The same command continues the search",
-    "repeated": "Yes. The search has not ended",
+    "repeated": "Yes. The search has not received the results of repeated evaluations",
     "failed": "Not before the cause of the failures is mended",
 }
 

@@ -12,7 +12,7 @@ enum class Ending {
   undecided,    // the search ended, but cannot rule out a better design in most of the design range
   equal_costs,  // the search found no difference between designs
   limit,        // study.max-evaluations
-  repeated,     // `dodyn rerun` repeated evaluations; the search has not continued
+  repeated,     // `dodyn rerun` repeated evaluations; the search has not received the results
   interrupted,  // a signal, the time limit, or lack of evaluators: the same command continues
   failed,       // too many evaluations failed, none has a usable cost, or the machine gave trouble
 };

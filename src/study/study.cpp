@@ -184,7 +184,8 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
     return summary(true);
   }
   for (const auto id : new_) evaluations_.erase(id);
-  stop(Ending::repeated, "repeated " + counted(before.size(), "evaluation") + "; dodyn run continues the search");
+  stop(Ending::repeated,
+       "repeated " + counted(before.size(), "evaluation") + "; dodyn run passes the results to the search");
   do arrivals_.clear();  // no strategy receives these outcomes
   while (evaluate() && (farm_.outstanding() > 0 || !completed_outcomes_.empty() || !deferred_losses_.empty()));
   evaluations_.merge(before);  // adds ids that an interruption left without a new answer

@@ -357,7 +357,7 @@ def answers():
     assert not [line for _, line in checks.checks(failing, None) if "study ended" in line or "not ended" in line]
     failing.ending = "finished"
     # No other end is a rule of the search.
-    for ending, answer in (("repeated", "Yes. The search has not ended: "), ("failed", "Not before the cause of the failures is mended: "), ("interrupted", "Yes. "), ("", "Perhaps. ")):
+    for ending, answer in (("repeated", "Yes. The search has not received the results of repeated evaluations: "), ("failed", "Not before the cause of the failures is mended: "), ("interrupted", "Yes. "), ("", "Perhaps. ")):
         assert continuing([5, 4, 3], "why", ending=ending).startswith(answer), ending
 
     # The range of 30 costs of one mean is four standard errors.

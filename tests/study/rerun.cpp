@@ -126,6 +126,7 @@ TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {
 
   // What is ok may be done again too; no strategy stumbles over two costs of one design.
   EXPECT_EQ(start("b.h5", false, {{0, 1, 2}}).evaluated, 3);
+  EXPECT_EQ(archive::read(path("b.h5")).stopped, "repeated 3 evaluations; dodyn run passes the results to the search");
   EXPECT_NE(start("b.h5", false).ending, Ending::repeated);
   EXPECT_EQ(start("b.h5", false).evaluated, 0);
   EXPECT_THROW(start("b.h5", false, {{77}}), ConfigError);
