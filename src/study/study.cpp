@@ -199,12 +199,17 @@ bool Study::stop(Ending ending, std::string reason) {
   return false;
 }
 
-bool Study::reached_limit() { return stop(Ending::limit, at_limit + std::to_string(limit_)); }
+bool Study::reached_limit() {
+  // An archive with more evaluations than this run may have was made with a higher limit, which remains its end.
+  const bool is_higher = archived_ending_ == Ending::limit && evaluations_.size() > static_cast<std::size_t>(limit_);
+  return stop(Ending::limit, is_higher ? archived_reason_ : at_limit + std::to_string(limit_));
+}
 
 bool Study::wanted() {
   if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(ending_of(reason), reason);
   const auto observed = static_cast<int>(observed_count_);
-  if (observed >= limit_) return reached_limit();
+  // A limit below the number of archived evaluations asks for no new one; the search receives all archived ones.
+  if (observed >= std::max(limit_, static_cast<int>(evaluations_.size()))) return reached_limit();
   if (observed >= settings_.integer("study.failure-rate-after") &&
       failures_ >= settings_.real("study.failure-rate") * observed)
     return stop(Ending::failed, std::to_string(failures_) + " of " + std::to_string(observed) +

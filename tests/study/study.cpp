@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <tuple>
 
 #include "record/random.hpp"
 #include "report/report.hpp"
@@ -755,6 +756,25 @@ TEST_F(StudyTest, ASearchWithoutADifferenceIsUndecided) {
   EXPECT_EQ(ending_of(std::string(surrogate::mostly_undecided) + ": the surrogate expects no further gain"),
             Ending::undecided);
   EXPECT_EQ(ending_of(""), Ending::none);
+}
+
+// A lower limit than the archive has evaluations: nothing is evaluated, and the archive keeps how its study ended.
+TEST_F(StudyTest, ALowerLimitLeavesTheEndAsItWas) {
+  write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
+  for (const auto& [name, limit, ending] :
+       {std::tuple("found.h5", "80", Ending::finished), std::tuple("few.h5", "5", Ending::limit)}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(run(name, {"--strategy", "ego", "--study.max-evaluations", limit}).ending, ending);
+    const archive::Contents before = contents(name);
+    const Summary lower = run(name, {"--strategy", "ego", "--study.max-evaluations", "3"});
+    EXPECT_EQ(lower.evaluated, 0);
+    EXPECT_EQ(lower.restored, static_cast<int>(before.evaluations.size()));
+    EXPECT_TRUE(lower.was_finished);
+    const archive::Contents after = contents(name);
+    EXPECT_EQ(after.ending, ending);
+    EXPECT_EQ(after.stopped, before.stopped);
+    EXPECT_EQ(after.evaluations.size(), before.evaluations.size());
+  }
 }
 
 TEST_F(StudyTest, TooManyFailuresEndTheStudy) {
