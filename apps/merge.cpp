@@ -1,11 +1,33 @@
 // dodyn merge: joins several archives in one, such as those of a job array.
+#include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "archive/archive.hpp"
 #include "command.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn::apps {
+namespace {
+
+// Returns a warning that names the settings of the problem that differ between the sources; empty if there are none.
+std::string different_problems(const archive::Contents& merged) {
+  const auto& common = merged.provenance.configuration;
+  std::set<std::string> keys;
+  for (const archive::Source& source : merged.sources)
+    for (const auto& setting : source.provenance.configuration) {
+      const std::string& key = setting.first;
+      const bool of_the_search = (key.starts_with("study.") && key != "study.scenarios") ||
+                                 key.starts_with("surrogate.") || key == "command.directory" ||
+                                 (key.starts_with("design.") && (key.ends_with(".min") || key.ends_with(".max")));
+      if (!of_the_search && std::find(common.begin(), common.end(), setting) == common.end()) keys.insert(key);
+    }
+  if (keys.empty()) return "";
+  return "warning: the archives differ in " + listed({keys.begin(), keys.end()}) +
+         "; their costs are comparable only if these settings do not change them\n";
+}
+
+}  // namespace
 
 ExitCode merge(const Invocation& call) {
   const Arguments given = parse(call);
@@ -13,8 +35,9 @@ ExitCode merge(const Invocation& call) {
   const std::vector<std::string> parts(given.operands.begin() + 1, given.operands.end());
   try {
     archive::merge(out, parts);
-    std::cout << out << ": " << archive::read(out).evaluations.size() << " evaluations of " << parts.size()
-              << " archives\nnext: dodyn show " << out << "\n";
+    const archive::Contents merged = archive::read(out);
+    std::cout << out << ": " << merged.evaluations.size() << " evaluations of " << parts.size() << " archives\n"
+              << different_problems(merged) << "next: dodyn show " << out << "\n";
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }

@@ -20,13 +20,32 @@ bool same_rows(const Contents& one, const Contents& other) {
                     same);
 }
 
+// Returns the first setting that decides which evaluation is the best one, or what a value of a variable means, and that
+// differs: "surrogate.constraints: s <= 0.5 / s <= 0.6"; empty if there is none.
+std::string different_question(const Contents& one, const Contents& other) {
+  std::vector<std::string> keys = {"surrogate.constraints", "surrogate.objectives", "surrogate.integers",
+                                   "surrogate.categories", "surrogate.conditional"};
+  for (const Variable& variable : one.layout.variables) keys.push_back("design." + variable.name);
+  const auto value_of = [](const Contents& contents, const std::string& key) -> std::string {
+    for (const auto& [name, value] : contents.provenance.configuration)
+      if (name == key && !value.empty()) return value;
+    return "none";
+  };
+  const std::string &here = one.provenance.evaluator, &there = other.provenance.evaluator;
+  if (here != there) return "study.evaluator: " + here + " / " + there;
+  for (const std::string& key : keys)
+    if (const std::string a = value_of(one, key), b = value_of(other, key); a != b) return key + ": " + a + " / " + b;
+  return "";
+}
+
 }  // namespace
 
 void merge(const std::string& out, const std::vector<std::string>& in) {
   std::vector<Contents> each;
   for (const std::string& path : in) {
     each.push_back(read(path));
-    const std::string other = difference(each.front().layout, each.back().layout);
+    std::string other = difference(each.front().layout, each.back().layout);
+    if (other.empty()) other = different_question(each.front(), each.back());
     if (!other.empty()) throw Error(path + ": cannot be merged with " + in.front() + ": " + other);
   }
   if (each.empty()) throw Error(out + ": no archives to merge");

@@ -99,7 +99,11 @@ def damage():
 
 def merge():
     dodyn("run", "f.cfg", "--strategy", "sweep", "--study.seed", "2", "--study.archive", "g.h5")
-    assert "42 evaluations of 2 archives" in dodyn("merge", "m.h5", "f.h5", "g.h5")
+    text = dodyn("merge", "m.h5", "f.h5", "g.h5")
+    assert "42 evaluations of 2 archives" in text and "warning" not in text, text
+    dodyn("run", "f.cfg", "--strategy", "sweep", "--testfunction.noise", "0.5", "--study.archive", "other-problem.h5")
+    text = dodyn("merge", "mixed.h5", "f.h5", "other-problem.h5")
+    assert "warning: the archives differ in testfunction.noise; their costs are comparable only if these settings do not change them\n" in text, text
     merged = json.loads(dodyn("show", "m.h5", "--json"))
     assert [e["id"] for e in merged["evaluations"]] == list(range(42))
     assert [e["source"] for e in merged["evaluations"]] == [0] * 21 + [1] * 21

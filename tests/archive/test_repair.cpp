@@ -281,6 +281,31 @@ TEST(Merge, RowsIdsParentsAndProvenanceAreKept) {
   EXPECT_THAT(error_of([&] { merge(out, {a, b}); }), HasSubstr("out.h5: exists already"));
 }
 
+// Archives that answer different questions have no common best design.
+TEST(Merge, OtherQuestionsAreRefusedInOneLine) {
+  const Directory directory;
+  const std::string a = directory / "a.h5", b = directory / "b.h5", out = directory / "out.h5";
+  Provenance limited = example_provenance();
+  limited.configuration.emplace_back("surrogate.constraints", "steps <= 3");
+  Archive::create(a, example_layout(), limited);
+  const auto refusal = [&](auto&& change) {
+    Provenance other = limited;
+    change(other);
+    std::filesystem::remove(b);
+    Archive::create(b, example_layout(), other);
+    return error_of([&] { merge(out, {a, b}); });
+  };
+  const std::string head = b + ": cannot be merged with " + a + ": ";
+  EXPECT_EQ(refusal([](Provenance& p) { p.configuration.back().second = "steps <= 4"; }),
+            head + "surrogate.constraints: steps <= 3 / steps <= 4");
+  EXPECT_EQ(refusal([](Provenance& p) { p.configuration.pop_back(); }),
+            head + "surrogate.constraints: steps <= 3 / none");
+  EXPECT_EQ(refusal([](Provenance& p) { p.configuration.emplace_back("surrogate.objectives", "cost, steps"); }),
+            head + "surrogate.objectives: none / cost, steps");
+  EXPECT_THAT(refusal([](Provenance& p) { p.evaluator = "other"; }), HasSubstr(" / other"));
+  EXPECT_EQ(refusal([](Provenance& p) { p.configuration.emplace_back("study.seed", "8"); }), "");
+}
+
 TEST(Merge, OtherShapesAreRefusedInOneLine) {
   const Directory directory;
   const std::string a = directory / "a.h5", b = directory / "b.h5", out = directory / "out.h5";
