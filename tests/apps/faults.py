@@ -349,6 +349,14 @@ def interrupted():
     told = len(evaluations())
     assert 2 <= told < 9
 
+    # Two signals at the same time, like those of timeout (GNU coreutils), are one request: the run ends with its summary.
+    run = start([*slow, "1.5", "--study.archive", "g.h5"])
+    rows_there("g.h5", 1)
+    run.send_signal(signal.SIGTERM)
+    run.send_signal(signal.SIGINT)
+    code, text = finish(run)
+    assert code == 3 and "interrupted by a signal (SIG" in text, text
+
     run = start([*slow, "600"])
     evaluating("f.h5", run)
     run.send_signal(signal.SIGINT)
