@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "record/text.hpp"
 #include "surrogate/strategy.hpp"
 
 namespace dodyn::surrogate {
@@ -13,18 +14,24 @@ namespace dodyn::surrogate {
 using Eigen::Index;
 using Eigen::VectorXd;
 
+namespace {
+std::string prefix_of(const std::string& owner) { return owner.empty() ? "" : owner + ": "; }
+}  // namespace
+
 void check_ranges(const std::vector<Variable>& variables, const std::string& owner) {
-  if (variables.empty()) throw std::invalid_argument(owner + ": no free variable");
+  const std::string prefix = prefix_of(owner);
+  if (variables.empty()) throw std::invalid_argument(prefix + "no free variable");
   for (const Variable& v : variables)
     if (!std::isfinite(v.lower) || !std::isfinite(v.upper) || !(v.lower < v.upper))
-      throw std::invalid_argument(owner + ": the range of " + v.name + " is empty");
+      throw std::invalid_argument(prefix + "the range of " + v.name + " is empty");
 }
 
 DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vector<Domain>& domains,
                          const std::string& owner)
     : variables_(variables), domains_(domains.empty() ? std::vector<Domain>(variables.size()) : domains) {
   check_ranges(variables, owner);
-  if (domains_.size() != variables.size()) throw std::invalid_argument(owner + ": a domain for each variable, or none");
+  const std::string prefix = prefix_of(owner);
+  if (domains_.size() != variables.size()) throw std::invalid_argument(prefix + "a domain for each variable, or none");
   const Index d = dimensions();
   lower_.resize(d);
   range_.resize(d);
@@ -37,22 +44,24 @@ DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vect
     if (own.kind == Domain::integer || own.kind == Domain::category) {
       v.lower = std::ceil(v.lower), v.upper = std::floor(v.upper);
       if (!(v.lower <= v.upper))
-        throw std::invalid_argument(owner + ": the range of " + v.name + " holds no whole number");
+        throw std::invalid_argument(prefix + "the range of " + v.name + " holds no whole number");
     }
     lower_(i) = v.lower;
     range_(i) = v.upper - v.lower;
     if (own.kind == Domain::logarithmic) {
-      if (!(v.lower > 0)) throw std::invalid_argument(owner + ": " + v.name + " on a logarithmic scale begins above 0");
+      if (!(v.lower > 0))
+        throw std::invalid_argument(prefix + "a logarithmic scale needs a range above 0; that of " + v.name +
+                                    " begins at " + to_text(v.lower));
       lower_(i) = std::log(v.lower);
       range_(i) = std::log(v.upper / v.lower);
     } else if (own.kind == Domain::list) {
       if (own.values.size() < 2)
-        throw std::invalid_argument(owner + ": the list of " + v.name + " has one value or none");
+        throw std::invalid_argument(prefix + "the list of " + v.name + " has one value or none");
       lower_(i) = 0;
       range_(i) = static_cast<double>(own.values.size()) - 1;
     }
     if (own.kind == Domain::category && range_(i) >= 30)
-      throw std::invalid_argument(owner + ": " + v.name + " has more than 30 categories");
+      throw std::invalid_argument(prefix + v.name + " has more than 30 categories");
     embedded_ += width(i);
   }
 }

@@ -32,13 +32,15 @@ struct Domain {
   std::function<bool(const Eigen::VectorXd& design)> active = {};
 };
 
-// Throws std::invalid_argument, with the prefix "OWNER: ", if there is no variable, or a range is empty.
+// Throws std::invalid_argument if there is no variable, or a range is empty. The message has the prefix "OWNER: ",
+// unless the owner is empty.
 void check_ranges(const std::vector<Variable>& variables, const std::string& owner);
 
 class DesignSpace {
  public:
-  // `domains`: one per variable, or empty: all real. Throws std::invalid_argument, with the prefix "OWNER: ": no
-  // variable, an empty range, a wrong number of domains, or a log scale with a bound that is not positive.
+  // `domains`: one per variable, or empty: all real. Throws std::invalid_argument, with the prefix of
+  // check_ranges(): no variable, an empty range, a wrong number of domains, or a log scale with a bound that is not
+  // positive.
   DesignSpace(const std::vector<Variable>& variables, const std::vector<Domain>& domains, const std::string& owner);
 
   Eigen::Index dimensions() const { return static_cast<Eigen::Index>(variables_.size()); }

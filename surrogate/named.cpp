@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 #include "record/text.hpp"
 #include "settings/choices.hpp"
@@ -56,7 +57,9 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 using Condition = std::function<bool(const Eigen::VectorXd&)>;
 
-Condition parse_condition(const std::string& text, const std::vector<Variable>& variables, const TextOf& text_of) {
+// `of`: name of the variable that the condition is for, which it cannot use; empty: none.
+Condition parse_condition(const std::string& text, const std::vector<Variable>& variables, const TextOf& text_of,
+                          const std::string& of = "") {
   const std::vector<std::string> names = names_of(variables);
   Expression expression;
   try {
@@ -75,6 +78,8 @@ Condition parse_condition(const std::string& text, const std::vector<Variable>& 
   for (const Expression::Quantity& q : expression.quantities()) {
     const auto at = std::find(names.begin(), names.end(), q.name);
     if (q.arguments.empty() && at != names.end()) {
+      if (q.name == of)
+        throw std::invalid_argument("'" + text + "' uses " + of + " itself; a condition is on other variables");
       values.push_back({static_cast<int>(at - names.begin())});
       continue;
     }
@@ -147,31 +152,33 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
 std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable>& variables, const TextOf& text_of) {
   std::vector<Domain> domains(variables.size());
   const std::vector<std::string> names = names_of(variables);
-  std::vector<bool> taken(variables.size(), false);
+  std::vector<std::string> sources(variables.size());  // what gave each variable its type; empty: nothing
   bool any = false;
-  const auto one = [&](std::size_t i, Domain domain) {
-    if (taken[i]) throw std::invalid_argument(names[i] + " is given two types");
+  const auto one = [&](std::size_t i, Domain domain, const std::string& source) {
+    if (!sources[i].empty()) throw std::invalid_argument(names[i] + " has a type already, by " + sources[i]);
     domains[i] = std::move(domain);
-    any = taken[i] = true;
+    sources[i] = source;
+    any = true;
   };
   for (std::size_t i = 0; i < variables.size(); ++i)
     if (const std::vector<std::string> words = choices_in(text_of(names[i])); !words.empty()) {
       std::vector<double> values;
       for (const std::string& word : words)
         if (const auto value = number(word)) values.push_back(*value);
-      one(i, values.size() == words.size() ? Domain(values) : Domain(Domain::category));
+      one(i, values.size() == words.size() ? Domain(values) : Domain(Domain::category), "the list design." + names[i]);
     }
-  for (const auto& [list, kind] :
-       {std::pair(named.integers, Domain::integer), std::pair(named.categories, Domain::category),
-        std::pair(named.logarithmic, Domain::logarithmic)})
-    for (const int i : parse_names(list, names, false)) one(static_cast<std::size_t>(i), kind);
+  for (const auto& [list, kind, key] : {std::tuple(named.integers, Domain::integer, "surrogate.integers"),
+                                        std::tuple(named.categories, Domain::category, "surrogate.categories"),
+                                        std::tuple(named.logarithmic, Domain::logarithmic, "surrogate.log-scale")})
+    for (const int i : parse_names(list, names, false)) one(static_cast<std::size_t>(i), kind, key);
   for (const std::string& part : parts_of(named.conditional)) {
     const auto at = part.find(" if ");
     if (at == std::string::npos)
       throw std::invalid_argument("'" + part + "' is not understood; allowed: NAME if CONDITION");
     const auto i =
         static_cast<std::size_t>(index_of(std::string(trimmed(std::string_view(part).substr(0, at))), names, false));
-    domains[i].active = parse_condition(part.substr(at + 4), variables, text_of);
+    if (domains[i].active) throw std::invalid_argument(names[i] + " has two conditions; join them with 'and' into one");
+    domains[i].active = parse_condition(part.substr(at + 4), variables, text_of, names[i]);
     any = true;
   }
   if (!any) domains.clear();

@@ -782,13 +782,15 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
     }
   };
   using surrogate::Named;
+  Named read;  // grows by one key at a time, so that an error is that of the last key
   for (const auto& [key, member] :
        {std::pair("surrogate.integers", &Named::integers), std::pair("surrogate.categories", &Named::categories),
         std::pair("surrogate.log-scale", &Named::logarithmic),
         std::pair("surrogate.conditional", &Named::conditional)}) {
-    Named one;
-    one.*member = named.*member;
-    locate(key, one.*member, [&] { surrogate::parse_domains(one, settings.variables, text_of); });
+    read.*member = named.*member;
+    locate(key, read.*member, [&] {
+      surrogate::DesignSpace(settings.variables, surrogate::parse_domains(read, settings.variables, text_of), "");
+    });
   }
   ego.domains = surrogate::parse_domains(named, settings.variables, text_of);
   std::function<bool(const Eigen::VectorXd&)> within;

@@ -87,6 +87,9 @@ MISTAKES = [
     ("run KNEE --gait.model biped", "gait.model = biped: cannot be read: No such file or directory (did you mean 'motor-biped'?); allowed: the path of a model "
                                     "file, or a name that dodyn help models lists"),
     ("run f.cfg --strategy egoo", "surrogate.strategy = egoo is unknown; allowed: auto, "),
+    ("run f.cfg --surrogate.log-scale x", "surrogate.log-scale = x: a logarithmic scale needs a range above 0; that of x begins at 0"),
+    ("run f.cfg --surrogate.integers x --surrogate.categories x", "surrogate.categories = x: x has a type already, by surrogate.integers"),
+    ("run f.cfg --surrogate.conditional 'x if x > 0'", "'x > 0' uses x itself; a condition is on other variables"),
     ("solve DOCKING", 'design.spacing is free, from 0.0255 to 0.0755 m; give its value: --design.spacing "0.0505 m"'),
     ("show done.h5 --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),
     ("show done.h5 --units mm,cm", "--units mm,cm: mm and cm measure the same; choose one"),
