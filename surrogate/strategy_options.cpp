@@ -117,7 +117,9 @@ const std::vector<StrategyKind>& strategy_kinds() {
                     global = nlopt_keys(false).within(&StrategyOptions::nlopt);
   static const std::vector<StrategyKind> kinds = {
       {"auto",
-       "ego, or trust-region for ten variables or more without constraints, objectives, whole numbers and logarithms",
+       "ego, or trust-region for ten variables or more, if all are real on a linear scale, with one objective and "
+       "without "
+       "constraints",
        automatic, ego_and_named_keys()},
       {"spline", "one variable: a cubic spline through the samples, the next at its minimum", spline,
        spline_keys().within(&StrategyOptions::spline)},
