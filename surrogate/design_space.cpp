@@ -105,6 +105,13 @@ VectorXd DesignSpace::design(const VectorXd& u) const {
   return x;
 }
 
+VectorXd DesignSpace::nearest_valid(const VectorXd& x) const {
+  VectorXd valid = design(unit(x));
+  for (Index i = 0; i < x.size(); ++i)
+    if (real(i) && active(i, valid)) valid(i) = x(i);
+  return valid;
+}
+
 VectorXd DesignSpace::embed(const VectorXd& at) const {
   assert(at.size() == dimensions());
   if (all_real_ && !conditional_) return at;

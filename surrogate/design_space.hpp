@@ -63,6 +63,9 @@ class DesignSpace {
 
   Eigen::VectorXd unit(const Eigen::VectorXd& design) const;  // clamped to the unit cube
   Eigen::VectorXd design(const Eigen::VectorXd& unit) const;  // whole numbers are rounded
+  // Returns the nearest design with values that its variables can have. A real variable keeps its value if the design
+  // has this variable.
+  Eigen::VectorXd nearest_valid(const Eigen::VectorXd& design) const;
   Eigen::VectorXd embed(const Eigen::VectorXd& unit) const;
   // Returns d design / d unit of the real variables at this design.
   Eigen::VectorXd slope(const Eigen::VectorXd& design) const;

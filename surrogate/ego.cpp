@@ -25,6 +25,7 @@ constexpr double irregular_quality = 0.9;  // leave-one-out R2 below which the c
 constexpr double beside = 0.1;             // relative to the range: designs this near to the best carry no information
                                            // about the rest
 constexpr int points_of_open_part = 200;
+constexpr int max_tries_of_filling = 1000;
 constexpr double minor_gain_factor = 1000;  // a gain below this multiple of the least is not significant there
 
 std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
@@ -46,6 +47,7 @@ class Ego final : public Strategy, private EgoState {
 
  private:
   void start_initial();
+  std::optional<VectorXd> next_of_filling();
   int max_failures() const {
     return options.max_failures > 0 ? options.max_failures : 20 + 15 * static_cast<int>(dimensions());
   }
@@ -66,7 +68,7 @@ class Ego final : public Strategy, private EgoState {
 
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
-  std::uint64_t asked_ = 0;
+  std::uint64_t asked_ = 0, skipped_ = 0;  // skipped_: points of the filling that are not allowed
   struct Running {
     VectorXd design;
     Rule rule;
@@ -86,6 +88,7 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
                .models = {std::max<std::size_t>(chosen.objectives.size(), 1), chosen.constraints.size()},
                .stop_rule = StopRule(static_cast<Index>(variables.size()))} {
   if (!observed.space.all_real()) options.gradient = false;
+  std::erase_if(options.known, [this](const Evaluation& e) { return !is_within(e.design); });
   const Evaluation* least = nullptr;
   for (const Evaluation& e : options.known)
     if (observed.feasible(e) && (!least || observed.objective(e, 0) < observed.objective(*least, 0))) least = &e;
@@ -98,10 +101,13 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
     if (std::isnan(e.cost_stderr)) observed.evaluations.back().cost_stderr = 0;
   }
   start_initial();
+  if (initial_.empty() && observed.evaluations.empty())
+    throw std::invalid_argument("ego: " + std::string(nothing_within));
 }
 
 void Ego::start_initial() {
-  for (const VectorXd& x : initial_designs(*this)) initial_.push_back(x);
+  for (const VectorXd& x : initial_designs(*this))
+    if (is_within(x)) initial_.push_back(x);
   initial_total = initial_.size() + (region.restarts == 0 ? observed.evaluations.size() : 0);
 }
 
@@ -346,6 +352,9 @@ void Ego::proposal() {
   } else {
     std::optional<AcquisitionModel> acquisition;
     plan_ = next(acquisition);
+    const Proposal& p = *plan_;
+    if (p.stopped.empty() && !p.waits && p.design.size() > 0 && !is_within(p.design))
+      end(*plan_, "no further design that satisfies surrogate.design-constraints was found");
     plan_->candidates = candidates_of(*this, *plan_, acquisition);
     if (acquisition) plan_->compared = acquisition->incumbent(), plan_->trusted = acquisition->options();
   }
@@ -369,8 +378,9 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     return {};  // asks again when these are evaluated
   while (static_cast<int>(designs.size()) < std::min(at_most, std::max(options.batch, 1))) {
     if (observed.evaluations.empty()) {  // more designs were requested than the initial ones, before any was evaluated
-      const MatrixXd more = sobol(static_cast<int>(dimensions()), 1, options.seed, 1 + asked_);
-      take(observed.space.design(more.col(0)));
+      const std::optional<VectorXd> more = next_of_filling();
+      if (!more) break;
+      take(*more);
       continue;
     }
     proposal();
@@ -379,6 +389,16 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     take(VectorXd(plan_->design));
   }
   return designs;
+}
+
+// Returns the next allowed design of a sequence that fills the range, for requests before any result; nullopt: none was
+// found.
+std::optional<VectorXd> Ego::next_of_filling() {
+  for (int tries = 0; tries < max_tries_of_filling; ++tries, ++skipped_) {
+    const MatrixXd unit = sobol(static_cast<int>(dimensions()), 1, options.seed, 1 + asked_ + skipped_);
+    if (possible(unit.col(0))) return observed.space.design(unit.col(0));
+  }
+  return std::nullopt;
 }
 
 double Ego::undecided_fraction() const {

@@ -67,9 +67,12 @@ struct EgoOptions {
   bool trust_region = false;
   std::vector<Domain> domains;          // [variables]; empty: all real
   std::vector<Constraint> constraints;  // on metrics
-  // Whether a design is allowed, if that is known in advance; disallowed designs are not evaluated. Empty: all are
-  // allowed.
+  // Whether a design is allowed, if that is known in advance. If no allowed design is found, others are evaluated.
+  // Empty: all are allowed.
   std::function<bool(const Eigen::VectorXd& design)> possible;
+  // Whether a design satisfies the conditions on designs. Others are never evaluated, and known evaluations of others
+  // are left out. `possible` implies it. Empty: there are no conditions.
+  std::function<bool(const Eigen::VectorXd& design)> within;
   std::string reason;           // why this strategy was chosen; part of the note of the initial designs
   std::vector<int> objectives;  // two or three of: index of a metric, -1 for the cost. Empty: the cost alone
 };
@@ -79,7 +82,12 @@ inline constexpr std::string_view same_cost = "the cost is the same";
 // Prefix if the search ends although a better design may be in most of the box.
 inline constexpr std::string_view mostly_undecided = "most of the design range is undecided";
 
-// Throws std::invalid_argument if a variable has no range, or an option is out of range.
+// Message if no design satisfies EgoOptions::within.
+inline constexpr std::string_view nothing_within =
+    "no design that satisfies surrogate.design-constraints was found; change the conditions or the ranges";
+
+// Throws std::invalid_argument if a variable has no range, an option is out of range, or no design to begin with
+// satisfies EgoOptions::within.
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options);
 
 // Returns the number of initial designs by default.

@@ -63,6 +63,7 @@ struct EgoState {
   bool possible(const Eigen::VectorXd& unit) const {
     return !options.possible || options.possible(observed.space.design(unit));
   }
+  bool is_within(const Eigen::VectorXd& design) const { return !options.within || options.within(design); }
   Eigen::MatrixXd possible_ones(const Eigen::MatrixXd& units) const;  // returns the allowed columns; all columns, if
                                                                       // none is allowed
   // Returns the smallest significant gain: the tolerance times the magnitude of the best cost, or a small fraction of

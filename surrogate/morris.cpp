@@ -73,7 +73,11 @@ class Morris final : public Strategy {
       if (!designs_.empty() && designs_.back() == design) continue;  // the design does not have this variable
       designs_.push_back(design);
     }
-    if (designs_.empty()) throw std::invalid_argument("morris: no design of its trajectories can be");
+    if (designs_.empty())
+      throw std::invalid_argument(
+          "morris: no design of its trajectories is allowed by surrogate.design-constraints or by the evaluator; "
+          "change "
+          "the conditions or the ranges");
     observed_.assign(designs_.size(), false);
   }
 

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "record/text.hpp"
+#include "settings/choices.hpp"
 #include "surrogate/random.hpp"
 
 namespace dodyn::surrogate {
@@ -120,7 +122,13 @@ struct Csv {
       name = name.substr(0, at);
     }
     for (int number = 2; std::getline(file, line); ++number)
-      if (const auto row = cells(line); !row.empty()) rows.emplace_back(number, row);
+      if (const auto row = cells(line); !row.empty()) {
+        rows.emplace_back(number, row);
+        if (std::any_of(row.begin() + static_cast<std::ptrdiff_t>(std::min(row.size(), header.size())), row.end(),
+                        [](const std::string& cell) { return !cell.empty(); }))
+          throw std::invalid_argument(place(rows.size() - 1) + "has " + std::to_string(row.size()) +
+                                      " cells; the header has " + std::to_string(header.size()));
+      }
   }
 
   // Splits a line at commas. Quotes protect commas; a doubled quote is a quote.
@@ -150,18 +158,23 @@ struct Csv {
   // Returns the index of a column; -1: not found.
   std::ptrdiff_t column(const std::string& name) const {
     const auto at = std::find(header.begin(), header.end(), name);
-    return at == header.end() ? -1 : at - header.begin();
+    if (at == header.end()) return -1;
+    if (std::find(at + 1, header.end(), name) != header.end())
+      throw std::invalid_argument(path + ":1: two columns '" + name + "'; remove one of them");
+    return at - header.begin();
   }
   std::vector<std::ptrdiff_t> columns(const std::vector<Variable>& variables) const {
     std::vector<std::ptrdiff_t> found;
     for (const Variable& v : variables) {
-      found.push_back(std::max(column("design." + v.name), column(v.name)));
+      const std::ptrdiff_t full = column("design." + v.name);
+      found.push_back(full >= 0 ? full : column(v.name));
       if (found.back() < 0) throw std::invalid_argument(path + ":1: no column '" + v.name + "'");
       const std::string& unit = units[static_cast<std::size_t>(found.back())];
       if (!unit.empty() && unit != (v.unit.empty() ? "1" : v.unit))
         throw std::invalid_argument(path + ":1: column '" + v.name + "' is in " + unit + "; the study has it in " +
                                     (v.unit.empty() ? "1" : v.unit) + ", so convert the column");
     }
+    if (rows.empty()) throw std::invalid_argument(path + ":1: no row follows the header");
     return found;
   }
   std::string cell(std::size_t row, std::ptrdiff_t at) const {
@@ -182,30 +195,73 @@ struct Csv {
       throw std::invalid_argument(place(row) + name + " = '" + text + "' is not a number");
     return value;
   }
+  // Returns the design of a row. A cell may have the name of a label instead of its number.
+  VectorXd design(std::size_t row, const std::vector<std::ptrdiff_t>& at,
+                  const std::vector<Variable>& variables) const {
+    VectorXd x(static_cast<Index>(variables.size()));
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      const auto& choices = variables[k].choices;
+      const auto label = std::find(choices.begin(), choices.end(), cell(row, at[k]));
+      const bool has_name = label != choices.end() && !are_numbers({*label});
+      x(static_cast<Index>(k)) =
+          has_name ? static_cast<double>(label - choices.begin()) : number(row, at[k], variables[k].name, false);
+    }
+    return x;
+  }
   std::string place(std::size_t row) const { return path + ":" + std::to_string(rows[row].first) + ": "; }
 };
 
 }  // namespace
 
-MatrixXd read_designs(const std::string& path, const std::vector<Variable>& variables) {
+Index find_invalid_value(const DesignSpace& space, VectorXd& design) {
+  const auto& variables = space.variables();
+  for (Index k = 0; k < design.size(); ++k) {
+    const Variable& v = variables[static_cast<std::size_t>(k)];
+    if (!(design(k) >= v.lower && design(k) <= v.upper)) return k;
+  }
+  const VectorXd valid = space.nearest_valid(design);
+  for (Index k = 0; k < design.size(); ++k)
+    if (std::abs(valid(k) - design(k)) > 1e-9 * std::max(1.0, std::abs(design(k)))) return k;
+  design = valid;
+  return -1;
+}
+
+MatrixXd read_designs(const std::string& path, const std::vector<Variable>& variables,
+                      const std::vector<Domain>& domains, const std::function<bool(const VectorXd&)>& allowed) {
   const Csv csv(path);
   const auto columns = csv.columns(variables);
+  const DesignSpace space(variables, domains, path);
   MatrixXd x(static_cast<Index>(variables.size()), static_cast<Index>(csv.rows.size()));
-  for (std::size_t i = 0; i < csv.rows.size(); ++i)
-    for (std::size_t k = 0; k < variables.size(); ++k) {
-      const double value = csv.number(i, columns[k], variables[k].name, false);
-      if (!(value >= variables[k].lower && value <= variables[k].upper))
+  for (std::size_t i = 0; i < csv.rows.size(); ++i) {
+    const VectorXd given = csv.design(i, columns, variables);
+    for (std::size_t k = 0; k < variables.size(); ++k)
+      if (const double value = given(static_cast<Index>(k));
+          !(value >= variables[k].lower && value <= variables[k].upper))
         throw std::invalid_argument(csv.place(i) + variables[k].name + " = " + csv.cell(i, columns[k]) +
                                     " lies outside its range");
-      x(static_cast<Index>(k), static_cast<Index>(i)) = value;
+    VectorXd design = given;
+    if (const Index at = find_invalid_value(space, design); at >= 0) {
+      const auto k = static_cast<std::size_t>(at);
+      const std::string value = csv.place(i) + variables[k].name + " = " + csv.cell(i, columns[k]);
+      const VectorXd valid = space.nearest_valid(given);
+      throw std::invalid_argument(value +
+                                  (space.active(at, valid)
+                                       ? " is not one of the variable's values; the nearest is "
+                                       : ": the design does not have this variable; expected its lower bound ") +
+                                  to_text(valid(at)));
     }
+    if (allowed && !allowed(design))
+      throw std::invalid_argument(csv.place(i) + "the design violates surrogate.design-constraints; remove this row");
+    x.col(static_cast<Index>(i)) = design;
+  }
   return x;
 }
 
 std::vector<Evaluation> read_samples(const std::string& path, const std::vector<Variable>& variables,
-                                     const std::vector<std::string>& metrics) {
+                                     const std::vector<std::string>& metrics, const std::vector<Domain>& domains) {
   const Csv csv(path);
   const auto columns = csv.columns(variables);
+  const DesignSpace space(variables, domains, path);
   const auto cost = csv.column("cost"), status = csv.column("status"), deviation = csv.column("cost_stderr");
   if (cost < 0) throw std::invalid_argument(path + ":1: no column 'cost'");
   const auto vector = [&](std::size_t row, const std::string& group, const std::vector<std::string>& names) {
@@ -219,14 +275,8 @@ std::vector<Evaluation> read_samples(const std::string& path, const std::vector<
   std::vector<Evaluation> samples;
   for (std::size_t i = 0; i < csv.rows.size(); ++i) {
     Evaluation e;
-    e.design.resize(static_cast<Index>(variables.size()));
-    bool inside = true;
-    for (std::size_t k = 0; k < variables.size(); ++k) {
-      const double value = csv.number(i, columns[k], variables[k].name, false);
-      inside = inside && value >= variables[k].lower && value <= variables[k].upper;
-      e.design(static_cast<Index>(k)) = value;
-    }
-    if (!inside) continue;
+    e.design = csv.design(i, columns, variables);
+    if (find_invalid_value(space, e.design) >= 0) continue;
     e.cost = csv.number(i, cost, "cost", true);
     if (const double s = csv.number(i, deviation, "cost_stderr", true); s > 0) e.cost_stderr = s;
     const std::string word = csv.cell(i, status);
@@ -236,6 +286,10 @@ std::vector<Evaluation> read_samples(const std::string& path, const std::vector<
     e.metrics = vector(i, "metrics.", metrics);
     samples.push_back(e);
   }
+  if (samples.empty())
+    throw std::invalid_argument(path +
+                                ": none of its designs is one of this study: compare the ranges and values of "
+                                "the variables");
   return samples;
 }
 

@@ -3,10 +3,12 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "record/evaluation.hpp"
+#include "surrogate/design_space.hpp"
 
 namespace dodyn::surrogate {
 
@@ -23,14 +25,23 @@ Eigen::MatrixXd sobol(int dimensions, int n, std::uint64_t seed, std::uint64_t s
 Eigen::MatrixXd halton(int dimensions, int n, std::uint64_t seed);
 
 // Reads designs (in the variables' units, one per column) from a CSV file with a header. Other columns are ignored, so
-// the output of `dodyn show --csv` is valid. Throws std::invalid_argument "FILE:LINE: ...": a missing variable, a cell
-// that is not a number, or a design outside the bounds.
-Eigen::MatrixXd read_designs(const std::string& path, const std::vector<Variable>& variables);
+// the output of `dodyn show --csv` is valid. A label is a number or its name. `domains`: as for DesignSpace; `allowed`:
+// condition on designs, empty: none. Throws std::invalid_argument "FILE:LINE: ...": a missing variable, a column that
+// occurs twice, no row, a row with more cells than the header, a cell that is not a number, or a design that the study
+// cannot have.
+Eigen::MatrixXd read_designs(const std::string& path, const std::vector<Variable>& variables,
+                             const std::vector<Domain>& domains = {},
+                             const std::function<bool(const Eigen::VectorXd& design)>& allowed = {});
 
 // Reads known evaluations from a CSV file, such as the output of `dodyn show --csv`. Columns: each variable and `cost`;
 // optional: `status`, `cost_stderr`, gradient.VARIABLE and metrics.NAME. An empty cell or nan means unknown; an
-// evaluation without a cost failed. Rows outside the bounds are left out. Throws as read_designs().
+// evaluation without a cost failed. Rows with values that the variables cannot have are left out. Throws as
+// read_designs(), and if no row is left.
 std::vector<Evaluation> read_samples(const std::string& path, const std::vector<Variable>& variables,
-                                     const std::vector<std::string>& metrics);
+                                     const std::vector<std::string>& metrics, const std::vector<Domain>& domains = {});
+
+// Returns the index of the first variable that cannot have its value in this design; -1: none. Replaces values that
+// agree within rounding by the exact ones.
+Eigen::Index find_invalid_value(const DesignSpace& space, Eigen::VectorXd& design);
 
 }  // namespace dodyn::surrogate

@@ -65,6 +65,10 @@ class Sweep final : public Strategy {
         if (!more) index[k] = 0;
       }
     }
+    if (grid_.empty())
+      throw std::invalid_argument(
+          "sweep: no point of the grid is allowed by surrogate.design-constraints or by the evaluator; change the "
+          "conditions, the ranges or surrogate.points");
     std::stable_sort(grid_.begin(), grid_.end(), [](const auto& a, const auto& b) { return a.level < b.level; });
   }
 

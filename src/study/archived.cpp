@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "archive/archive.hpp"
+#include "record/text.hpp"
 #include "study/observed_data.hpp"
 #include "study/study.hpp"
 
@@ -78,6 +79,33 @@ std::string problem_mismatch(Settings settings, const evaluators::Evaluator& eva
   std::erase_if(settings.all, [](const Setting& setting) { return of_the_search(setting.key.name); });
   auto then = contents.provenance.configuration;
   std::erase_if(then, [](const auto& setting) { return of_the_search(setting.first); });
+  return differences(settings, then);
+}
+
+std::string cost_mismatch(Settings settings, const evaluators::Evaluator& evaluator,
+                          const archive::Contents& contents) {
+  const auto names = [](const std::vector<Variable>& variables) {
+    std::vector<std::string> all;
+    for (const Variable& variable : variables) all.push_back(variable.name);
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const std::vector<std::string> here = names(settings.variables), there = names(contents.layout.variables);
+  if (here != there) return "its free variables are " + listed(there) + ", here " + listed(here);
+  for (const Variable& variable : settings.variables)
+    for (const Variable& other : contents.layout.variables)
+      if (variable.name == other.name && variable.choices != other.choices)
+        return "design." + variable.name + ": " + (other.choices.empty() ? "numbers" : listed(other.choices)) + " / " +
+               (variable.choices.empty() ? "numbers" : listed(variable.choices)) + " (archive / now)";
+  settings = identity_of(std::move(settings), evaluator);
+  const auto is_irrelevant = [&](const std::string& key) {
+    if (key == "study.scenarios" || key == "study.scenario-aggregate") return false;
+    const bool is_free = key.starts_with("design.") && std::binary_search(here.begin(), here.end(), key.substr(7));
+    return of_the_search(key) || is_free || key == "command.metrics";  // unknown metrics of a sample are NaN
+  };
+  std::erase_if(settings.all, [&](const Setting& setting) { return is_irrelevant(setting.key.name); });
+  auto then = contents.provenance.configuration;
+  std::erase_if(then, [&](const auto& setting) { return is_irrelevant(setting.first); });
   return differences(settings, then);
 }
 

@@ -20,6 +20,10 @@ namespace dodyn::study {
 std::string problem_mismatch(Settings settings, const evaluators::Evaluator& evaluator,
                              const archive::Contents& contents);
 
+// Returns in what the costs of an archive's designs may differ from those of these settings, as a message; empty if its
+// evaluations are samples of the same costs. Ranges, numbers of lists, and settings of the search do not count.
+std::string cost_mismatch(Settings settings, const evaluators::Evaluator& evaluator, const archive::Contents& contents);
+
 // Returns the evaluation with this id, or the best one, with its trajectory. The archive may differ from the settings
 // in how the study is run and in the ranges of the variables; all else must agree. Throws ConfigError, one line: no
 // such file, other settings or another model, no such evaluation, none that is ok, or one without a trajectory.

@@ -15,6 +15,7 @@
 #include "record/machine.hpp"
 #include "record/random.hpp"
 #include "record/text.hpp"
+#include "study/archived.hpp"
 #include "study/observed_data.hpp"
 #include "study/problem.hpp"
 #include "surrogate/sampling.hpp"
@@ -271,7 +272,8 @@ void Study::add_design(const Eigen::VectorXd& design) {
   } else if (!same(row->second.design, design)) {
     throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
                       " has another design than this program and configuration ask for; nothing was changed; " +
-                      "choose another study.archive");
+                      (search_difference_.empty() ? "choose another study.archive"
+                                                  : "choose another study.archive, or restore " + search_difference_));
   } else {
     asked.parent = row->second.parent;
     ++restored_;
@@ -574,6 +576,18 @@ std::string study_mismatch(const Settings& settings, const Evaluator& evaluator,
 
 namespace {
 
+// Returns the keys of [surrogate] that may change in a study, such as tolerances, and have other values in its archive.
+std::string search_difference(Settings settings, std::vector<std::pair<std::string, std::string>> archived) {
+  const auto may_change = [](const Key& key) { return key.name.starts_with("surrogate.") && !key.identity; };
+  std::erase_if(settings.all, [&](const Setting& setting) { return !may_change(setting.key); });
+  for (Setting& setting : settings.all) setting.key.identity = true;
+  std::erase_if(archived, [&](const auto& one) {
+    return std::none_of(settings.all.begin(), settings.all.end(),
+                        [&](const Setting& setting) { return setting.key.name == one.first; });
+  });
+  return differences(settings, archived);
+}
+
 // Returns the settings in use. A file named on the command line gets its full path, because the archive does not know
 // the working directory.
 std::vector<std::pair<std::string, std::string>> archived_configuration(Settings settings, const Evaluator& evaluator) {
@@ -603,7 +617,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
     const std::string remedy = "; remove it or choose another study.archive";
     const std::string difference = study_mismatch(settings_, evaluator_, contents);
     // If only the search differs and not the costs, another archive can be initialised from this one.
-    const bool same_costs = difference.find(settings_.evaluator + ".") == std::string::npos &&
+    const bool same_costs = cost_mismatch(settings_, evaluator_, contents).empty() &&
                             (difference.starts_with("design.") || difference.starts_with("surrogate.") ||
                              difference.starts_with("study.batch:"));
     const bool takes_samples =
@@ -614,6 +628,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
     if (shape(layout_) != shape(contents.layout))
       throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +
                         contents.provenance.program_version + ")" + remedy);
+    search_difference_ = search_difference(settings_, contents.provenance.configuration);
     layout_ = contents.layout;
     archived_iterations_ = contents.iterations.size();
     if (asynchronous_)
@@ -722,10 +737,11 @@ Progress Study::progress() const {
 
 namespace {
 
-// Returns the evaluations of another study's archive that are valid samples of these costs. Evaluations outside the
-// ranges, and those that were lost or timed out, are left out.
-std::vector<Evaluation> archived_samples(const std::string& path, const Settings& settings,
-                                         const std::vector<std::string>& metrics) {
+// Returns the evaluations of another study's archive that are valid samples of these costs. Evaluations with values
+// that the variables cannot have, and those that were lost or timed out, are left out.
+std::vector<Evaluation> archived_samples(const std::string& path, const Settings& settings, const Evaluator& evaluator,
+                                         const std::vector<std::string>& metrics,
+                                         const std::vector<surrogate::Domain>& domains) {
   archive::Contents contents;
   try {
     contents = archive::read(path);
@@ -750,6 +766,10 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
   const auto variable_at = places(names, theirs), metric_at = places(metrics, contents.layout.metrics);
   if (theirs.size() != names.size() || std::find(variable_at.begin(), variable_at.end(), -1) != variable_at.end())
     throw ConfigError(path + ": is of a study with other free variables");
+  if (const std::string difference = cost_mismatch(settings, evaluator, contents); !difference.empty())
+    throw ConfigError(path + ": its costs may not be those of this study: " + difference +
+                      "; if they are the same, pass them on as a CSV file: dodyn show " + path + " --csv > prior.csv");
+  const surrogate::DesignSpace space(settings.variables, domains, path);
   std::vector<Evaluation> samples;
   for (const auto& [id, row] : archive::latest(contents)) {
     const Evaluation& e = contents.evaluations[row];
@@ -760,13 +780,13 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
     for (std::size_t k = 0; k < metrics.size(); ++k)
       if (e.metrics.size() > 0 && metric_at[k] >= 0)
         sample.metrics(static_cast<Eigen::Index>(k)) = e.metrics(metric_at[k]);
-    bool inside = e.status != Status::lost && e.status != Status::timed_out;
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      const double x = sample.design(static_cast<Eigen::Index>(k));
-      inside = inside && x >= settings.variables[k].lower && x <= settings.variables[k].upper;
-    }
-    if (inside) samples.push_back(sample);
+    if (e.status == Status::lost || e.status == Status::timed_out) continue;
+    if (surrogate::find_invalid_value(space, sample.design) < 0) samples.push_back(sample);
   }
+  if (samples.empty())
+    throw ConfigError(path +
+                      ": none of its evaluations is of a design of this study: compare the ranges and values of "
+                      "the variables");
   return samples;
 }
 
@@ -796,6 +816,7 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
   std::function<bool(const Eigen::VectorXd&)> within;
   locate("surrogate.design-constraints", named.within,
          [&] { within = surrogate::parse_conditions(named.within, settings.variables, text_of); });
+  ego.within = within;
   const auto impossible = evaluator.infeasibility_test();
   if (within || impossible)
     ego.possible = [within, impossible](const Eigen::VectorXd& design) {
@@ -807,7 +828,7 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
 void resolve(const surrogate::Named& named, const Settings& settings, const Evaluator& evaluator,
              surrogate::EgoOptions& ego) {
   const auto& variables = settings.variables;
-  if (!named.designs.empty()) ego.given = surrogate::read_designs(named.designs, variables);
+  if (!named.designs.empty()) ego.given = surrogate::read_designs(named.designs, variables, ego.domains, ego.within);
   // Parses a setting; an error names its key.
   const auto read = [&](const std::string& key, auto&& parse) {
     try {
@@ -821,8 +842,9 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
   std::vector<std::string> metrics;
   for (const Quantity& metric : quantities) metrics.push_back(metric.name);
   if (!named.samples.empty())
-    ego.known = named.samples.ends_with(".h5") ? archived_samples(named.samples, settings, metrics)
-                                               : surrogate::read_samples(named.samples, variables, metrics);
+    ego.known = named.samples.ends_with(".h5")
+                    ? archived_samples(named.samples, settings, evaluator, metrics, ego.domains)
+                    : surrogate::read_samples(named.samples, variables, metrics, ego.domains);
   ego.constraints =
       read("surrogate.constraints", [&](const std::string& list) { return constraints_of(list, quantities); });
   ego.objectives = read("surrogate.objectives", [&](const std::string& list) {

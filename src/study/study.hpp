@@ -180,6 +180,7 @@ class Study {
   std::vector<int> archived_widths_;  // asynchronous: width() of each archived iteration; empty: not recorded
   std::int64_t archived_ids_ = 0;     // number of evaluations that earlier runs asked for, according to the rows
   std::string archived_reason_;
+  std::string search_difference_;  // settings that may differ from those of the archive, and do; empty: none
   Ending archived_ending_ = Ending::none;
   const bool resumed_;  // the archive existed
   archive::Archive archive_;

@@ -494,6 +494,60 @@ TEST_F(StudyTest, SamplesOfAnotherStudyCount) {
             std::string::npos);
 }
 
+// Evaluations of other costs are no samples, and no message advises to take them.
+TEST_F(StudyTest, SamplesOfOtherCostsAreRefused) {
+  write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
+  run("before.h5", {"--surrogate.strategy=sweep", "--surrogate.points=6"});
+  const std::string prior = "--surrogate.prior-evaluations=" + directory + "/before.h5";
+  const std::string other = refusal("no.h5", {"--surrogate.strategy=ego", prior, "--testfunction.name=quadratic"});
+  EXPECT_NE(other.find("its costs may not be those of this study: testfunction.name: forrester / quadratic"),
+            std::string::npos)
+      << other;
+  EXPECT_NE(refusal("no.h5", {"--surrogate.strategy=ego", prior, "--design.x.min=0.45", "--design.x.max=0.55"})
+                .find("none of its evaluations is of a design of this study"),
+            std::string::npos);
+}
+
+// The program's own conditions on designs apply to rows of files, too.
+TEST_F(StudyTest, NoDesignOfAFileViolatesTheConditions) {
+  write("name = quadratic\n[design]\nx.min = 0\nx.max = 1\n");
+  const std::vector<std::string> ego = {"--surrogate.strategy=ego", "--surrogate.design-constraints=x >= 0.5",
+                                        "--study.max-evaluations=8"};
+  const auto with = [&](const std::string& word) {
+    std::vector<std::string> words = ego;
+    words.push_back(word);
+    return words;
+  };
+  std::ofstream(directory + "/first.csv") << "x\n0.9\n0.2\n";
+  EXPECT_EQ(refusal("no.h5", with("--surrogate.initial-designs=" + directory + "/first.csv")),
+            "first.csv:3: the design violates surrogate.design-constraints; remove this row");
+  run("all.h5", {"--surrogate.strategy=sweep", "--surrogate.points=6"});  // 0.2 and 0.4 are the best
+  run("half.h5", with("--surrogate.prior-evaluations=" + directory + "/all.h5"));
+  const auto rows = contents("half.h5").evaluations;
+  ASSERT_FALSE(rows.empty());
+  for (const Evaluation& row : rows) EXPECT_GE(row.design(0), 0.5);
+  EXPECT_NE(refusal("no.h5", {"--surrogate.strategy=ego", "--surrogate.design-constraints=x >= 2"})
+                .find("surrogate.design-constraints"),
+            std::string::npos);
+  EXPECT_NE(refusal("no.h5", {"--surrogate.strategy=sweep", "--surrogate.design-constraints=x >= 2"})
+                .find("surrogate.design-constraints"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(directory + "/no.h5"));
+}
+
+// A tolerance may change in a study, but it decides designs. A replay that differs names it.
+TEST_F(StudyTest, ARefusedReplayNamesTheSettingThatChanged) {
+  write("name = quadratic\n[design]\nx.min = 0\nx.max = 1\n");
+  std::vector<std::string> words = {"--surrogate.strategy=ego", "--surrogate.gradient=false",
+                                    "--study.max-evaluations=12", "--study.batch=1"};
+  run("a.h5", words);
+  words.emplace_back("--surrogate.tolerance=0.1");
+  const std::string message = refusal("a.h5", words);
+  EXPECT_NE(message.find("has another design than this program and configuration ask for"), std::string::npos)
+      << message;
+  EXPECT_NE(message.find("or restore surrogate.tolerance: "), std::string::npos) << message;
+}
+
 // An evaluator that answers something else than it declared.
 class Odd : public Evaluator {
  public:

@@ -134,6 +134,30 @@ TEST(Ego, ThinksOnlyOfDesignsThatCanBe) {
   EXPECT_NEAR(s.best().cost, 2.46, 0.03) << s.stopped;  // at (0.2, 20)
 }
 
+// Conditions on designs apply to each design: the first ones, those before any result, and the best known one.
+TEST(Ego, NoDesignViolatesTheConditions) {
+  EgoOptions o;
+  o.within = o.possible = [](const VectorXd& x) { return x(0) <= 0.2 && x(1) >= 20; };
+  o.initial_samples = 2;
+  const auto eager = make_ego(square, o);
+  std::vector<VectorXd> asked;
+  for (int i = 0; i < 10; ++i)
+    for (const VectorXd& x : eager->ask(3)) asked.push_back(x);
+  EXPECT_GE(asked.size(), 10u);  // the last ones are beyond the initial designs
+  for (const VectorXd& x : asked) EXPECT_TRUE(o.within(x)) << x.transpose();
+
+  Evaluation best = bowl(Eigen::Vector2d(0.7, 17)), allowed = bowl(Eigen::Vector2d(0, 22));
+  best.design = Eigen::Vector2d(0.7, 17);
+  allowed.design = Eigen::Vector2d(0, 22);
+  o.known = {best, allowed};
+  const Search s = search(*make_ego(square, o), bowl, 1, 12);
+  EXPECT_EQ(s.evaluations.front().design, allowed.design);
+  for (const Evaluation& e : s.evaluations) EXPECT_TRUE(o.within(e.design)) << e.design.transpose();
+
+  o.within = o.possible = [](const VectorXd& x) { return x(0) > 5; };
+  EXPECT_THROW(make_ego(square, o), std::invalid_argument);
+}
+
 TEST(Ego, GivesUpWhereNothingEvaluates) {
   const Function f = [](const VectorXd&) {
     Evaluation e;

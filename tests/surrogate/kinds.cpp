@@ -149,7 +149,11 @@ TEST(Kinds, ListsAndConditionsAsText) {
   EXPECT_TRUE(parse_domains({}, box, [](const std::string&) { return ""; }).empty());
   named.integers = "n";
   EXPECT_THROW(parse_domains(named, box, text_of), std::invalid_argument);  // a list already
-  const auto refusal = [](const Named& of) {
+  const auto refusal = [](const std::string& integers, const std::string& categories, const std::string& conditional) {
+    Named of;
+    of.integers = integers;
+    of.categories = categories;
+    of.conditional = conditional;
     try {
       parse_domains(of, box, [](const std::string&) { return ""; });
     } catch (const std::invalid_argument& error) {
@@ -157,10 +161,10 @@ TEST(Kinds, ListsAndConditionsAsText) {
     }
     return std::string("accepted");
   };
-  EXPECT_EQ(refusal({.integers = "n", .categories = "n"}), "n has a type already, by surrogate.integers");
-  EXPECT_EQ(refusal({.conditional = "n if x > 5, n if x < 3"}), "n has two conditions; join them with 'and' into one");
-  EXPECT_EQ(refusal({.conditional = "x if x > 5"}), "'x > 5' uses x itself; a condition is on other variables");
-  EXPECT_EQ(refusal({.conditional = "n if x > 5 and x < 9"}), "accepted");
+  EXPECT_EQ(refusal("n", "n", ""), "n has a type already, by surrogate.integers");
+  EXPECT_EQ(refusal("", "", "n if x > 5, n if x < 3"), "n has two conditions; join them with 'and' into one");
+  EXPECT_EQ(refusal("", "", "x if x > 5"), "'x > 5' uses x itself; a condition is on other variables");
+  EXPECT_EQ(refusal("", "", "n if x > 5 and x < 9"), "accepted");
   for (const char* bad : {"x + n", "x <= z", "x <=", "abs(x, n) < 1"})
     EXPECT_THROW(parse_conditions(bad, box, text_of), std::invalid_argument) << bad;
   EXPECT_TRUE(parse_conditions("min(x, n) < 2", box, text_of)(Eigen::Vector2d(5, 1)));

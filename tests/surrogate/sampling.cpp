@@ -105,6 +105,50 @@ TEST(Sampling, DesignsFromCsv) {
   EXPECT_EQ(message(), path + ":1: column 'knee' is in mm; the study has it in m, so convert the column");
 }
 
+// A design is refused if a variable cannot have its value, or if a condition on designs excludes it.
+TEST(Sampling, DesignsFromCsvAreDesignsOfTheStudy) {
+  const std::string path = testing::TempDir() + "dodyn_designs_of_the_study.csv";
+  std::vector<Variable> variables = {{"n", "", 0, 3}, {"z", "m", 0.5, 1}, {"w", "", 1, 9}, {"mat", "", 0, 1}};
+  variables[3].choices = {"steel", "brass"};
+  Domain conditional;
+  conditional.active = [](const Eigen::VectorXd& x) { return x(0) > 0; };
+  const std::vector<Domain> domains = {Domain::integer, conditional, Domain({1, 3, 9}), Domain::category};
+  const auto allowed = [](const Eigen::VectorXd& x) { return x(0) <= 2; };
+  const auto message = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    try {
+      read_designs(path, variables, domains, allowed);
+    } catch (const std::invalid_argument& e) {
+      const std::string complaint = e.what();
+      EXPECT_TRUE(complaint.starts_with(path)) << complaint;
+      return complaint.substr(path.size());
+    }
+    return std::string("accepted");
+  };
+  const std::string header = "n,z,w,mat\n";
+  EXPECT_EQ(message(header + "1,0.7,3,0\n0,0.5,9,brass,\n"), "accepted");
+  const MatrixXd x = read_designs(path, variables, domains, allowed);
+  EXPECT_EQ(x.col(0), Eigen::Vector4d(1, 0.7, 3, 0));
+  EXPECT_EQ(x.col(1), Eigen::Vector4d(0, 0.5, 9, 1));
+  EXPECT_EQ(message(header + "1.3,0.7,3,0\n"), ":2: n = 1.3 is not one of the variable's values; the nearest is 1");
+  EXPECT_EQ(message(header + "1,0.7,4,0\n"), ":2: w = 4 is not one of the variable's values; the nearest is 3");
+  EXPECT_EQ(message(header + "1,0.7,3,0.2\n"), ":2: mat = 0.2 is not one of the variable's values; the nearest is 0");
+  EXPECT_EQ(message(header + "0,0.7,3,0\n"),
+            ":2: z = 0.7: the design does not have this variable; expected its lower bound 0.5");
+  EXPECT_EQ(message(header + "1,0.7,3,0\n3,0.7,3,0\n"),
+            ":3: the design violates surrogate.design-constraints; remove this row");
+  EXPECT_EQ(message(header + "1,0.7,3,0,7\n"), ":2: has 5 cells; the header has 4");
+  EXPECT_EQ(message("n,n,z,w,mat\n1,2,0.7,3,0\n"), ":1: two columns 'n'; remove one of them");
+  EXPECT_EQ(message(header), ":1: no row follows the header");
+  // known evaluations of other designs are left out, unless these are all
+  std::ofstream(path) << "n,z,w,mat,cost\n1,0.7,3,0,5\n1,0.7,4,0,6\n1.3,0.7,3,0,7\n";
+  const auto samples = read_samples(path, variables, {}, domains);
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0].cost, 5);
+  std::ofstream(path) << "n,z,w,mat,cost\n1,0.7,4,0,6\n";
+  EXPECT_THROW(read_samples(path, variables, {}, domains), std::invalid_argument);
+}
+
 TEST(Sampling, EvaluationsFromCsv) {
   const std::string path = testing::TempDir() + "dodyn_samples.csv";
   const std::vector<Variable> variables = {{"knee", "m", 0, 1}, {"period", "s", 0.5, 2}};
