@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "archive/archive.hpp"
-#include "record/text.hpp"
 #include "study/observed_data.hpp"
 #include "study/study.hpp"
 

@@ -617,9 +617,9 @@ archive::Archive Study::open(archive::Provenance provenance) {
     const std::string remedy = "; remove it or choose another study.archive";
     const std::string difference = study_mismatch(settings_, evaluator_, contents);
     // If only the search differs and not the costs, another archive can be initialised from this one.
-    const bool same_costs = cost_mismatch(settings_, evaluator_, contents).empty() &&
-                            (difference.starts_with("design.") || difference.starts_with("surrogate.") ||
-                             difference.starts_with("study.batch:"));
+    const bool same_costs = (difference.starts_with("design.") || difference.starts_with("surrogate.") ||
+                             difference.starts_with("study.batch:")) &&
+                            cost_mismatch(settings_, evaluator_, contents).empty();
     const bool takes_samples =
         std::count(settings_.idle.begin(), settings_.idle.end(), "surrogate.prior-evaluations") == 0;
     const std::string hint =
