@@ -146,6 +146,21 @@ const std::vector<std::pair<std::string, std::string>> words_of_others = {
   throw ConfigError("unknown command '" + shown(word) + "'" + did_you_mean(word, names) + "; dodyn --help lists them");
 }
 
+// Refuses a word after `dodyn help` that is neither a command nor a topic.
+[[noreturn]] void refuse_topic(const std::string& word) {
+  bool is_section = true;
+  try {
+    report::keys_text(nullptr, word);
+  } catch (const ConfigError&) {
+    is_section = false;
+  }
+  if (is_section) throw ConfigError("'" + word + "' is a section; did you mean: dodyn help keys " + word);
+  std::vector<std::string> names = {"keys", "key", "models", "units"};
+  for (const auto& command : commands()) names.push_back(command.name);
+  throw ConfigError("no help on '" + shown(word) + "'" + did_you_mean(word, names) +
+                    "; dodyn --help lists the commands");
+}
+
 const Command& command_named(const std::string& name) {
   for (const auto& command : commands())
     if (command.name == name) return command;
@@ -172,7 +187,10 @@ ExitCode dispatch(int& argc, char**& argv) {
     } else if (words.size() > 1 && words[1] == "units") {
       std::cout << help_on_units({words.begin() + 2, words.end()});
     } else if (words.size() > 1) {
-      std::cout << help(command_named(words[1]), argc, argv, {});
+      const auto found = std::find_if(commands().begin(), commands().end(),
+                                      [&](const Command& command) { return command.name == words[1]; });
+      if (found == commands().end()) refuse_topic(words[1]);
+      std::cout << help(*found, argc, argv, {});
     } else {
       std::cout << help();
     }

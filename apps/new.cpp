@@ -1,6 +1,8 @@
 // dodyn new: writes a small example study that runs at once.
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -251,7 +253,8 @@ std::vector<NewStudy> new_studies() {
 void write_new(const NewFile& file) {
   std::FILE* const out = std::fopen(file.name.c_str(), "wx");
   const bool written = out && std::fwrite(file.text.data(), 1, file.text.size(), out) == file.text.size();
-  if (!out || std::fclose(out) != 0 || !written) throw std::runtime_error(file.name + ": cannot be written");
+  if (!out || std::fclose(out) != 0 || !written)
+    throw std::runtime_error(file.name + ": cannot be written: " + std::strerror(errno));
   if (file.is_program) ::chmod(file.name.c_str(), 0755);
 }
 

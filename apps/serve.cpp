@@ -154,6 +154,8 @@ class ServeSession {
     task.time_limit = settings_.real("study.time-limit");
     if (request.contains("time_limit") && !request["time_limit"].is_null())
       task.time_limit = number_in(request["time_limit"], "time_limit");
+    if (task.time_limit < 0.0)
+      throw RequestError("time_limit = " + shown(request["time_limit"].dump()) + "; expected 0 s or more; 0: no limit");
     const bool wants_trajectory = request.contains("trajectory") && request["trajectory"] == true;
     Outcome outcome = study::evaluate(*evaluator_, *farm_, task);
     if (!wants_trajectory) outcome.trajectory = {};

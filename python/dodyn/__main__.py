@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import time
@@ -45,7 +46,9 @@ def report(words: Sequence[str]) -> None:
     parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="--follow: time between two looks at the archive (default 5)")
     add_option(parser)
     given = parser.parse_args(words)
-    output = given.output or str(Path(given.archives[0]).with_suffix(".html").name)
+    if not 0 < given.every < math.inf:
+        raise Refused(f"--every {given.every:g}: expected a positive number of seconds")
+    output = given.output or f"{Path(given.archives[0]).stem}.html"
     if os.path.isfile(output) and not output.endswith((".html", ".htm")):
         raise Refused(f"{output}: exists, and its name does not end in .html; choose another name")
     if output in given.archives:

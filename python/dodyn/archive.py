@@ -294,10 +294,11 @@ def superblock(path: PathLike) -> tuple[int, bool]:
         raise ArchiveError(f"{path}: no such file") from None
     except OSError as error:
         raise ArchiveError(f"{path}: {error.strerror}") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):  # os.fdopen refuses a directory with the descriptor's number
+        os.close(descriptor)
+        raise ArchiveError(f"{path}: {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a regular file'}")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise ArchiveError(f"{path}: {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a regular file'}")
         block = file.read(48)
     if block[:8] != b"\x89HDF\r\n\x1a\n":
         if str(path).endswith((".cfg", ".model")):

@@ -77,6 +77,7 @@ class Optimizer(Closing):
     ) -> None:
         limited = [name for name, *_ in parse_constraints(", ".join(constraints))]
         named = [name for name in dict.fromkeys([*limited, *objectives, *metrics]) if name != "cost"]
+        self._needed = [name for name in dict.fromkeys([*limited, *objectives]) if name != "cost"]  # metrics of every result
         design: dict[str, Value] = {}
         for name, domain in variables.items():
             if isinstance(domain, tuple):
@@ -137,10 +138,17 @@ class Optimizer(Closing):
         failed: str = "",
     ) -> None:
         """Receives the outcome of a point. `stderr` is the standard error of a noisy cost, `failed` the reason of a point
-        without a cost. A cost that is not finite is a failure too. Throws ProgramError if the point is not pending."""
+        without a cost. A cost that is not finite is a failure too. Throws ProgramError if the point is not pending, and
+        ValueError if a metric of the constraints or objectives, or a number of `stderr` or `gradient`, is missing."""
         own = math.nan if cost is None or failed else float(cost)
         ok = math.isfinite(own)
         reason = failed or ("" if ok else "the cost is not finite")
+        missing = [name for name in self._needed if name not in (metrics or {})]
+        if ok and missing:
+            raise ValueError(f"the result of point {point.id} needs metrics={{{missing[0]!r}: ...}}, which constraints or objectives name")
+        for name, value in {"stderr": stderr, **(gradient or {})}.items():
+            if ok and not math.isfinite(value):
+                raise ValueError(f"{name} = {value}; expected a finite number")
         told: dict[str, Any] = {"id": point.id, "status": "ok" if ok else "failed", "reason": reason}
         if ok:
             told.update(cost=own, cost_stderr=float(stderr))
@@ -173,17 +181,18 @@ class Optimizer(Closing):
         by_id = {one.point.id: one for one in self.told}
         return [by_id[identity] for identity in self._server.ask({"recommend": True})["front"]]
 
-    def minimize(self, function: Callable[[dict[str, Any]], float]) -> Told | None:
-        """Evaluates function(design) until the search stops. An exception of the function is a failed point.
-        Returns `recommended`."""
+    def minimize(self, function: Callable[[dict[str, Any]], float | tuple[float, Mapping[str, float]]]) -> Told | None:
+        """Evaluates function(design) until the search stops. The function returns the cost, or the cost and the metrics by
+        name. An exception of the function is a failed point. Returns `recommended`."""
         while not self.stopped:
             point = self.ask()
             try:
-                cost = function(point.design)
+                result = function(point.design)
             except Exception as error:
                 self.tell(point, failed=f"{type(error).__name__}: {error}")
-            else:
-                self.tell(point, cost)
+                continue
+            cost, metrics = result if isinstance(result, tuple) else (result, None)
+            self.tell(point, cost, metrics=metrics)
         return self.recommended
 
     def close(self) -> None:

@@ -309,11 +309,14 @@ function causes(study, root) {
     const groups = new Map();
     for (let i = 0; i < study.count; ++i) {
       const why = study.reason(i), key = study.status(i) + '\n' + why.replace(/[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?/g, '#');
-      if (!groups.has(key)) groups.set(key, { status: study.status(i), why, ids: [] });
-      groups.get(key).ids.push(study.ids[i]);
+      if (!groups.has(key)) groups.set(key, { status: study.status(i), why, ids: [], alike: true });
+      const group = groups.get(key);
+      group.ids.push(study.ids[i]);
+      if (why !== group.why) group.alike = false;
     }
     const found = [...groups.values()].sort((a, b) => (a.status !== 'ok') - (b.status !== 'ok') || b.ids.length - a.ids.length);
-    root.replaceChildren(make('ul', { class: 'causes' }, ...found.slice(0, 40).map(({ status, why, ids }) => {
+    root.replaceChildren(make('ul', { class: 'causes' }, ...found.slice(0, 40).map(({ status, why: first, ids, alike }) => {
+      const why = first && !alike ? first + ', for one' : first;
       const bar = make('span', { class: 'share', 'aria-hidden': 'true' }), button = make('button', { type: 'button' }, `${ids.length}`);
       button.setAttribute('aria-label', `select the ${ids.length} evaluations: ${status}${why ? ', ' + why : ''}`);
       bar.style.width = `${Math.max(1, 100 * ids.length / study.count)}%`; bar.classList.add('is-' + status);
@@ -367,7 +370,7 @@ function openStudy(article, number, data) {
     history_(study, section(study, views, 'History', 'Line: the lowest value up to there. Crosses: no value.' + hollow + how));
     if (many) slices(study, section(study, views, many === 1 ? 'Cost over the design' : 'Slices', (data.model || data.iterations ? `Line and band: the surrogate model${many > 1 ? ' through the recommended design' : ''}.` : '') + (data.iterations ? ' Dashed: the next design of the search.' : '') + hollow, many > 3));
     if (many > 1) {
-      pairs(study, section(study, views, 'Pairs', (data.model ? 'Lines: contours of the surrogate model through the recommended design. ' : '') + 'Colour: rank of the cost.' + hollow, many > 2));
+      pairs(study, section(study, views, 'Pairs', (data.model && data.model.pairs.length ? 'Lines: contours of the surrogate model through the recommended design. ' : '') + 'Colour: rank of the cost.' + hollow, many > 2));
       parallel(study, section(study, views, 'Parallel coordinates', 'Drag along an axis to select. Colour: rank of the cost.', true));
       if (data.importance) importanceBars(study, section(study, views, 'Importance'));
     }

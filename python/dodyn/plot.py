@@ -380,7 +380,7 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the archive's name, .png")
     add_option(parser)
     given = parser.parse_args(command_line)
-    output = given.output or str(Path(given.archive).with_suffix(".png").name)
+    output = given.output or f"{Path(given.archive).stem}.png"
     study: Archive | None = None
     trajectories: list[tuple[str, Evaluation | None, Trajectory]]
     if given.archive.endswith(".csv"):

@@ -258,7 +258,7 @@ def rows_data(study: Archive) -> Json:
 
 def curves_data(study: Archive) -> Json | None:
     """Returns the surrogate of every iteration over the one free variable; None if there is none."""
-    if study.curves is None or not study.iterations:
+    if study.curves is None or not study.iterations or not np.isfinite(study.curves["value"]).any():
         return None
     nexts = [float(one.next[0]) if len(one.next) else math.nan for one in study.iterations]
     data = {"grid": rounded(study.curves["grid"].tolist(), 6), "next": rounded(nexts, 8)}
@@ -625,16 +625,22 @@ def study_part(study: Archive, number: int, scripted: bool, live: bool = False) 
     return tag("article", "".join(parts), id=f"study-{number}") + (json_script(data, number) if data else "")
 
 
+def titles(studies: Sequence[Archive]) -> list[str]:
+    """Returns a name of each study: that of its file, with the folder where several files have one name."""
+    stems = [s.path.stem for s in studies]
+    return [stem if stems.count(stem) == 1 else str(s.path.with_suffix("")) for s, stem in zip(studies, stems)]
+
+
 def comparison(studies: Sequence[Archive]) -> str:
     """Returns the article that compares several studies: their results, and the settings that differ."""
     names = {v.name: v for s in studies for v in s.variables}
     others = dict.fromkeys(name for s in studies for name in s.objectives if name != "cost")
     head = ["study", "result", "cost", *others, *names, "evaluations", "stop reason"]
     rows = []
-    for k, s in enumerate(studies):
+    for k, (s, title) in enumerate(zip(studies, titles(studies))):
         best = s.best
         result = f"front of {len(s.front)}" if len(s.objectives) > 1 else "none" if not best else "recommended" if s.noisy else "best"
-        cells = f'<td><a href="#study-{k}">{html.escape(s.path.stem)}</a></td>' + cell(result) + cell(best.cost if best else math.nan)
+        cells = f'<td><a href="#study-{k}">{html.escape(title)}</a></td>' + cell(result) + cell(best.cost if best else math.nan)
         cells += "".join(cell(best.metrics.get(name, math.nan) if best else math.nan, s.unit(name)) for name in others)
         variables = {v.name: v for v in s.variables}
         for name in names:
@@ -651,7 +657,7 @@ def comparison(studies: Sequence[Archive]) -> str:
             ys.append(least)
         xs = [x for j in range(len(ys)) for x in (j, j + 1)]
         chart.line(xs, [y for y in ys for _ in (0, 1)], stroke=colours[k % len(colours)], stroke_width=2)
-    key = "".join(f'<span><span class="key" style="background:{colours[k % len(colours)]}"></span>{html.escape(s.path.stem)}</span>' for k, s in enumerate(studies))
+    key = "".join(f'<span><span class="key" style="background:{colours[k % len(colours)]}"></span>{html.escape(title)}</span>' for k, title in enumerate(titles(studies)))
     content = scrolled(table(head, rows), "Results") + chart.text() + f'<div class="legend">{key}</div>'
     return tag("article", "<h1>Side by side</h1>" + section("Results", content) + different_settings(studies))
 
@@ -675,7 +681,7 @@ def different_settings(studies: Sequence[Archive]) -> str:
             rows.append(f"<tr><td>{html.escape(key)}</td>" + "".join(cell(v) for v in values) + "</tr>")
     if not rows:
         return ""
-    return section("Different settings", scrolled(table(["setting", *(s.path.stem for s in studies)], rows), "Different settings"))
+    return section("Different settings", scrolled(table(["setting", *titles(studies)], rows), "Different settings"))
 
 
 def library_scripts(names: Sequence[str]) -> tuple[str, str] | None:
@@ -698,7 +704,7 @@ def page(studies: Sequence[Archive], refresh: int | None = None, live: bool = Fa
     asks the server of `dodyn watch` for rows and motions."""
     here = resources.files(__package__)
     libraries = library_scripts(["d3", "three"])
-    title = ", ".join(s.path.stem for s in studies)
+    title = ", ".join(titles(studies))
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(title)} · dodyn</title>'
     head += '<link rel="icon" href="data:,">'
     if live and not libraries:

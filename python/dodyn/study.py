@@ -24,6 +24,7 @@ from .model import Model, Motion, write_models
 from .program import Closing, ProgramError, Server, Value, configuration_text, design_words, find_program, number, numbers_by_name, text_of
 
 POLL = 0.05  # interval at which the archive of a running study is checked, s
+SEARCH_FAILED, INTERRUPTED = 1, 3  # exit codes of dodyn run
 GRACE = 30.0  # time that a study may take to end after a request, s
 
 
@@ -131,7 +132,11 @@ class Study(Closing):
     def run(self, ranks: int = 1, mpirun: Sequence[str] = ("mpirun",)) -> Iterator[Evaluation]:
         """Runs the study, or continues the one in its archive, and yields each new row as soon as it is in the archive.
         Ctrl-C, or leaving the loop, ends the run like a signal: the same call continues it. With `ranks` above 1 the
-        study runs under `mpirun`. Throws ProgramError if the program refuses the study or fails."""
+        study runs under `mpirun`. A search that fails, for example because no design has a cost, ends without an exception:
+        see `ending`. Throws ProgramError if the program refuses the study, cannot write its archive, or is killed, and if
+        another process runs the study; ValueError if `ranks` is below 1."""
+        if ranks < 1:
+            raise ValueError(f"ranks = {ranks}; expected 1 or more")
         words = [self.program, "run", self.configuration, *self._words]
         if ranks > 1:
             if shutil.which(mpirun[0]) is None:
@@ -160,11 +165,13 @@ class Study(Closing):
             finally:
                 if process.poll() is None:
                     self._interrupt(process, ranks)
-            if process.returncode in (1, 2):
+            if process.returncode not in (0, INTERRUPTED):
                 said.seek(0)
                 lines = said.read().splitlines()
                 own = [line[len("dodyn: ") :] for line in lines if line.startswith("dodyn: ")]
-                if process.returncode == 2 or not self.path.exists():
+                if process.returncode < 0:
+                    raise ProgramError(f"{words[0]}: ended by {signal.Signals(-process.returncode).name}")
+                if own or process.returncode != SEARCH_FAILED or not self.path.exists():
                     raise ProgramError(own[-1] if own else f"{words[0]}: {_first_words(lines) or f'exit code {process.returncode}'}")
 
     @staticmethod
@@ -224,7 +231,10 @@ class Study(Closing):
         self, designs: Iterable[Mapping[str, float | str]], processes: int | None = None, trajectory: bool = False, seed: int | None = None
     ) -> list[Result]:
         """Evaluates several designs at a time, each in one of `processes` processes (default: one per processor).
-        Returns the results in the order of the designs. With a `seed`, it is the one of each design."""
+        Returns the results in the order of the designs. With a `seed`, it is the one of each design. Throws ValueError if
+        `processes` is below 1."""
+        if processes is not None and processes < 1:
+            raise ValueError(f"processes = {processes}; expected 1 or more")
         asked = list(designs)
         first, self._next = self._next, self._next + len(asked)
         count = max(1, min(processes or os.cpu_count() or 1, len(asked)))

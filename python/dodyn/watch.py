@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import http.server
 import json
+import math
 import os
 import re
 import socket
@@ -237,7 +238,7 @@ def main(words: Sequence[str], parser: type[argparse.ArgumentParser], refused: t
     options.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="how often it looks whether the file has changed (default 1)")
     add_option(options)
     given = options.parse_args(words)
-    if not given.every > 0:
+    if not 0 < given.every < math.inf:
         raise refused(f"--every {given.every:g}: expected a positive number of seconds")
     watched = Watched(given.archive, given.units)
     try:

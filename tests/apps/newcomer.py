@@ -115,6 +115,8 @@ MISTAKES = [
     ("animate done.h5 --format mp4", "unrecognized arguments: --format mp4; dodyn animate --help lists what it takes"),
     ("import f.cfg", "f.cfg:1: is not XML"),
     ("help key gait.clearence", "no key 'gait.clearence' (did you mean 'gait.clearance'?)"),
+    ("help keyz", "no help on 'keyz' (did you mean 'keys'?)"),
+    ("help gait", "'gait' is a section; did you mean: dodyn help keys gait"),
     ("help keys gat", "no section 'gat' (did you mean 'gait'?)"),
     ("new moton", "unknown kind 'moton' (did you mean 'motion'?)"),
     ("merge all.h5", "usage: dodyn merge OUT IN [IN ...]; for example: dodyn merge all.h5 knee-1.h5 knee-2.h5"),

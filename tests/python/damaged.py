@@ -181,6 +181,18 @@ def before_empty_columns():
             raise AssertionError(path)
 
 
+def folders():
+    """A folder is no archive: one line."""
+    for path in (".", "/"):
+        try:
+            package.open(path)
+            raise AssertionError(path)
+        except package.ArchiveError as error:
+            assert str(error) == f"{path}: a directory", error
+        for command in ("report", "plot", "animate"):
+            assert "a directory" in dodyn_here(command, path, code=2), (command, path)
+
+
 def open_here():
     """A file that this process or another one has open is read."""
     shutil.copy("beam.h5", "open.h5")
@@ -222,6 +234,6 @@ def strangers():
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make("beam", "failing")
-    for test in (flips, header, crafted, before_empty_columns, open_here, strangers):
+    for test in (flips, header, crafted, before_empty_columns, folders, open_here, strangers):
         test()
         print(test.__name__, "ok", flush=True)

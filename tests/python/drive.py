@@ -1,5 +1,6 @@
 """Python runs studies, evaluates designs and searches, with the digits of the program itself. Usage: drive.py DODYN MPIRUN"""
 
+import fcntl
 import json
 import math
 import os
@@ -156,10 +157,10 @@ def follows():
 
 def refusals():
     open("failing.cfg", "w").write(FAILING)
-    def refused(action, *words):
+    def refused(action, *words, kind=dodyn.ProgramError):
         try:
             action()
-        except dodyn.ProgramError as error:
+        except kind as error:
             assert "\n" not in str(error) and all(word in str(error) for word in words), error
         else:
             raise AssertionError(words)
@@ -179,8 +180,24 @@ def refusals():
     refused(lambda: optimizer.tell(point, 1.0, stderr=-1), "cost_stderr")
     for status in ("lost", "timed_out"):  # which dodyn alone observes
         refused(lambda status=status: optimizer._server.ask({"tell": {"id": point.id, "status": status}}), "tell.status", "not_converged")
+    refused(lambda: optimizer.tell(point, 1.0, stderr=math.nan), "stderr = nan", kind=ValueError)
     optimizer.tell(point, 1.0)
     refused(lambda: optimizer.tell(point, 1.0), "tell.id = 0")
+    refused(lambda: study.evaluate({"x": 0.5}, time_limit=-1), "time_limit = -1")
+    refused(lambda: list(study.run(ranks=0)), "ranks = 0", kind=ValueError)
+    refused(lambda: study.evaluate_all([{"x": 0.5}], processes=-1), "processes = -1", kind=ValueError)
+    limited = dodyn.Optimizer({"x": (0, 1)}, constraints=["g <= 0"])
+    refused(lambda: limited.tell(limited.ask(), 1.0), "metrics={'g': ...}", kind=ValueError)
+
+    # A run that another process writes, and one that is killed, do not look like an end.
+    held = dodyn.Study("failing.cfg", archive="held.h5")
+    list(held.run())
+    with open("held.h5.lock", "w") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        refused(lambda: list(held.run()), "in use by another process")
+    Path("killed").write_text(f"#!/bin/sh\ncase $1 in run) kill -9 $$;; *) exec {DODYN} \"$@\";; esac\n")
+    Path("killed").chmod(0o755)
+    refused(lambda: list(dodyn.Study("failing.cfg", archive="killed.h5", program="./killed").run()), "SIGKILL")
 
 
 def searches():
@@ -218,6 +235,9 @@ def searches():
             optimizer.tell(point, (x - 0.7) ** 2 + (y - 0.2) ** 2, metrics={"g": x + y - 0.5})
         best = optimizer.recommended
         assert abs(best.cost - 0.08) < 1e-3 and best.metrics["g"] <= 0, best
+    with dodyn.Optimizer({"x": (0, 1), "y": (-1, 1)}, constraints=["g <= 0"], budget=60) as optimizer:
+        by_metrics = optimizer.minimize(lambda at: ((at["x"] - 0.7) ** 2 + (at["y"] - 0.2) ** 2, {"g": at["x"] + at["y"] - 0.5}))
+        assert by_metrics.point == best.point, (by_metrics, best)
     with dodyn.Optimizer({"x": (-2, 2)}, objectives=["cost", "work"], budget=20) as optimizer:
         while not optimizer.stopped:
             x = (point := optimizer.ask())["x"]

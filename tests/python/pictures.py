@@ -473,6 +473,10 @@ def sentences():
 
 
 def compared():
+    os.makedirs("other", exist_ok=True)
+    shutil.copy("knee.h5", "other/knee.h5")
+    dodyn_here("report", "knee.h5", "other/knee.h5", "-o", "same.html")
+    assert "other/knee</a>" in open("same.html", encoding="utf-8").read(), "two files of one name have different names"
     dodyn_here("report", "knee.h5", "spatial.h5", "-o", "two.html")
     page = open("two.html", encoding="utf-8").read()
     assert page.count('id="study-') == 2 and page.count("<h1>") == 3 and "gait.model" in page
@@ -500,6 +504,8 @@ def refusals():
     for line in (
         ["report", "none.h5"],
         ["report", "knee.h5", "--what"],
+        ["report", "knee.h5", "--follow", "--every", "-1"],
+        ["report", "knee.h5", "--follow", "--every", "nan"],
         ["report", "knee.h5", "-o", "knee.h5"],
         ["report", "knee.h5", "-o", "no/such/folder.html"],
         ["plot", "knee.h5", "--what", "gost"],
