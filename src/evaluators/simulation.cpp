@@ -483,7 +483,7 @@ class SimulationEvaluator final : public Evaluator {
 
   template <int n>
   Simulated showing(const Task& task, const Given& design) const {
-    const Start start = starts_.start(own_.start - 1, design);
+    const Start start = starts_.start(own_.start - 1, design, set_of(task.evaluation));
     Runner<n> runner(model_, start.values, own_.run_options, plan(task.evaluation.design, start));
     Trajectory motion = blank();
     simulation::SimulationSummary<n> summary;

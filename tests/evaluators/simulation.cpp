@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "box_on_floor.hpp"
+#include "record/text.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_simulation {
@@ -352,6 +353,16 @@ TEST_F(Simulations, SharesOfAnOutcomeArePaired) {
   EXPECT_EQ(second.trajectory.values[0], of_set(*divided, 1).trajectory.values[0]);
   EXPECT_EQ(costs_of_states(drop->channels(), second.trajectory),
             costs_of_states(divided->channels(), of_set(*divided, 1).trajectory));
+  // dodyn simulate ARCHIVE --evaluation repeats the runs of the evaluation's own set
+  for (const std::uint64_t set : {0, 1}) {
+    Task asked = task();
+    asked.evaluation.seed = set;
+    const auto shown = evaluator(rule, {"--simulation.initial-state=3"})->simulate(asked);
+    ASSERT_TRUE(shown);
+    const double height = (set == 0 ? first : second).trajectory.values[0](2, 0);
+    EXPECT_NE(shown->report.find(formatted("initial state   3 of 16: height = %.6g\n", height)), std::string::npos)
+        << shown->report;
+  }
   // any other seed, such as that of a single evaluation, stands for the first set
   EXPECT_EQ(first.trajectory.values[0], of_set(*drop, 0x123456789abcdef).trajectory.values[0]);
 }
