@@ -21,7 +21,8 @@ Eigen::MatrixXd latin_hypercube(int dimensions, int n, std::uint64_t seed);
 // those of Joe and Kuo (2008). Above 3667 dimensions: Halton's sequence.
 Eigen::MatrixXd sobol(int dimensions, int n, std::uint64_t seed, std::uint64_t skip = 0);
 
-// Returns Halton's sequence with random permutations of each digit's values (0 is fixed).
+// Returns Halton's sequence with random permutations of each digit's values (0 is fixed) and a random shift modulo 1 of
+// each coordinate.
 Eigen::MatrixXd halton(int dimensions, int n, std::uint64_t seed);
 
 // Reads designs (in the variables' units, one per column) from a CSV file with a header. Other columns are ignored, so

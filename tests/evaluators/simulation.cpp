@@ -477,6 +477,9 @@ TEST_F(Simulations, MistakesAreOneLine) {
       with("height = 0.1 .. 0.5", "height = 0.1 .. 0.5\nheigth = 1 .. 2").find("nothing in [initial-state] uses it") !=
       std::string::npos);
   EXPECT_NE(with("height = 0.1 .. 0.5", "").find("all initial states are equal; add a range"), std::string::npos);
+  EXPECT_NE(
+      with("count = 16", "count = 16\nsampling = grid\nseed = 2").find("seed = 2: has no effect with sampling = grid"),
+      std::string::npos);
   EXPECT_NE(with("height = 0.1 .. 0.5", "height = 0.5 .. 0.1").find("ends at 0.1, below its start at 0.5"),
             std::string::npos);
   EXPECT_EQ(with("count = 16\nheight = 0.1 .. 0.5", "count = 1\nheight = 0.3"), "");

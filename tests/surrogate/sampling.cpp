@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <stdexcept>
@@ -76,6 +77,21 @@ TEST(Sampling, Halton) {
   const MatrixXd x = halton(6, 500, 2);
   EXPECT_TRUE(inside(x));
   EXPECT_NEAR(x.mean(), 0.5, 0.02);
+}
+
+// Also in base 2, whose digits have one permutation: sets of initial states with different seeds count as different.
+TEST(Sampling, HaltonSequencesOfDifferentSeedsDiffer) {
+  std::set<double> seen;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const MatrixXd x = halton(1, 16, seed);
+    EXPECT_TRUE(inside(x));
+    // shifted 1/32, 1/16, 2/16 ... 15/16: no interval of 0.1 is empty
+    std::vector<double> sorted(x.reshaped().begin(), x.reshaped().end());
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 1; i < sorted.size(); ++i) EXPECT_LT(sorted[i] - sorted[i - 1], 0.1) << seed;
+    seen.insert(x(0, 0));
+  }
+  EXPECT_EQ(seen.size(), 30u);
 }
 
 TEST(Sampling, DesignsFromCsv) {

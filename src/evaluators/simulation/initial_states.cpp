@@ -59,6 +59,9 @@ Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector
   const std::uint64_t seed = set == 0 ? first_seed : evaluation_seed(first_seed, set);
   const std::string sampling = section.text(sampling_key);
   if (d == 0 && n > 1) throw section.error("all initial states are equal; add a range, such as angle = 0 .. 90 deg");
+  if (sampling == "grid")
+    if (const CustomEntry* entry = section.find("seed"))
+      throw entry->error("has no effect with sampling = grid; remove it, or choose sobol, halton or random");
   if (d == 0) return Eigen::MatrixXd::Zero(0, 1);
   if (sampling == "sobol") return surrogate::sobol(d, n, seed);
   if (sampling == "halton") return surrogate::halton(d, n, seed);
