@@ -35,7 +35,11 @@ void Impact<n>::report(std::vector<ContactImpulse<n>>& out) const {
   for (std::size_t i = 0; i < points.size(); ++i) {
     Vector<n> sum = Vector<n>::Zero();
     for (int k = 0; k < n; ++k) sum += impulse[n * i + k] * rows.direction(static_cast<int>(i), k);
-    if (!sum.isZero(0.0)) out.push_back({points[i].body, points[i].part, points[i].point, points[i].normal, sum});
+    if (sum.isZero(0.0)) continue;
+    const auto& body = points[i].body;
+    const std::array<Vector<n>, 2> arm = {points[i].point - rows.inertia().position(body[0]),
+                                          points[i].point - rows.inertia().position(body[1])};
+    out.push_back({body, points[i].part, points[i].point, points[i].normal, sum, arm});
   }
 }
 template struct Impact<2>;

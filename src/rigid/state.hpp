@@ -37,9 +37,10 @@ struct Momenta {
 template <int n>
 struct ContactImpulse {
   std::array<int, 2> body, part;
-  Vector<n> point;    // world coordinates, m
-  Vector<n> normal;   // unit, from body 2 to body 1
-  Vector<n> impulse;  // on body 1 (opposite on body 2), world axes, N s
+  Vector<n> point;               // world coordinates, m
+  Vector<n> normal;              // unit, from body 2 to body 1
+  Vector<n> impulse;             // on body 1 (opposite on body 2), world axes, N s
+  std::array<Vector<n>, 2> arm;  // from each body's centre of mass at the impact to the point, m
 };
 
 // Sums of the changes by contact since start(). Subtract them from the invariants to test conservation.

@@ -176,7 +176,7 @@ void Runner<n>::record_impulses(bool motion) {
     for (const int side : {0, 1}) {
       const int body = contact.body[side];
       const rigid::Vector<n> push = (side == 0 ? 1.0 : -1.0) * contact.impulse;
-      const rigid::Vector<n> arm = contact.point - now().poses()[body].position;
+      const rigid::Vector<n>& arm = contact.arm[side];
       pushes_[body].template head<n>() += push;
       if constexpr (n == 2)
         pushes_[body][2] += arm[0] * push[1] - arm[1] * push[0];
