@@ -62,6 +62,7 @@ class SimulationEvaluator final : public Evaluator {
     check_dimensions(settings, model_);
     SimulationOptions& run_options = own_.run_options;
     run_options.held = simulation::held_links(settings, model_);
+    starts_.expect_moving(run_options.held);
     simulation::FormulaReader reader(model_, starts_.variables(), !settings.text("control.craft").empty());
     starts_.read(reader);
     for (const CustomSection* section : settings.sections_of("require"))
@@ -282,10 +283,7 @@ class SimulationEvaluator final : public Evaluator {
   // Throws if [surface] has losses: springs between overlapping bodies know neither friction nor restitution.
   void expect_surfaces_of_penalty() const {
     if (own_.run_options.options.response != rigid::Response::penalty) return;
-    for (const bool upper : {false, true}) {
-      Given given = set(settings_);
-      for (const Variable& free : settings_.variables) given[free.name] = upper ? free.upper : free.lower;
-      const auto numbers = model_.evaluate<double>(given).numbers;
+    const auto expect_no_losses = [&](const std::vector<double>& numbers) {
       for (const systems::Surface& surface : model_.surfaces)
         if (systems::Model::at(surface.restitution, numbers) != 1.0 ||
             systems::Model::at(surface.friction, numbers) != 0.0)
@@ -293,6 +291,22 @@ class SimulationEvaluator final : public Evaluator {
                                 "does not support friction or restitution, but [surface" +
                                     (surface.name.empty() ? "" : " " + surface.name) +
                                     "] has them; set restitution = 1 and friction = 0, or choose another method");
+    };
+    for (const bool upper : {false, true}) {
+      Given given = set(settings_);
+      for (const Variable& free : settings_.variables) given[free.name] = upper ? free.upper : free.lower;
+      if (!starts_.varies_model()) {
+        expect_no_losses(model_.evaluate<double>(given).numbers);
+        continue;
+      }
+      for (int i = 0; i < starts_.count(); ++i) {  // [initial-states] may set the parameters of a surface
+        std::optional<Start> start;
+        try {
+          start = starts_.start(i, given);
+        } catch (const ConfigError&) {  // such a design is infeasible
+        }
+        if (start) expect_no_losses(start->values.numbers);
+      }
     }
   }
 
@@ -613,7 +627,7 @@ EvaluatorKind simulation_kind() {
        Name::none,
        simulation::disturbance_keys(),
        false,
-       {},
+       {"force"},
        false,
        "a smooth random force field on all moving bodies, different for each initial state"},
       {"cost",

@@ -498,6 +498,43 @@ TEST_F(Simulations, MistakesAreOneLine) {
   EXPECT_TRUE(complaint(file).starts_with("bad.csv:3: rate(x) = two is not a number; expected a finite number")) << complaint(file);
 }
 
+// Entries that a run would not use are refused.
+TEST_F(Simulations, EntriesWithoutEffectAreRefused) {
+  const std::string text = dropped;
+  const auto in_states = [&](const std::string& entry) {
+    std::string changed = text;
+    changed.insert(changed.find("height = 0.1"), entry + "\n");
+    return complaint(changed);
+  };
+  for (const char* name : {"t", "kinetic", "resting", "effort"})
+    EXPECT_NE(in_states(std::string(name) + " = 0.1 .. 1").find("is a quantity of every run"), std::string::npos)
+        << name << ": " << in_states(std::string(name) + " = 0.1 .. 1");
+  const auto of_fixed_box = [&](const std::string& entry) {
+    std::string changed = text;
+    changed.insert(changed.find("y = half"), entry + "\n");
+    return complaint(changed, {"--simulation.fixed=box"});
+  };
+  EXPECT_EQ(of_fixed_box("x = 0.1"), "");
+  for (const std::string& line : {of_fixed_box("rate(x) = -1"), of_fixed_box("rate(theta) = 0.7")})
+    EXPECT_NE(line.find("has no effect, because simulation.fixed holds link box"), std::string::npos) << line;
+  EXPECT_NE(complaint(text + "[disturbance]\narm = 0.1 m\n").find("force"), std::string::npos);
+  EXPECT_EQ(complaint(text + "[disturbance]\nforce = 1 N\narm = 0.1 m\n"), "");
+}
+
+// A loss that a sample or an initial state gives to a surface is refused by penalty, as one of the model is.
+TEST_F(Simulations, PenaltyRefusesLossesOfInitialStates) {
+  const auto with = [&](const std::string& states, const std::string& state) {
+    std::string changed = dropped;
+    changed.insert(changed.find("height = 0.1"), states);
+    changed.insert(changed.find("y = half"), state);
+    return complaint(changed, {"--simulation.contact-method=penalty", "--design.friction=0"});
+  };
+  EXPECT_EQ(with("", "restitution = 1\n"), "");
+  EXPECT_EQ(with("restitution = 1\n", ""), "");
+  for (const std::string& line : {with("", "restitution = 0.3\n"), with("restitution = 0.2 .. 0.4\n", "")})
+    EXPECT_NE(line.find("does not support friction or restitution"), std::string::npos) << line;
+}
+
 // x(POINT, LINK) is where a link sees a point, wherever it is and however it is turned.
 TEST_F(Simulations, PointsSeenFromALink) {
   write("two.model", R"([model]

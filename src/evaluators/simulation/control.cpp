@@ -189,6 +189,8 @@ std::optional<Control> Control::read(const Settings& settings, const systems::Mo
         throw settings.error("control.craft",
                              "the model has a parameter '" + parameter.name +
                                  "', which is the name of a controller's design variable; rename the parameter");
+  if (model.dimension == 2 && settings.given("control.roll"))
+    throw settings.error("control.roll", "has no effect in a planar model; remove it");
   Control control;
   ControlPlan& plan = control.common_;
   plan.options = keys.options;

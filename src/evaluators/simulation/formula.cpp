@@ -98,6 +98,8 @@ int link(const systems::Model& model, const std::string& name) {
 
 }  // namespace
 
+bool is_run_quantity(const std::string& name) { return plain.contains(name); }
+
 bool Formula::uses(StateQuantity::Kind kind) const {
   return std::any_of(arguments.begin(), arguments.end(), [&](const StateQuantity& seen) { return seen.kind == kind; });
 }

@@ -42,6 +42,9 @@ struct StateQuantity {
   int one = -1, other = -1;
 };
 
+// Whether a name without arguments is a quantity of every run, such as t or resting.
+bool is_run_quantity(const std::string& name);
+
 struct Formula {
   Expression expression;
   std::vector<StateQuantity> arguments;  // the expression's quantities, in their order

@@ -124,6 +124,9 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
       throw sources_[i].error("'" + shown(names_[i]) +
                               "' is not a name; allowed: a coordinate, rate(COORDINATE), a parameter, or a new name of "
                               "letters, digits and _, a letter first");
+    if (targets_[i].kind == Target::none && is_run_quantity(names_[i]))
+      throw sources_[i].error("'" + shown(names_[i]) +
+                              "' is a quantity of every run, which this name would hide; choose another name");
     expect_no_design_variable(settings, model, sources_[i]);
     varies_model_ |= targets_[i].kind == Target::parameter;
   }
@@ -268,6 +271,19 @@ void InitialStates::check_used(const FormulaReader& reader) const {
                             "' is not a coordinate, rate or parameter, and nothing in [initial-state] uses it" +
                             did_you_mean(names_[i], known) + "; allowed: " + listed(known));
   }
+}
+
+void InitialStates::expect_moving(const std::vector<int>& held) const {
+  const auto check = [&](const CustomEntry& entry, const Target& to) {
+    for (const int l : held) {
+      const auto& link = model_.structure.links[static_cast<std::size_t>(l)];
+      const int end = link.first + static_cast<int>(link.moves.size());
+      if (to.kind == Target::rate && to.index >= link.first && to.index < end)
+        throw entry.error("has no effect, because simulation.fixed holds link " + link.name + "; remove one of them");
+    }
+  };
+  for (std::size_t i = 0; i < names_.size(); ++i) check(sources_[i], targets_[i]);
+  for (const auto& assignment : assignments_) check(assignment.entry, assignment.target);
 }
 
 void InitialStates::put(const Target& to, double value, Start& start) const {

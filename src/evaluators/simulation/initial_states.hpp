@@ -53,6 +53,8 @@ class InitialStates {
 
   // Throws if a variable has no effect. Call it after all formulas are read.
   void check_used(const FormulaReader& reader) const;
+  // Throws if an entry gives a rate of one of these links, which simulation.fixed holds.
+  void expect_moving(const std::vector<int>& held) const;
   // Reads the formulas of [initial-state] and of ranges.
   void read(FormulaReader& reader);
 

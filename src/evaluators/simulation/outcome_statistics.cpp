@@ -187,9 +187,9 @@ std::string OutcomeStatistics::report(const Evaluation& e, int starts) const {
   if (success_outcome >= 0) {
     lines += formatted("failure rate    %.4f, Wilson 95 %% [%.4f, %.4f]\n", e.cost, numbers[wilson_low],
                        numbers[wilson_high]);
-    lines +=
-        formatted("time until %s  %.4g s on average\n", outcomes[static_cast<std::size_t>(success_outcome)].c_str(),
-                  numbers[first_optional_metric + (controlled ? 1 : 0)]);
+    if (const double until = numbers[first_optional_metric + (controlled ? 1 : 0)]; std::isfinite(until))
+      lines += formatted("time until %s  %.4g s on average\n",
+                         outcomes[static_cast<std::size_t>(success_outcome)].c_str(), until);
   }
   if (controlled) lines += formatted("effort          %.6g N^2 s on average\n", numbers[first_optional_metric]);
   return lines + formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", numbers[time],
