@@ -277,7 +277,29 @@ class SimulationEvaluator final : public Evaluator {
     const auto world = systems::bodies<n>(model_, values).world;
     for (const auto& body : world.bodies) bodies_.push_back(body.name);
     rigid::Simulation<n>(world, own_.run_options.options);
+    expect_long_steps_fit(world);
     corners_ = static_cast<int>(shapes(world).rows());
+  }
+
+  // Throws if steps may grow although forces need short ones: the gaps between bodies bound the steps, and know nothing
+  // of a spring's period.
+  template <int n>
+  void expect_long_steps_fit(const rigid::World<n>& world) const {
+    const auto& run_options = own_.run_options;
+    if (run_options.largest_step < 4.0 * run_options.options.step) return;
+    const auto& system = model_.structure;
+    const bool charged_points = std::any_of(world.charges.begin(), world.charges.end(), [&](const auto& charge) {
+      return world.bodies[static_cast<std::size_t>(charge.body)].parts.empty();
+    });
+    const char* cause = !world.joints.empty()        ? "joints"
+                        : !system.springs.empty()    ? "[spring]"
+                        : !system.potentials.empty() ? "[potential]"
+                        : !world.forces.empty()      ? "[force], [joint-limit] or damping"
+                        : charged_points             ? "[charge] on a body without shapes"
+                                                     : nullptr;
+    if (cause)
+      throw settings_.error("simulation.max-step", std::string("does not support a model with ") + cause +
+                                                       ", which needs short steps far from contact, too; remove it");
   }
 
   // Throws if [surface] has losses: springs between overlapping bodies know neither friction nor restitution.

@@ -319,6 +319,44 @@ TEST_F(Simulations, LargeStepsFarFromEachOtherLandAtTheSameTime) {
   EXPECT_LT(metric(*coarse, other, "steps"), 0.7 * metric(*fine, one, "steps"));
 }
 
+// Far from contact a spring and a joint need short steps all the same: 64 ms would move the phase of x = 0.1 cos(20 t)
+// by more than half a turn in 10 s.
+TEST_F(Simulations, LongStepsAreRefusedWhereForcesNeedShortOnes) {
+  const std::string body = "[model]\ndimension = 2\ngravity = 0\n[link b]\nparent = ground\njoint = ";
+  const std::string free = body + "planar\ncoordinates = x, y, a\nmass = 1\ninertia = 0.1\n";
+  const auto refusal = [&](const std::string& model, const std::string& longest) {
+    write("far.model", model);
+    return complaint(
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = far.model\nend = 10 s\nstep = 1 ms\n"
+        "max-step = " +
+        longest + "\n[initial-state]\n" + (model == free ? "x" : "rate(a)") + " = 0.1\n[cost]\ncost = a\n");
+  };
+  const std::string spring = "[spring s]\ncoordinate = x\nstiffness = 400\n",
+                    hinge = body + "revolute\ncoordinates = a\nmass = 1\ninertia = 0.1\ncentre = 0, -1\n";
+  EXPECT_EQ(refusal(free, "64 ms"), "");
+  EXPECT_EQ(refusal(free + spring, "step"), "");
+  EXPECT_EQ(refusal(free + spring, "2 ms"), "");  // no growth by 4
+  EXPECT_NE(refusal(free + spring, "64 ms").find("does not support a model with [spring]"), std::string::npos);
+  EXPECT_NE(refusal(hinge, "64 ms").find("does not support a model with joints"), std::string::npos);
+  EXPECT_NE(refusal(free + "[force f]\ncoordinate = x\nforce = 1\n", "64 ms").find("a model with [force]"),
+            std::string::npos);
+}
+
+// In space the steps of a spinning body stay short, too: its attitude after 2 s is that of short steps.
+TEST_F(Simulations, LongStepsFollowASpin) {
+  write("top.model",
+        "[model]\ndimension = 3\ngravity = 0\n[link b]\nparent = ground\njoint = spatial ZYX\n"
+        "coordinates = x, y, z, c, b, a\nmass = 1\ninertia = 0.01, 0.02, 0.025\n"
+        "[point tip]\nlink = b\nat = 0, 0, 1\n");
+  const auto tip = [&](const std::string& longest) {
+    const auto top = evaluator(
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = top.model\nend = 2 s\nstep = 1 ms\nmax-step = " +
+        longest + "\n[initial-state]\nrate(a) = 2\nrate(b) = 3\nrate(c) = 1\n[cost]\ncost = tip.x\n");
+    return whole(*top, task()).evaluation.cost;
+  };
+  EXPECT_NEAR(tip("64 ms"), tip("step"), 1e-3);  // steps of 64 ms are 0.036 off, of 4 ms 1.2e-4
+}
+
 TEST_F(Simulations, ShareOfAnOutcomeIsCounted) {
   const std::string rule = std::string(dropped).substr(0, std::string(dropped).find("[outcome")) +
                            "[outcome high]\nwhen = has_touched and height > 0.2\n[outcome low]\nwhen = has_touched\n"

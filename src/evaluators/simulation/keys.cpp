@@ -107,7 +107,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("max-step", run_options(&SimulationOptions::largest_step),
                {.unit = "s",
                 .description = "longest time step; far from contact, steps grow to 4, 16, ... times simulation.step; "
-                               "step: no growth",
+                               "step: no growth; for free bodies without springs",
                 .minimum = 0,
                 .maximum = 10,
                 .word = "step",

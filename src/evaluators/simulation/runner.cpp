@@ -111,7 +111,7 @@ std::string Runner<n>::out_of_range() const {
 }
 
 // Returns the level of the longest step in which no two bodies, at their present speed and acceleration, move by more
-// than a small fraction of their distance.
+// than a small fraction of their distance, and in space no body turns by more than a small angle.
 template <int n>
 std::size_t Runner<n>::fitting_level() {
   if (levels_.size() == 1 || steps_ == 0 || progress_.touching) return 0;
@@ -125,6 +125,12 @@ std::size_t Runner<n>::fitting_level() {
       if (h * (speeds_[p] + h * accelerations_[p]) <= 0.02 * room) break;
       --fits;
     }
+  }
+  if constexpr (n == 3) {
+    constexpr double most_turn = 0.05;  // rad; the relative error of the angle is at most about its square/12
+    double fastest = 0.0;
+    for (const auto& twist : now().twists()) fastest = std::max(fastest, twist.template tail<3>().norm());
+    while (fits > 0 && levels_[fits].options().step * fastest > most_turn) --fits;
   }
   while (fits > 0 && controller_ && levels_[fits].options().step > controller_->longest_step()) --fits;
   while (fits > 0 && now().time() + levels_[fits].options().step > run_options_.end) --fits;
