@@ -267,6 +267,9 @@ void ModelReader::read_contacts(const Section& section) {
     for (const auto& earlier : model_.contacts)
       if (std::minmax(earlier.one, earlier.other) == std::minmax(one, other))
         fail(entry.line, "'" + shown(entry.key) + "' is given twice; remove one of them");
+    if (entry.value == "yes" && model_.structure.carrier(one) == model_.structure.carrier(other))
+      fail(entry.line, "'" + shown(entry.key) + "' never touch, because both are fixed to " +
+                           (model_.structure.carrier(one) < 0 ? "the ground" : "one link") + "; remove this line");
     model_.contacts.push_back({one, other, entry.value == "yes"});
   }
 }

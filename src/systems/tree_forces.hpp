@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "systems/tree.hpp"
 
@@ -70,6 +71,11 @@ T Tree<P>::potential_energy(const std::vector<Frame<T>>& at, const T* q) const {
       x = q[spring.coordinate];
     } else {
       const Vector3<T> d = position(at, spring.to) - position(at, spring.from);
+      if constexpr (std::is_same_v<P, double>)
+        if (spring.rest == 0.0) {  // also where the ends coincide and the length has no derivative
+          V += 0.5 * (lift<T>(spring.stiffness) * dot(d, d));
+          continue;
+        }
       x = sqrt(dot(d, d));
     }
     const T stretch = x - lift<T>(spring.rest);
@@ -96,6 +102,8 @@ Applied<P, T> Tree<P>::applied(const std::vector<Frame<T>>& at, const T* q, cons
   const auto scaled = [](const T& s, const Vector3<T>& a) { return Vector3<T>{s * a[0], s * a[1], s * a[2]}; };
 
   for (const auto& spring : springs) {
+    if constexpr (std::is_same_v<P, double>)
+      if (spring.damping == 0.0) continue;
     const T damping = lift<T>(spring.damping);
     if (spring.coordinate >= 0) {
       Q[spring.coordinate] += -(damping * v[spring.coordinate]);

@@ -442,7 +442,10 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[force f]\ncoordinate = a\nforce = a > 1\n", "11", "a condition");
   expect("[contact]\na, b = no\n", "10", "allowed: a");
   expect("[contact]\na, a = no\n", "10", "does not touch itself");
-  expect("[link b]\nparent = a\njoint = fixed\n[contact]\na, b = yes\nb, a = no\n", "14", "is given twice");
+  expect("[link b]\nparent = a\njoint = revolute\n[contact]\na, b = yes\nb, a = no\n", "14", "is given twice");
+  expect("[link b]\nparent = a\njoint = fixed\n[contact]\na, b = yes\n", "13", "both are fixed to one link");
+  expect("[link b]\nparent = ground\njoint = fixed\n[link c]\nparent = b\njoint = fixed\n[contact]\nb, c = yes\n", "16",
+         "both are fixed to the ground");
   expect("[charge c]\nlink = a\nvalue = sqrt(-1)\n", "11", "not a finite number");
   expect("[actuator u]\ncoordinate = a\nefficiency = 0.5\n", "11", "unknown key 'efficiency'");
   const auto parameter = [](const std::string& text) {
