@@ -357,18 +357,21 @@ TEST_F(Simulations, LongStepsFollowASpin) {
   EXPECT_NEAR(tip("64 ms"), tip("step"), 1e-3);  // steps of 64 ms are 0.036 off, of 4 ms 1.2e-4
 }
 
-// A spring of length 0 whose ends coincide at first: x = sin(20 t)/20.
+// A spring of length 0 whose ends coincide has no force: the body stays, and then swings as x = sin(20 t)/20.
 TEST_F(Simulations, ASpringOfLengthZeroStartsWithItsEndsTogether) {
   write("zero.model",
         "[model]\ndimension = 2\ngravity = 0\n[link b]\nparent = ground\njoint = planar\ncoordinates = x, y, a\n"
         "mass = 1\ninertia = 0.1\n[spring s]\nfrom = ground : 0, 0\nto = b : 0, 0\nstiffness = 400\nlength = 0\n"
         "[force f]\ncoordinate = y\nforce = 0\n");
-  const auto swing = evaluator(
-      "[study]\nevaluator = simulation\n[simulation]\nmodel = zero.model\nend = 0.05 s\nstep = 1 ms\n"
-      "[initial-state]\nrate(x) = 1\n[cost]\ncost = x\n");
-  const Outcome outcome = whole(*swing, task());
-  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
-  EXPECT_NEAR(outcome.evaluation.cost, std::sin(1.0) / 20.0, 1e-5);
+  for (const auto& [rate, x] : {std::pair("0", 0.0), std::pair("1", std::sin(1.0) / 20.0)}) {
+    const auto swing = evaluator(
+        std::string("[study]\nevaluator = simulation\n[simulation]\nmodel = zero.model\nend = 0.05 s\nstep = 1 ms\n"
+                    "[initial-state]\nrate(x) = ") +
+        rate + "\n[cost]\ncost = x\n");
+    const Outcome outcome = whole(*swing, task());
+    ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    EXPECT_NEAR(outcome.evaluation.cost, x, 1e-5);
+  }
 }
 
 TEST_F(Simulations, ShareOfAnOutcomeIsCounted) {
