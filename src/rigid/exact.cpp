@@ -9,6 +9,9 @@
 namespace dodyn::rigid {
 namespace {
 
+constexpr const char* contact_lasts =
+    "a contact lasts, which contact-method event-driven does not support; choose projection";
+
 template <int n>
 class Exact final : public ContactResponse<n> {
   using VectorX = Eigen::VectorXd;
@@ -51,7 +54,11 @@ class Exact final : public ContactResponse<n> {
       if (c.gap <= 0.0) continue;
       progress.cause = {c.body, c.normal_gap(), "collision time not found"};
       const double at = collision_time(i, t, first, state);
-      if (at < 0.0) return progress;
+      if (at < 0.0) {
+        if (context_.detection.look(i, frames0_).gap >= -context_.options.tolerance)
+          progress.cause.what = contact_lasts;
+        return progress;
+      }
       if (at < first || !collides) first = at;
       collides = true;
     }
@@ -88,8 +95,7 @@ class Exact final : public ContactResponse<n> {
     for (int b = 0; b < context_.bodies.size(); ++b)
       scale = std::max(scale, inertia_.twist(b, nu_).template head<n>().norm());
     if (worst < 0 || -fastest <= 1e-13 * scale) return false;
-    cause = {points[worst].body, points[worst].gap,
-             "a contact lasts, which contact-method event-driven does not support; choose projection"};
+    cause = {points[worst].body, points[worst].gap, contact_lasts};
     const PairKey pair = points[worst].pair;
     std::erase_if(points, [&](const auto& point) { return point.pair != pair; });
     return true;

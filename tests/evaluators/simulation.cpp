@@ -498,6 +498,15 @@ TEST_F(Simulations, TooManyBreakdownsFail) {
       << outcome.evaluation.reason;
 }
 
+TEST_F(Simulations, EventDrivenNamesAContactThatLasts) {
+  std::string text = dropped;
+  text.replace(text.find("half + height"), 13, "half + 0*height");
+  const auto still = evaluator(text, {"--outcome.landed.when=t > 5", "--simulation.contact-method=event-driven"});
+  const Outcome outcome = whole(*still, task());
+  EXPECT_EQ(outcome.evaluation.status, Status::failed);
+  EXPECT_NE(outcome.evaluation.reason.find("a contact lasts"), std::string::npos) << outcome.evaluation.reason;
+}
+
 TEST_F(Simulations, StopsAtItsTimeLimit) {
   Task late = task();
   late.deadline = std::chrono::steady_clock::now();
