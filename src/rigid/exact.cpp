@@ -51,7 +51,7 @@ class Exact final : public ContactResponse<n> {
     bool collides = false;
     for (int i = 0; i < static_cast<int>(context_.detection.found().size()); ++i) {
       const auto& c = context_.detection.found()[i];
-      if (c.gap <= 0.0) continue;
+      if (c.gap <= 1e-14) continue;  // the accuracy of collision times; resting bodies differ by rounding
       progress.cause = {c.body, c.normal_gap(), "collision time not found"};
       const double at = collision_time(i, t, first, state);
       if (at < 0.0) {
