@@ -512,6 +512,25 @@ TEST_F(Simulations, EventDrivenCradleOfTouchingCubes) {
   EXPECT_NEAR(outcome.evaluation.cost, 1.0, 1e-9);
 }
 
+// Poles that meet without shapes: the energy grows from -1e-4 to 9 J.
+TEST_F(Simulations, EnergyFromNowhereFails) {
+  std::string model = "[model]\ndimension = 3\ngravity = 0\ncharge-constant = 1e-7\n";
+  for (const std::string name : {"a", "b"}) {
+    model += "[link " + name + "]\nparent = ground\njoint = spatial XYZ\nmass = 1\ninertia = 0.01, 0.02, 0.03\n";
+    for (const std::string sign : {"", "-"})
+      model += "[charge " + name + (sign.empty() ? "1" : "2") + "]\nlink = " + name + "\nat = " + sign +
+               "0.05, 0, 0\nvalue = " + sign + "62.5\n";
+  }
+  write("dipole.model", model);
+  const std::string text =
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = dipole.model\nend = 20 s\nstep = 2 ms\nfixed = a\n"
+      "[initial-state]\nb_x = 0.4\nb_y = 0.1\nb_turn_z = 0.5\n[cost]\ncost = t\n";
+  const Outcome meet = whole(*evaluator(text), task());
+  EXPECT_EQ(meet.evaluation.status, Status::failed);
+  EXPECT_NE(meet.evaluation.reason.find("the energy changes by"), std::string::npos) << meet.evaluation.reason;
+  EXPECT_TRUE(whole(*evaluator(text, {"--simulation.end=2"}), task()).evaluation.ok());  // before they meet
+}
+
 TEST_F(Simulations, StopsAtItsTimeLimit) {
   Task late = task();
   late.deadline = std::chrono::steady_clock::now();

@@ -318,6 +318,13 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
   if (summary) summary->before = now().energies(), summary->start = now().momenta();
   if (kept && kept->film) kept->film->start();
   std::vector<double> since(run_options_.rules.size(), -1.0);
+  rigid::Energies<n> largest;  // largest magnitudes up to now
+  const auto note_energies = [&] {
+    const auto here = now().energies();
+    largest.kinetic = std::max(largest.kinetic, here.kinetic);
+    largest.potential = std::max(largest.potential, std::abs(here.potential));
+  };
+  note_energies();
 
   SimulationResult ended;
   ended.outcome = static_cast<int>(run_options_.rules.size());
@@ -346,6 +353,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
       break;
     }
     record_step(requested);
+    if (steps_ % 16 == 0 && progress_.touched < 0.0) note_energies();
   }
   keep_row(kept, true);
   ended.time = now().time();
@@ -357,6 +365,20 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
   add(contact_totals_, now().contact_totals());
   ended.contacts = contact_totals_.impulses;
   if (summary) summarise(*summary);
+  // Without contact, energy that appears or vanishes is an error of the integration: poles that meet, too long a step.
+  // most: relative to the largest kinetic energy and the work of forces; rounding: to the largest potential energy
+  constexpr double most = 0.5, rounding = 1e-6;
+  if (ended.reason.empty() && !ended.timed_out && progress_.touched < 0.0) {
+    note_energies();
+    const double change = std::abs(ended.energy_change);
+    if (change > most * (largest.kinetic + std::abs(progress_.booked)) && change > rounding * largest.potential) {
+      ended.outcome = static_cast<int>(run_options_.rules.size()) + 1;
+      ended.reason = formatted(
+          "the energy changes by %.4g J without contact, of at most %.4g J of kinetic energy; choose a shorter "
+          "simulation.step, or give shapes to bodies whose charges meet",
+          ended.energy_change, largest.kinetic);
+    }
+  }
   return ended;
 }
 
