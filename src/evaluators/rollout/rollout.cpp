@@ -75,7 +75,12 @@ class RolloutSimulator {
       for (phase_ = 0; phase_ < static_cast<int>(motion_.phases.size()); ++phase_)
         if (!move()) break;
     } catch (const std::invalid_argument& error) {  // bodies overlap at the start of a contact
-      result_.failure = error.what();
+      constexpr std::string_view head = "initial state: ";
+      const std::string what = error.what();
+      result_.failure =
+          time_ > 0.0 && what.starts_with(head)
+              ? "contact cannot begin, because bodies are in each other, as after a fall: " + what.substr(head.size())
+              : what;
     }
     result_.time = time_;
     auto& values = result_.trajectory.values;
