@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <string_view>
 
 #include "evaluators/rollout/feedback.hpp"
 #include "record/evaluation.hpp"
