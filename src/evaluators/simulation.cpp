@@ -34,6 +34,13 @@ using Given = std::map<std::string, double>;
 systems::Model read_model(const NamedModel& named, const Given& given = {}) {
   systems::Model model = systems::read_model(named.text, named.path, given);
   systems::check_honoured(model, "simulation");
+  for (const auto& load : model.structure.loads)
+    for (const auto& component : load.components)
+      for (const auto& [variable, parameter] : component.arguments)
+        if (variable.kind == systems::Variable::control)
+          model.fail(0, "[force " + load.name + "] depends on u." +
+                            model.structure.actuators[static_cast<std::size_t>(variable.index)].name +
+                            ", but actuators rest in the evaluator simulation; use a parameter instead");
   return model;
 }
 

@@ -609,6 +609,20 @@ TEST_F(Simulations, EntriesWithoutEffectAreRefused) {
   EXPECT_EQ(complaint(text + "[disturbance]\nforce = 1 N\narm = 0.1 m\n"), "");
 }
 
+// Actuators rest here: a force that follows their controls would be zero in silence.
+TEST_F(Simulations, AForceOfAnActuatorsControlIsRefused) {
+  const std::string arm =
+      "[model]\ndimension = 2\n[link p]\nparent = ground\njoint = revolute\nmass = 1\ninertia = 0.1\n"
+      "[actuator motor]\ncoordinate = p\n";
+  const std::string study =
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = arm.model\nend = 0.1\n[cost]\ncost = p\n";
+  write("arm.model", arm);
+  EXPECT_EQ(complaint(study), "");
+  write("arm.model", arm + "[force f]\ncoordinate = p\nforce = 2*u.motor\n");
+  EXPECT_NE(complaint(study).find("[force f] depends on u.motor, but actuators rest"), std::string::npos)
+      << complaint(study);
+}
+
 // A loss that a sample or an initial state gives to a surface is refused by penalty, as one of the model is.
 TEST_F(Simulations, PenaltyRefusesLossesOfInitialStates) {
   const auto with = [&](const std::string& states, const std::string& state) {
