@@ -47,6 +47,19 @@ TEST(Elastic, BarStaysAtItsWallForAsLongAsItsWave) {
   }
 }
 
+TEST(Elastic, WallHasNoEnd) {
+  const auto shifted = [](const std::string& y, const std::string& speed) {
+    return made("bar-wall.cfg", {"--body.bar.at=length/2 + 0.1 mm, " + y, "--design.speed=" + speed})->evaluate({});
+  };
+  const Outcome far = shifted("12", "0.01");
+  ASSERT_TRUE(far.evaluation.ok()) << far.evaluation.reason;
+  EXPECT_GT(far.evaluation.cost, 0.9);       // a bar that meets nothing has -1
+  const Outcome past = shifted("2e6", "1");  // beyond the largest box that stands for a wall
+  EXPECT_EQ(past.evaluation.status, Status::failed);
+  EXPECT_NE(past.evaluation.reason.find("'bar' is behind the wall 'left'"), std::string::npos)
+      << past.evaluation.reason;
+}
+
 TEST(Elastic, CubesMeetWhenTheyAreSaidTo) {
   const auto evaluator =
       made("scene-fe-cubes.cfg", {"--body.cube.cells=2, 2, 2", "--body.cube.repeat=2, 2", "--elastic.duration=0.1"});

@@ -8,6 +8,7 @@
 #include "record/text.hpp"
 
 namespace dodyn::evaluators::elastic_text {
+using geometry::Vector;
 
 const KeyTable<RunOptions>& run_keys() {
   using S = RunOptions;
@@ -180,6 +181,23 @@ struct Observer {
     touching = std::move(both);
   }
 
+  // Returns an error if the centre of a moving body is behind a wall. A wall is a large box: a fast body may miss it.
+  std::string find_body_behind_wall(const std::vector<std::string>& bodies) const {
+    const auto& world = simulation.world().rigid.bodies;
+    for (int w = 0; w < rigid && world[static_cast<std::size_t>(w)].has_outward(); ++w) {
+      const auto frame = simulation.poses()[static_cast<std::size_t>(w)].frame();
+      for (int b = 0; b < static_cast<int>(bodies.size()); ++b) {
+        if (b < rigid && world[static_cast<std::size_t>(b)].fixed) continue;
+        const Vector<n> centre = state(b).template head<n>();
+        if (frame.directors.col(n - 1).dot(centre - frame.position) >= 0.0) continue;
+        return formatted("'%s' is behind the wall '%s' at t = %g s; use a shorter step or less speed",
+                         bodies[static_cast<std::size_t>(b)].c_str(), bodies[static_cast<std::size_t>(w)].c_str(),
+                         simulation.time());
+      }
+    }
+    return "";
+  }
+
   void finish(const std::vector<std::string>& bodies, double momentum_change) {
     ran.end = simulation.time();
     ran.after = simulation.energies();
@@ -232,6 +250,8 @@ RunResult run(Scene<n> scene, const RunOptions& options, const Task& task) {
       break;
     }
     observer.see_step();
+    ran.reason = observer.find_body_behind_wall(bodies);
+    if (!ran.reason.empty()) break;
     if (ran.rows < options.nodes &&
         ran.steps >= std::lround(static_cast<double>(ran.rows) * static_cast<double>(steps) / (options.nodes - 1)))
       observer.keep_row(count);

@@ -166,6 +166,41 @@ elastic::Mesh<n> cut(const Reader& reader) {
 geometry::Polytope<2> box(const Vector<2>& size) { return geometry::rectangle(size[0], size[1]); }
 geometry::Polytope<3> box(const Vector<3>& size) { return geometry::box(size[0], size[1], size[2]); }
 
+// Returns an estimate of the largest distance, m, of a moving body from a point during `duration`, s. It leaves out
+// collisions, which may make a body faster. The first `walls` rigid bodies do not move.
+template <int n>
+double reach(const Scene<n>& scene, std::size_t walls, const Vector<n>& from, double duration) {
+  double largest = 0.0;
+  const double by_gravity = 0.5 * scene.world.rigid.gravity.norm() * duration * duration;
+  const auto consider = [&](const rigid::Pose<n>& pose, const rigid::Twist<n>& twist, double radius) {
+    const double speed =
+        twist.template head<n>().norm() + twist.template tail<rigid::Multibody<n>::spin>().norm() * radius;
+    largest = std::max(largest, (pose.position - from).norm() + radius + speed * duration + by_gravity);
+  };
+  const auto& start = scene.start;
+  for (std::size_t b = walls; b < scene.world.rigid.bodies.size(); ++b)
+    if (!scene.world.rigid.bodies[b].fixed)
+      consider(start.rigid_poses[b], start.rigid_twists[b], rigid::radius(scene.world.rigid.bodies[b]));
+  for (std::size_t d = 0; d < scene.world.deformable.size(); ++d) {
+    double radius = 0.0;
+    for (const auto& node : scene.world.deformable[d].mesh.nodes) radius = std::max(radius, node.norm());
+    consider(start.deformable_poses[d], start.deformable_twists[d], radius);
+  }
+  return largest;
+}
+
+// Returns a wall: a box below its origin, whose outward normal is its last axis. `reach`: distance of the bodies from
+// the origin, m.
+template <int n>
+rigid::Body<n> wall(const std::string& name, double reach) {
+  const double side = std::clamp(4.0 * reach, 20.0, 2e6);  // m; larger ones would round gaps to more than 1e-10 m
+  Vector<n> size = Vector<n>::Constant(side);
+  size[n - 1] = side / 20.0;
+  geometry::Frame<n> below;
+  below.position[n - 1] = -0.5 * size[n - 1];
+  return rigid::fixed_body<n>(name, {box(size).moved(below)}, Vector<n>(Vector<n>::Unit(n - 1)));
+}
+
 }  // namespace
 
 double value(const CustomEntry& entry, const Expression& parsed, const Numbers& known) {
@@ -278,11 +313,6 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
     const CustomEntry& entry = reader.needed("normal");
     const Vector<n> normal = reader.list<n>(entry);
     if (!(normal.norm() > 0.0)) throw entry.error("has no length");
-    constexpr double side = 20.0;  // extent of a floor or wall, m
-    Vector<n> size = Vector<n>::Constant(side);
-    size[n - 1] = 1.0;
-    geometry::Frame<n> below;
-    below.position[n - 1] = -0.5;
     rigid::Pose<n> pose;
     pose.position = reader.vector<n>("at");
     if constexpr (n == 2)
@@ -293,9 +323,11 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
       const Vector<3> unit = sine > 0 ? Vector<3>(axis / sine) : Vector<3>(Vector<3>::UnitX());
       pose.directors = Eigen::AngleAxisd(std::atan2(sine, normal[2]), unit).toRotationMatrix();
     }
-    add(rigid::fixed_body<n>(section->name, {box(size).moved(below)}, Vector<n>(Vector<n>::Unit(n - 1))), pose,
-        rigid::Twist<n>::Zero());
+    rigid::Body<n> body;
+    body.name = section->name;
+    add(std::move(body), pose, rigid::Twist<n>::Zero());
   }
+  const std::size_t walls = scene.world.rigid.bodies.size();  // their shapes follow, when all bodies are known
   for (const CustomSection* section : settings.sections_of("rigid"))
     each(*section, known, [&](const Reader& reader, const std::string& name) {
       const auto shape = box(reader.list<n>(reader.needed("size")));
@@ -322,6 +354,10 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
     });
   if (scene.world.deformable.empty())
     throw ConfigError(settings.file + ": there is no [body NAME]; allowed: one or more deformable bodies");
+  for (std::size_t w = 0; w < walls; ++w)
+    scene.world.rigid.bodies[w] =
+        wall<n>(scene.world.rigid.bodies[w].name,
+                reach(scene, walls, scene.start.rigid_poses[w].position, settings.real("elastic.duration")));
   return scene;
 }
 
