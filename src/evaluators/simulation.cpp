@@ -629,6 +629,7 @@ EvaluatorKind simulation_kind() {
   kind.keys = simulation::simulation_keys().keys();
   for (auto* keys : {simulation::control_keys, simulation::coil_keys})
     for (auto& key : keys()) kind.keys.push_back(std::move(key));
+  kind.idle = simulation::idle_simulation_keys;
   kind.sections = {
       {"initial-state",
        Name::none,

@@ -531,6 +531,25 @@ TEST_F(Simulations, EnergyFromNowhereFails) {
   EXPECT_TRUE(whole(*evaluator(text, {"--simulation.end=2"}), task()).evaluation.ok());  // before they meet
 }
 
+TEST_F(Simulations, KeysOfOtherContactMethodsAreNotedOrRefused) {
+  const auto note = [&](const std::string& method, const std::string& key) {
+    const Settings settings = read_settings(
+        write("study.cfg", dropped), {"--simulation.contact-method=" + method, "--simulation.stiffness=5",
+                                      "--simulation.jump=discrete-energy", "--simulation.restitution-law=newton"});
+    for (const Setting& setting : settings.all)
+      if (setting.key.name == "simulation." + key) return setting.note;
+    return std::string("no such key");
+  };
+  for (const auto& [key, user] : std::map<std::string, std::string>{
+           {"stiffness", "penalty"}, {"jump", "event-driven"}, {"restitution-law", "projection"}})
+    for (const std::string method : {"penalty", "event-driven", "projection", "none"})
+      EXPECT_EQ(note(method, key), method == user ? "" : "not used: simulation.contact-method = " + method) << key;
+  EXPECT_NE(complaint(dropped, {"--simulation.contact-method=event-driven", "--simulation.restitution-law=poisson"})
+                .find("event-driven contacts have the law newton only"),
+            std::string::npos);
+  EXPECT_EQ(complaint(dropped, {"--simulation.restitution-law=poisson"}), "");
+}
+
 TEST_F(Simulations, StopsAtItsTimeLimit) {
   Task late = task();
   late.deadline = std::chrono::steady_clock::now();

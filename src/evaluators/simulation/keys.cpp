@@ -131,7 +131,8 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                {.description = "quantity that an impact conserves, with contact-method = event-driven"})
           .add("restitution-law", option(&O::restitution),
                {{"newton", rigid::Restitution::newton}, {"poisson", rigid::Restitution::poisson}},
-               {.description = "restitution is a ratio of velocities (newton) or of impulses (poisson)"})
+               {.description = "restitution is a ratio of velocities (newton) or of impulses (poisson), with "
+                               "contact-method = projection; event-driven has newton only"})
           .add("stiffness", option(&O::stiffness),
                {.unit = "N/m",
                 .description = "stiffness of the overlap, with contact-method = penalty",
@@ -171,6 +172,17 @@ const KeyTable<SimulationSettings>& simulation_keys() {
   return table;
 }
 
+std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Settings& settings) {
+  const std::string method = settings.text("simulation.contact-method");
+  std::vector<std::pair<std::string, std::string>> idle;
+  for (const auto& [key, user] : {std::pair("simulation.stiffness", "penalty"),
+                                  {"simulation.contact-damping", "penalty"},
+                                  {"simulation.jump", "event-driven"},
+                                  {"simulation.restitution-law", "projection"}})
+    if (method != user) idle.emplace_back(key, "simulation.contact-method = " + method);
+  return idle;
+}
+
 SimulationSettings read_simulation(const Settings& settings) {
   SimulationSettings own = simulation_keys().read(settings);
   SimulationOptions& run_options = own.run_options;
@@ -187,6 +199,11 @@ SimulationSettings read_simulation(const Settings& settings) {
     throw settings.error(
         "simulation.contact-damping",
         "has no effect with this contact method; remove it, or choose simulation.contact-method = penalty");
+  if (run_options.options.restitution == rigid::Restitution::poisson &&
+      run_options.options.response == rigid::Response::exact)
+    throw settings.error("simulation.restitution-law",
+                         "event-driven contacts have the law newton only; choose newton, or "
+                         "simulation.contact-method = projection");
   for (const CustomSection* section : settings.sections_of("disturbance"))
     run_options.disturbance = disturbance_table().read(*section);
   const CoilKeys coils = coil_table().read(settings);

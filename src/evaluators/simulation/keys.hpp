@@ -17,6 +17,8 @@ struct SimulationSettings {
 };
 
 const KeyTable<SimulationSettings>& simulation_keys();
+// Returns the keys that the chosen contact method does not use, each with the reason.
+std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Settings& settings);
 
 // Reads a configuration; checks names of links and inconsistent keys. Throws ConfigError.
 SimulationSettings read_simulation(const Settings& settings);
