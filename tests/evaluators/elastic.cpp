@@ -218,6 +218,7 @@ TEST(Elastic, MistakesAreOneLine) {
   EXPECT_NE(complaint({"--world.dimension=4"}).find("allowed: 2, 3"), std::string::npos);
   EXPECT_NE(complaint({"--world.stiffness=-1"}).find("must be positive"), std::string::npos);
   EXPECT_NE(complaint({"--cost.cost=bar.vz"}).find("'bar.vz' is unknown"), std::string::npos);
+  EXPECT_NE(complaint({"--cost.cost=contact_time"}).find("'contact_time' is unknown"), std::string::npos);
   EXPECT_NE(complaint({"--wall.left.normal=0, 0"}).find("no length"), std::string::npos);
   for (const auto& words : {std::vector<std::string>{"--body.bar.at=0, 0"}, {"--body.bar.density=0"}})
     EXPECT_EQ(complaint(words).find('\n'), std::string::npos);

@@ -58,7 +58,6 @@ const std::vector<Quantity>& run_metrics() {
       {"max_overlap", "m", "largest overlap of two bodies, at any step"},
       {"first_touch", "s", "time of the first contact; not a number without contact"},
       {"last_touch", "s", "time of the last contact; not a number without contact"},
-      {"contact_time", "s", "total time with any contact"},
       {"touching", "1", "number of pairs of bodies that touched at any time"},
       {"min_jacobian", "1", "smallest volume of an element at a row of the trajectory, relative to its volume at rest"},
       {"momentum_change", "N s", "change of the linear momentum"}};
@@ -207,7 +206,6 @@ struct Observer {
                 {"max_overlap", overlap},
                 {"first_touch", first_touch},
                 {"last_touch", last_touch},
-                {"contact_time", static_cast<double>(ran.touched) * ran.step},
                 {"touching", static_cast<double>(touching.size())},
                 {"min_jacobian", smallest_jacobian},
                 {"momentum_change", momentum_change}};
@@ -280,9 +278,8 @@ std::string describe_run(const RunResult& ran, std::size_t bodies, int dimension
   text += formatted("                changed by at most %.3g J; momentum by %.3g N s\n", s.at("energy_change"),
                     s.at("momentum_change"));
   if (s.at("touching") > 0.0)
-    text +=
-        formatted("contact         from %.6g to %.6g s, %.6g s in all, %.0f pairs, overlap up to %.3g m\n",
-                  s.at("first_touch"), s.at("last_touch"), s.at("contact_time"), s.at("touching"), s.at("max_overlap"));
+    text += formatted("contact         from %.6g to %.6g s, %.0f pairs, overlap up to %.3g m\n", s.at("first_touch"),
+                      s.at("last_touch"), s.at("touching"), s.at("max_overlap"));
   text += formatted("deformation     an element had %.4g of its volume\n", s.at("min_jacobian"));
   return text + formatted("speed           %.3g s of CPU, %.3g element forces per second of it\n", ran.seconds,
                           static_cast<double>(ran.steps) * ran.cells / std::max(1e-9, ran.seconds));
