@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 namespace dodyn::evaluators::test_elastic {
 namespace {
@@ -185,6 +187,39 @@ TEST(Elastic, StartsAreCountedInParts) {
   EXPECT_LT(one.evaluation.cost, 1.0);
   EXPECT_LE(measured(*whole, one).at("failure_rate_low"), one.evaluation.cost);
   EXPECT_GE(measured(*whole, one).at("failure_rate_high"), one.evaluation.cost);
+}
+
+// Entries that have no effect are refused, and no material or stiffness has a hidden default.
+TEST(Elastic, EveryEntryHasAnEffect) {
+  const auto scene = [](const std::string& world, const std::string& body, const std::string& more) {
+    const std::string path = ::testing::TempDir() + "dodyn-elastic-entries.cfg";
+    std::ofstream(path) << "[study]\nevaluator = elastic\n[world]\ndimension = 2\n" + world +
+                               "[body a]\nsize = 1, 1\ncells = 1, 1\nlambda = 1e4\nmu = 5e3\n" + body + more;
+    std::string line;
+    try {
+      make_evaluator(read_settings(path, {}));
+    } catch (const ConfigError& error) {
+      line = error.what();
+    }
+    std::filesystem::remove(path);
+    return line;
+  };
+  const std::string world = "stiffness = 10\n", body = "density = 1000\n",
+                    rigid = "[rigid b]\nsize = 1, 1\nat = 3, 0\n",
+                    projection = "[elastic]\ncontact-method = projection\n";
+  EXPECT_EQ(scene(world, body, rigid + "density = 1\nvelocity = 1, 0\n"), "");
+  EXPECT_EQ(scene(world, body, rigid + "fixed = yes\n"), "");
+  EXPECT_EQ(scene("", body, projection + "restitution = 0.3\n"), "");
+  EXPECT_NE(scene("", body, "").find("[world]: has no stiffness"), std::string::npos);
+  EXPECT_NE(scene(world, "", "").find("density"), std::string::npos);
+  EXPECT_NE(scene(world, body, rigid).find("[rigid b]: has no density"), std::string::npos);
+  for (const std::string entry : {"velocity = 1, 0", "spin = 1", "density = 1"})
+    EXPECT_NE(
+        scene(world, body, rigid + "fixed = yes\n" + entry + "\n").find(entry + ": has no effect on a fixed body"),
+        std::string::npos)
+        << entry;
+  EXPECT_NE(scene(world, body, "[elastic]\nrestitution = 0.3\n").find("has no effect with contact-method = penalty"),
+            std::string::npos);
 }
 
 TEST(Elastic, MistakesAreOneLine) {

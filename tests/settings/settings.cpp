@@ -801,7 +801,9 @@ TEST(Evaluators, TableIsConsistent) {
     // what has no default
     static const std::map<std::string, std::string> needed = {
         {"command", "[command]\nrun = true\n"},
-        {"elastic", "[world]\ndimension = 2\n[body a]\nsize = 1, 1\ncells = 1, 1\n"},
+        {"elastic",
+         "[world]\ndimension = 2\nstiffness = 1\n[body a]\nsize = 1, 1\ncells = 1, 1\nlambda = 1\nmu = 1\ndensity = "
+         "1\n"},
         {"motion",
          "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[initial-state]\nx = 0\n[goal]\nx = 1\n[cost]\ntime = "
          "1\n"},

@@ -25,6 +25,10 @@ class ElasticEvaluator final : public Evaluator {
         outcomes_(settings) {
     if (own_.duration < own_.step)
       throw settings.error("elastic.duration", "is shorter than elastic.step; choose a longer one");
+    if (own_.response == rigid::Response::penalty && own_.restitution != 1.0)
+      throw settings.error(
+          "elastic.restitution",
+          "has no effect with contact-method = penalty; remove it, or choose elastic.contact-method = projection");
     if (own_.start > starts_.count())
       throw settings.error("elastic.initial-state",
                            formatted("there are only %d initial states; choose one of them", starts_.count()));

@@ -263,14 +263,15 @@ std::vector<ini::SectionKind> sections() {
        false,
        "parameters of the scene: NAME = an expression of earlier entries; [design] can set or free each of them"},
       kind("world", Name::none, {"dimension", "gravity", "stiffness"}, {"dimension"},
-           "the scene: dimension = 2 or 3; gravity = a vector (m/s2); stiffness (N/m) of a pair of parts that overlap"),
+           "the scene: dimension = 2 or 3; gravity = a vector (m/s2); stiffness (N/m) of a pair of parts that overlap, "
+           "with contact-method = penalty"),
       kind("body", Name::required,
            {"size", "cells", "inside", "map", "lambda", "mu", "density", "at", "turn", "velocity", "spin", "repeat"},
-           {"size", "cells"},
+           {"size", "cells", "lambda", "mu", "density"},
            "a deformable body, a box of cells; inside = a condition of x, y, z that selects cells; map = expressions "
            "of x, y, z that move the corners of the mesh; repeat = number of bodies along i, j, k"),
       kind("rigid", Name::required, {"size", "density", "fixed", "at", "turn", "velocity", "spin", "repeat"}, {"size"},
-           "a rigid box, free or fixed"),
+           "a rigid box, free (with a density) or fixed"),
       kind("wall", Name::required, {"at", "normal"}, {"normal"}, "a wall through a point, with its outward normal"),
       {"initial-states",
        Name::none,
@@ -302,6 +303,7 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
   Scene<n> scene;
   const Reader world{*settings.sections_of("world").front(), known};
   scene.world.rigid.gravity = world.vector<n>("gravity");
+  if (settings.text("elastic.contact-method") == "penalty") world.needed("stiffness");
   scene.stiffness = world.number("stiffness", scene.stiffness);
   const auto add = [&](rigid::Body<n> body, const rigid::Pose<n>& pose, const rigid::Twist<n>& twist) {
     scene.world.rigid.bodies.push_back(std::move(body));
@@ -334,16 +336,23 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
       rigid::Pose<n> pose;
       rigid::Twist<n> twist;
       reader.placed(pose, twist);
-      add(reader.yes("fixed") ? rigid::fixed_body<n>(name, {shape})
-                              : rigid::solid<n>(name, {shape}, reader.number("density", 1000.0)).body,
-          pose, twist);
+      if (!reader.yes("fixed")) {
+        const CustomEntry& density = reader.needed("density");
+        add(rigid::solid<n>(name, {shape}, reader.number(density, density.value)).body, pose, twist);
+        return;
+      }
+      for (const char* key : {"velocity", "spin", "density"})
+        if (const CustomEntry* entry = section->find(key))
+          throw entry->error("has no effect on a fixed body; remove it");
+      add(rigid::fixed_body<n>(name, {shape}), pose, twist);
     });
   for (const CustomSection* section : settings.sections_of("body"))
     each(*section, known, [&](const Reader& reader, const std::string& name) {
       elastic::Deformable<n> body{name, cut<n>(reader), {}};
-      body.material.lambda = reader.number("lambda", body.material.lambda);
-      body.material.mu = reader.number("mu", body.material.mu);
-      body.material.density = reader.number("density", body.material.density);
+      const auto number = [&](const char* key) { return reader.number(reader.needed(key), reader.needed(key).value); };
+      body.material.lambda = number("lambda");
+      body.material.mu = number("mu");
+      body.material.density = number("density");
       rigid::Pose<n> pose;
       rigid::Twist<n> twist;
       reader.placed(pose, twist);

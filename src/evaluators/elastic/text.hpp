@@ -32,7 +32,7 @@ template <int n>
 struct Scene {
   elastic::World<n> world;
   elastic::Start<n> start;
-  double stiffness = 300.0;  // stiffness of contact, N/m
+  double stiffness = 300.0;  // stiffness of contact, N/m; used by penalty only
 };
 // Throws ConfigError, also if bodies are invalid.
 template <int n>
