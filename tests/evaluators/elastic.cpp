@@ -222,6 +222,18 @@ TEST(Elastic, EveryEntryHasAnEffect) {
             std::string::npos);
 }
 
+TEST(Elastic, SimulateStatesItsInitialState) {
+  const auto latch = made("latch.cfg", {"--design.megapascal=0.2", "--design.interference=0.01",
+                                        "--elastic.duration=1 ms", "--elastic.initial-state=7"});
+  const auto shown = latch->simulate({});
+  ASSERT_TRUE(shown);
+  EXPECT_TRUE(shown->report.starts_with("initial state   7 of 32: offset = ")) << shown->report;
+  EXPECT_NE(shown->report.find(", tilt = "), std::string::npos) << shown->report;
+  const auto bar = made("bar-wall.cfg", {"--elastic.duration=1 ms"})->simulate({});
+  ASSERT_TRUE(bar);
+  EXPECT_TRUE(bar->report.starts_with("scene")) << bar->report;
+}
+
 TEST(Elastic, MistakesAreOneLine) {
   const auto latch = [](const std::string& word) {
     try {

@@ -108,7 +108,16 @@ class ElasticEvaluator final : public Evaluator {
     RunResult ran = simulated(parameters, task, true);
     Simulated result;
     result.completed = ran.reason.empty();
-    result.report = elastic_text::describe_run(ran, names_.size(), dimension_);
+    if (starts_.several()) {
+      result.report = formatted("initial state   %d of %d", own_.start, starts_.count());
+      const char* separator = ": ";
+      for (const std::string& name : starts_.names()) {
+        result.report += formatted("%s%s = %.6g", separator, name.c_str(), parameters.at(name));
+        separator = ", ";
+      }
+      result.report += "\n";
+    }
+    result.report += elastic_text::describe_run(ran, names_.size(), dimension_);
     const auto which = static_cast<std::size_t>(outcome_of(ran, parameters));
     if (statistics_.outcomes.size() > 2) result.report += "outcome         " + statistics_.outcomes[which] + "\n";
     if (ran.reason.empty() && statistics_.success_outcome < 0)
