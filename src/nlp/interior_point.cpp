@@ -672,13 +672,17 @@ bool InteriorPoint::find_direction() {
   if (!right) return false;
   if (shift_ > 0.0) last_shift_ = shift_;
 
+  bool tested = dependent;
   for (int attempts = 0;; ++attempts) {
     const double error = solve(g_, at_.gap, dv_, dy_);
     if (error > numbers.small_error)
       factor_.leaf_threshold = numbers.strict_leaf_threshold;  // for the next factorisation
-    if (!dependent && m_ > 0 && !(dy_.lpNorm<Eigen::Infinity>() <= numbers.max_dy) && rows_depend()) {
-      dependent_before_ = true;
-      regularise();
+    if (!tested && m_ > 0 && !(dy_.lpNorm<Eigen::Infinity>() <= numbers.max_dy)) {
+      tested = true;
+      if (rows_depend()) {
+        dependent_before_ = true;
+        regularise();
+      }
     } else if (error <= numbers.accepted_error || attempts == numbers.factorisations_for_error) {
       break;
     } else {

@@ -598,11 +598,13 @@ TEST_F(Simulations, MistakesAreOneLine) {
             std::string::npos);
   EXPECT_NE(complaint(text + "[metrics]\ncost = friction\n").find("has the name of a column"), std::string::npos);
   EXPECT_NE(complaint(text + "[design]\nsid = 1\n").find("did you mean 'design.side'"), std::string::npos);
-  EXPECT_NE(complaint(text, {"--simulation.initial-state=17"}).find("there are only 16 initial states"), std::string::npos);
+  EXPECT_NE(complaint(text, {"--simulation.initial-state=17"}).find("there are only 16 initial states"),
+            std::string::npos);
   write("bad.csv", "y,rate(x)\n1,2\n1,two\n");
   std::string file = text;
   file.replace(file.find("count = 16\nheight = 0.1 .. 0.5"), 30, "file = bad.csv");
-  EXPECT_TRUE(complaint(file).starts_with("bad.csv:3: rate(x) = two is not a number; expected a finite number")) << complaint(file);
+  EXPECT_TRUE(complaint(file).starts_with("bad.csv:3: rate(x) = two is not a number; expected a finite number"))
+      << complaint(file);
 }
 
 // Entries that a run would not use are refused.

@@ -736,8 +736,9 @@ TEST_F(SettingsTest, MistakesInARange) {
             "knee.cfg:4: design.knee.min = 0 is out of range; allowed: a number in [0.01, 0.99] m");
   EXPECT_EQ(complaint(design + "knee = -0.5"),
             "knee.cfg:4: design.knee = -0.5 is out of range; allowed: a number in [0.01, 0.99] m");
-  EXPECT_EQ(complaint(design + "knee = 0.5\nknee.min = 0.1"),
-            "knee.cfg:5: design.knee.min frees the variable that design.knee fixes (knee.cfg:4); give a value or a range");
+  EXPECT_EQ(
+      complaint(design + "knee = 0.5\nknee.min = 0.1"),
+      "knee.cfg:5: design.knee.min frees the variable that design.knee fixes (knee.cfg:4); give a value or a range");
   EXPECT_EQ(complaint(design + "kneee = 0.5"),
             "knee.cfg:4: unknown key 'design.kneee' (did you mean 'design.knee'?); variables: knee, mass");
   EXPECT_EQ(complaint(design + "fin = 0.5"),
