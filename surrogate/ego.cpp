@@ -54,6 +54,7 @@ class Ego final : public Strategy, private EgoState {
   Proposal next(std::optional<AcquisitionModel>& acquisition);
   std::optional<Proposal> without_model(const MatrixXd& candidates, std::ptrdiff_t informative, std::ptrdiff_t failed);
   bool best_is_near_an_edge() const;
+  bool has_failures() const;
   bool descends_locally(bool failures) const;
   void step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures);
   void check_or_end(Proposal& proposal, double gain);
@@ -89,6 +90,7 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
                .stop_rule = StopRule(static_cast<Index>(variables.size()))} {
   if (!observed.space.all_real()) options.gradient = false;
   std::erase_if(options.known, [this](const Evaluation& e) { return !is_within(e.design); });
+  is_local_turn = descends_first();
   const Evaluation* least = nullptr;
   for (const Evaluation& e : options.known)
     if (observed.feasible(e) && (!least || observed.objective(e, 0) < observed.objective(*least, 0))) least = &e;
@@ -116,6 +118,8 @@ void Ego::tell(const Evaluation& e) {
     throw std::invalid_argument("ego: an evaluated design has another number of variables");
   const Evaluation* const before = observed.best();
   const double best_before = before ? observed.objective(*before, 0) : infinity;
+  const Evaluation* const before_here = observed.best_of_region();
+  const double best_before_here = before_here ? observed.objective(*before_here, 0) : infinity;
   const VectorXd before_at = before ? observed.unit(*before) : VectorXd();
   const auto same = [&](const VectorXd& x) { return x == e.design; };
   auto& pending = observed.pending;
@@ -149,10 +153,10 @@ void Ego::tell(const Evaluation& e) {
     unpredicted_failures = observed.is_informative(e) ? unpredicted_failures / 2 : unpredicted_failures + 1;
   }
   const double gained = observed.feasible(e) ? best_before - observed.objective(e, 0) : 0;
-  if (before) {
-    const double gain = std::max(gained, 0.0);
+  if (before_here) {
+    const double gain = observed.feasible(e) ? std::max(best_before_here - observed.objective(e, 0), 0.0) : 0;
     local.observe(observed, step, gain, worth);
-    is_local_turn = (rule == Rule::descent) == (gain > worth);
+    is_local_turn = rule == Rule::descent ? gain > worth || options.trust_region : gain <= worth || descends_first();
   }
   const bool elsewhere = before_at.size() > 0 && (observed.unit(e) - before_at).cwiseAbs().maxCoeff() > beside;
   std::optional<double> seen;
@@ -164,8 +168,15 @@ void Ego::tell(const Evaluation& e) {
   if (!options.trust_region) return;
   const bool success = observed.feasible(e) && observed.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
   const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (options.gradient ? 2 : 1);
-  if (region.observe(success, patience) && pending.empty()) {  // the region is exhausted: start another one
+  const double side = region.side;
+  if (rule != Rule::descent) region.observe(success, patience);
+  // Designs about a minimum of the descent that do not gain shrink the region for nothing.
+  if (options.gradient && region.side < side && descends_locally(has_failures()) &&
+      step_of_descent(*this).design.size() == 0)
+    region.exhaust();
+  if (region.spent() && pending.empty()) {  // start another one
     region.restart();
+    local = {};
     observed.from = observed.evaluations.size();
     start_initial();
   }
@@ -206,11 +217,18 @@ bool Ego::best_is_near_an_edge() const {
                      });
 }
 
+// Whether a design of the present region has failed or lies on the plateau.
+bool Ego::has_failures() const {
+  return std::any_of(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
+                     observed.evaluations.end(), [&](const Evaluation& e) { return !observed.is_informative(e); });
+}
+
 // Whether the local descent takes part, and has no design under way. It needs one exact cost, and a best design inside
 // the constraints and away from failures.
 bool Ego::descends_locally(bool failures) const {
   return observed.objectives.size() == 1 && observed.constraints.empty() && !observed.noisy() &&
-         !options.trust_region && observed.best() && !(failures && best_is_near_an_edge()) &&
+         (!options.trust_region || options.gradient) && observed.best_of_region() &&
+         !(failures && best_is_near_an_edge()) &&
          std::none_of(running_.begin(), running_.end(), [](const Running& r) { return r.rule == Rule::descent; });
 }
 
@@ -293,7 +311,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (auto proposal = without_model(candidates, informative, failed)) return *std::move(proposal);
 
   stop_rule.set_failed_fraction(static_cast<double>(failed) / static_cast<double>(count));
-  bool may_descend = descends_locally(failed > 0);
+  bool may_descend = !options.trust_region && descends_locally(failed > 0);
   // Few designs settle in many variables, where expected improvement leads from one side of the best basin to another.
   const bool many_variables = dimensions() >= BasinSearch::least_variables;
   if (may_descend && is_local_turn && (many_variables || is_settling())) {
@@ -342,6 +360,14 @@ void Ego::proposal() {
   kriging.trend = options.trend;
   kriging.nugget = options.noise;
   observed.find_plateau();
+  // A descent that has the first turn does without the model, which takes longer by far in many variables.
+  if (descends_first() && is_local_turn && descends_locally(has_failures())) {
+    if (Proposal descent = step_of_descent(*this); descent.design.size() > 0) {
+      plan_ = descent;
+      plan_->candidates = candidates_of(*this, *plan_, {});
+      return;
+    }
+  }
   models.update(observed, kriging, options.gradient);
   compare_pairs();
   const auto& evaluations = observed.evaluations;
@@ -432,7 +458,7 @@ Iteration Ego::describe(int grid_points) const {
   if (p.design.size() > 0 && p.stopped.empty()) out.next = p.design;
   out.predicted_cost = p.predicted;
   out.candidates = p.candidates;
-  if (cost.empty()) return out;
+  if (cost.empty() || (p.rule == Rule::descent && descends_first())) return out;  // not of these evaluations
   const Kriging& model = cost.model();
   const Hyperparameters& h = model.hyperparameters();
   const auto names = numbers();

@@ -21,7 +21,8 @@
 // deviation, and the acquisition is the augmented one, which may choose a design again. With two or three objectives
 // the acquisition is the expected gain in dominated hypervolume. With `trust_region`, for 10 to 20 variables, steps 2
 // to 4 use a box around the best. The box is doubled after successes, halved after failures, and restarted elsewhere
-// when it is tiny.
+// when it is tiny. With gradients the descent comes before the box, and the box restarts when it does not gain about a
+// minimum of the descent.
 //
 // Sources: D. Jones, M. Schonlau, W. Welch, Efficient global optimization of expensive black-box functions (1998); S.
 // Ament et al. (2023) for log EI; M. Schonlau (1997) for feasibility; D. Ginsbourger, R. Le Riche, L. Carraro, Kriging

@@ -7,6 +7,12 @@
 
 namespace dodyn::surrogate {
 
+namespace {
+
+constexpr int before_a_descent = 3;  // designs in a trust region with gradients: the best of them begins a descent
+
+}  // namespace
+
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -14,7 +20,10 @@ using Eigen::VectorXd;
 std::vector<VectorXd> initial_designs(const EgoState& ego) {
   const int d = static_cast<int>(ego.dimensions()), restarts = ego.region.restarts;
   int n = ego.options.initial_samples;
-  if (n == 0) n = std::max(default_initial_samples(d, ego.options.gradient), ego.options.batch);
+  if (n == 0) {
+    const bool descends = ego.options.trust_region && ego.options.gradient;
+    n = std::max(descends ? before_a_descent : default_initial_samples(d, ego.options.gradient), ego.options.batch);
+  }
   if (restarts == 0)
     for (const Evaluation& e : ego.options.known) n -= n > 0 && ego.observed.usable(e);
   const std::uint64_t seed = ego.options.seed + 7919ULL * static_cast<std::uint64_t>(restarts);

@@ -57,6 +57,9 @@ struct EgoState {
   bool descends() const {
     return basin_search.taken() && basin_search.count_running(observed) < BasinSearch::max_running(batch());
   }
+  // Whether the descent has the first turn, and another one after each design of the global search. In few variables
+  // that search needs few evaluations, and knows more minima.
+  bool descends_first() const { return options.gradient && dimensions() >= BasinSearch::least_variables; }
   bool is_settling() const { return !options.trust_region && settling(observed, initial_total, batch()); }
   // Whether no evaluated or pending design is within this distance of the point, in the unit cube.
   bool is_distinct(const Eigen::VectorXd& unit, double within = resolution) const;

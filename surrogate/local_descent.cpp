@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "surrogate/bounded_search.hpp"
+#include "surrogate/quasi_newton.hpp"
 #include "surrogate/sampling.hpp"
 #include "surrogate/strategy.hpp"
 
@@ -32,6 +33,8 @@ constexpr double poor_share = 0.1;       // of the predicted gain: a step that g
 constexpr double good_share = 0.5;       // of the predicted gain: a step to the boundary that gains more enlarges it
 constexpr double boundary = 0.9;         // relative to the radius: a longer step ends on the boundary
 constexpr double shrinkage = 0.8, enlargement = 2, most_radius = 0.5;
+constexpr double gradient_shrinkage = 0.5;  // of the step that gained too little: a slope tells where the next one ends
+constexpr double rounding = 1e-15;          // of the cost: differences of costs show no smaller gain
 constexpr int fits = 3;                     // the first one in the metric of the cube
 constexpr double min_curvature = 1e-4;      // of the metric, relative to the max curvature
 constexpr Index most_per_coefficient = 10;  // evaluations in the model, the nearest ones with the centre
@@ -40,27 +43,26 @@ constexpr int most_model_evaluations = 200, points_per_variable = 20;  // of the
 // + the number of variables.
 constexpr int patience = 2;
 
+// Whether a difference of two points is zero in all variables but these.
+bool is_among(const VectorXd& delta, const std::vector<Index>& free) {
+  return delta.cwiseAbs().sum() - delta(free).cwiseAbs().sum() <= other_numbers;
+}
+
 // The quadratic model about a centre, in the coordinates of the real variables relative to it.
 //
 // In a narrow valley an evaluation on its side misleads more than one at the same distance along it. So the fit is
 // repeated with distances in the metric of the curvature that the last fit found.
 class Quadratic {
  public:
-  Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free, bool gradient)
+  Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free)
       : free_(std::move(free)), d_(static_cast<Index>(free_.size())), p_(d_ + d_ * (d_ + 1) / 2) {
     const VectorXd at = observed.unit(centre);
     const double base = observed.objective(centre, 0);
-    const auto slope_at = [&](const Evaluation& e) -> VectorXd {
-      const VectorXd slope = gradient ? observed.slope(e) : VectorXd();
-      return slope.size() > 0 ? VectorXd(slope(free_)) : slope;
-    };
-    std::vector<Neighbour> neighbours = {{VectorXd::Zero(d_), 0, 0, slope_at(centre)}};
+    std::vector<Neighbour> neighbours = {{VectorXd::Zero(d_), 0, 0}};
     for (const Evaluation& e : observed.evaluations) {
-      if (!observed.is_informative(e)) continue;
       const VectorXd delta = observed.unit(e) - at;
-      const VectorXd own = delta(free_);
-      if ((delta.cwiseAbs().sum() - own.cwiseAbs().sum()) > other_numbers || own.isZero(0)) continue;
-      neighbours.push_back({own, 0, observed.objective(e, 0) - base, slope_at(e)});
+      if (!observed.is_informative(e) || !is_among(delta, free_) || delta(free_).isZero(0)) continue;
+      neighbours.push_back({delta(free_), 0, observed.objective(e, 0) - base});
     }
     for (int fit = 0; fit < fits; ++fit) {
       if (fit > 0) metric_ = metric_of(metric_.transpose() * hessian() * metric_);
@@ -71,7 +73,7 @@ class Quadratic {
     }
   }
 
-  // Returns the number of data of the fit: costs of other evaluations, and derivatives.
+  // Returns the number of costs in the fit, without the centre's.
   Index data() const { return data_; }
   double value(const VectorXd& s, VectorXd* slope) const {
     const VectorXd z = metric_ * s;
@@ -105,32 +107,18 @@ class Quadratic {
     VectorXd from_centre;
     double distance;  // in the metric
     double higher;    // than the centre's cost
-    VectorXd slope;   // of the cost; empty: unknown
   };
   // `neighbours`: the centre first.
   void fit_to(const std::vector<Neighbour>& neighbours) {
     const auto used = std::min(neighbours.size(), static_cast<std::size_t>(most_per_coefficient * p_));
     data_ = static_cast<Index>(used) - 1;
-    for (std::size_t i = 0; i < used; ++i) data_ += neighbours[i].slope.size();
     MatrixXd rows = MatrixXd::Zero(data_ + p_, p_);
     VectorXd y = VectorXd::Zero(data_ + p_);
-    const MatrixXd to_metric = metric_.transpose().inverse();  // converts slopes
-    Index row = 0;
-    for (std::size_t i = 0; i < used; ++i) {
-      const auto& [s, distance, higher, slope] = neighbours[i];
-      const double from = std::max(distance, least_distance);
-      const VectorXd z = metric_ * s;
-      if (i > 0) {
-        const double weight = std::pow(from, -error_power);
-        rows.row(row) = weight * basis(z).transpose();
-        y(row++) = weight * higher;
-      }
-      if (slope.size() == 0) continue;
-      // the inverse of d error / d distance, as the weight of a value is the inverse of the error
-      const double weight = std::pow(from, 1 - error_power) / error_power;
-      rows.middleRows(row, d_) = weight * basis_slope(z);
-      y.segment(row, d_) = weight * (to_metric * slope);
-      row += d_;
+    for (Index row = 0; row < data_; ++row) {
+      const auto& [s, distance, higher] = neighbours[static_cast<std::size_t>(row) + 1];
+      const double weight = std::pow(std::max(distance, least_distance), -error_power);
+      rows.row(row) = weight * basis(metric_ * s).transpose();
+      y(row) = weight * higher;
     }
     for (Index k = 0; k < p_; ++k) rows(data_ + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
     scale_ = rows.colwise().norm().cwiseInverse();
@@ -184,14 +172,15 @@ class Quadratic {
 
 LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least_gain, bool gradient) const {
   Step out;
-  const Evaluation* const best = observed.best();
+  const Evaluation* const best = observed.best_of_region();
   if (!best || radius_ < least_radius) return out;
   std::vector<Index> free;
   for (Index k = 0; k < observed.space.dimensions(); ++k)
     if (observed.space.real(k) && observed.space.active(k, best->design)) free.push_back(k);
   const auto d = static_cast<Index>(free.size());
   if (d == 0 || stalled_ > patience + d) return out;
-  const Quadratic model(observed, *best, free, gradient);
+  if (gradient && observed.slope(*best).size() > 0) return step_by_gradients(observed, *best, free, least_gain);
+  const Quadratic model(observed, *best, free);
   if (model.data() < 1) return out;
   const VectorXd centre = observed.unit(*best)(free);
   const BoundedSearch box{(-centre).cwiseMax(-radius_), (1 - centre.array()).matrix().cwiseMin(radius_),
@@ -232,8 +221,34 @@ LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least
   return out;
 }
 
+LocalDescent::Step LocalDescent::step_by_gradients(const ObservedData& observed, const Evaluation& best,
+                                                   const std::vector<Index>& free, double least_gain) const {
+  const VectorXd at = observed.unit(best), slope = observed.slope(best)(free);
+  std::vector<Sloped> near;
+  for (const Evaluation& e : observed.evaluations) {
+    const VectorXd own = observed.slope(e), unit = observed.unit(e);
+    if (observed.is_informative(e) && own.size() > 0 && is_among(unit - at, free))
+      near.push_back({unit(free), observed.objective(e, 0), own(free)});
+  }
+  const VectorXd centre = at(free);
+  const MatrixXd hessian = positive_hessian(near, centre, slope.norm() / radius_);
+  const VectorXd s =
+      minimum_in_box(slope, hessian, (-centre).cwiseMax(-radius_), (1 - centre.array()).matrix().cwiseMin(radius_));
+  Step out;
+  out.gain = -slope.dot(s) - 0.5 * s.dot(hessian * s);
+  out.explores = out.gain < least_gain;
+  if (!(out.gain > rounding * std::abs(observed.objective(best, 0))) || (out.explores && stalled_ > patience))
+    return out;
+  out.by_gradients = true;
+  out.length = s.cwiseAbs().maxCoeff() / radius_;
+  out.at = at;
+  out.at(free) += s;
+  out.at = out.at.cwiseMax(0).cwiseMin(1);
+  return out;
+}
+
 void LocalDescent::observe(const ObservedData& observed, const Step& step, double gain, double least_gain) {
-  const Evaluation* const best = observed.best();
+  const Evaluation* const best = observed.best_of_region();
   if (!best) return;
   const VectorXd at = observed.unit(*best);
   const double moved = centre_.size() > 0 ? (at - centre_).cwiseAbs().maxCoeff() : infinity;
@@ -243,12 +258,10 @@ void LocalDescent::observe(const ObservedData& observed, const Step& step, doubl
     if (moved > radius_) radius_ = first_radius;
     return;
   }
-  if (step.explores) {
-    stalled_ += !(gain > least_gain);
-    return;
-  }
+  if (step.explores) stalled_ += !(gain > least_gain);
+  if (step.explores && !step.by_gradients) return;
   if (gain < poor_share * step.gain)
-    radius_ *= shrinkage;
+    radius_ *= step.by_gradients ? gradient_shrinkage * std::min(step.length, 1.0) : shrinkage;
   else if (gain > good_share * step.gain && step.length > boundary)
     radius_ = std::min(enlargement * radius_, most_radius);
 }

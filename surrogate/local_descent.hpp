@@ -1,17 +1,23 @@
 // A local descent beside the global model: a quadratic model of the evaluations about the best design, and its minimum
 // in a trust region.
 //
-// The model goes through the best design. Weighted least squares over the other evaluations, and over all gradients,
+// The model goes through the best design. Weighted least squares over the other evaluations
 // give its slope and curvature. Near evaluations count most, by distances in the metric of the curvature. Every
 // evaluation of the study may count. Where too few evaluations determine the curvature, a wide prior chooses a small
 // one. The next step is the minimum of the model in the region. If no gain is predicted there, the step goes where the
 // posterior of the coefficients leaves room for one. If there is none, the descent has converged.
+//
+// If the best design has a gradient, the model is that of quasi_newton.hpp instead. Its minimum in the region is the
+// next step; the region follows the ratio of the actual to the predicted gain. Every evaluation with a gradient counts.
+// So the model needs no memory of the descent's path, and fits the basin of the best design when that changes. The
+// descent has converged when a few steps with an insignificant predicted gain had none.
 //
 // Sources: A. Conn, K. Scheinberg, L. Vicente, Introduction to derivative-free optimization (2009), for models by least
 // squares in a trust region; M. Powell, The BOBYQA algorithm (2009), for the minimum Frobenius norm.
 #pragma once
 
 #include <Eigen/Core>
+#include <vector>
 
 #include "surrogate/observed_data.hpp"
 
@@ -24,6 +30,7 @@ class LocalDescent {
     double gain = 0;        // predicted, in the unit of the cost
     double length = 0;      // relative to the region
     bool explores = false;  // tests where the model is uncertain
+    bool by_gradients = false;
   };
 
   // Returns the next step from the best design. Real variables move; the others stay. `least_gain`: a smaller gain does
@@ -34,6 +41,9 @@ class LocalDescent {
   void observe(const ObservedData& observed, const Step& step, double gain, double least_gain);
 
  private:
+  Step step_by_gradients(const ObservedData& observed, const Evaluation& best, const std::vector<Eigen::Index>& free,
+                         double least_gain) const;
+
   static constexpr double first_radius = 0.1;  // relative to the range
   double radius_ = first_radius;
   int stalled_ = 0;         // exploring steps since the last significant gain

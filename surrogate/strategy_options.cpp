@@ -124,7 +124,8 @@ const std::vector<StrategyKind>& strategy_kinds() {
       {"spline", "one variable: a cubic spline through the samples, the next at its minimum", spline,
        spline_keys().within(&StrategyOptions::spline)},
       {"ego", "kriging, the next where the expected improvement is largest", ego, ego_and_named_keys()},
-      {"trust-region", "ego within a box around the best design, which grows and shrinks, for 10 to 20 variables",
+      {"trust-region",
+       "ego within a box around the best design, which grows and shrinks, for 10 to 20 variables, with gradients more",
        turbo, ego_and_named_keys()},
       {"mesh-search", "surrogate management framework: a mesh search that converges, led by kriging", smf,
        mesh_search_keys().within(&StrategyOptions::mesh_search)},
@@ -173,7 +174,8 @@ StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Varia
                                                 : "");
   if (d > 9 && plain) {
     choice.name = "trust-region";
-    reason = "trust-region (kriging around the best design, since the range is too wide to model)" + seen;
+    reason = std::string("trust-region (") + (choice.ego.gradient ? "descents by gradients, then " : "") +
+             "kriging around the best design, since the range is too wide to model)" + seen;
   } else {
     choice.name = "ego";
     reason = std::string("ego (") +

@@ -21,6 +21,7 @@ struct TrustRegion {
     if (failures >= patience) side /= 2, failures = 0;
     return spent();
   }
+  void exhaust() { side = 0; }
   bool spent() const { return side < 0x1p-10; }
   void restart() { *this = {.restarts = restarts + 1}; }
 
