@@ -314,7 +314,7 @@ TEST(Merge, OtherShapesAreRefusedInOneLine) {
     Layout layout = example_layout();
     change(layout);
     std::filesystem::remove(b);
-    Archive::create(b, layout, {});
+    Archive::create(b, layout, example_provenance());
     return error_of([&] { merge(out, {a, b}); });
   };
   EXPECT_EQ(refusal([](Layout& l) { l.variables[0].name = "hip"; }),
