@@ -1,8 +1,8 @@
-// Rows per second into an archive, by the number of rows that are committed together: without trajectories, with those that
-// the writer packs, and with those that came packed, as ranks send them; and the longest single append. Processor seconds
-// count, not the clock's, so that a busy machine tells the same.
+// Prints the rows per second that an archive takes, by the number of rows in one commit, and the longest single append.
+// Three cases: rows without trajectories, rows with trajectories that the writer packs, and rows with trajectories that
+// arrive packed, as ranks send them. Times are processor times, so other programs on the machine do not change them.
 //
-//   archive_append [DIRECTORY]     where to put the file: another file system, another figure (default: .)
+//   archive_append [DIRECTORY]     DIRECTORY of the file (default: .); the result depends on its file system
 #include <chrono>
 #include <cstdio>
 #include <ctime>

@@ -1,4 +1,4 @@
-// The gaits of the battery: six kinds of problems on the sources' masses, their knee free.
+// The gaits of the battery: six kinds of problems with the masses of the source and a free knee position.
 #pragma once
 
 #include <memory>

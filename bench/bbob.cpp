@@ -3,9 +3,9 @@
 //   run:    bbob [--variables 2] [--per-variable 100] [--instances 3] [--first-instance 1] [--tolerance 1e-6] [--only TEXT]
 //   tables: bench/bbob.py
 //
-// A line for each run: function; instance; evaluations; 1 if `dodyn run` calls it finished; the minimum; the median of the
-// function above its minimum; then pairs of a count of evaluations and the least cost up to it. --serve answers designs of
-// other optimisers (search_functions.hpp).
+// Each run prints one line: function; instance; evaluations; 1 if `dodyn run` calls the run finished; the minimum; the
+// median of the function above its minimum. Then follow pairs of a count of evaluations and the lowest cost up to it.
+// --serve evaluates designs for other optimisers (search_functions.hpp).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -3,10 +3,10 @@
 
     bench/bbob.py BUILD/bench/bbob [--variables 2] [--instances 5] [--first-instance 1] [--per-variable 100] [--store FOLDER]
 
-Nothing of the search was chosen on these functions (bench/bbob_functions.hpp). A pair is a run and one of 51 targets: costs from 1e2 to 1e-8
-above the minimum, as COCO takes them. The first table has the share of pairs reached within 10, 50 and 100 evaluations for each variable, the
-second that share by group. The third table counts the stops. dodyn has its defaults and its stop rule; the peers (bench/search_peers.py) use
-all evaluations. Runs of dodyn in FOLDER are not repeated.
+No setting of the search was tuned on these functions (bench/bbob_functions.hpp). A pair is a run and one of 51 targets: costs from 1e2 to
+1e-8 above the minimum, as in COCO. The first table has the share of pairs that are reached within 10, 50 and 100 evaluations for each variable.
+The second table has the last of these shares by group. The third table counts the stops. dodyn uses its defaults and its stop rule. The peers
+(bench/search_peers.py) use all evaluations. Runs of dodyn in FOLDER are not repeated.
 """
 import argparse
 import math
@@ -30,7 +30,7 @@ class Run:
         self.evaluations, self.stopped, self.height = 0, False, math.nan
 
     def above(self, evaluations=math.inf):
-        """How far above the minimum the least cost of these evaluations is."""
+        """Returns the difference between the lowest cost up to this number of evaluations and the minimum."""
         return min((cost for count, cost in self.improvements if count <= evaluations), default=math.inf) - self.minimum
 
     def share(self, evaluations):
@@ -56,9 +56,9 @@ def random_search(p, seed):
 def run_peer(command, search, name, instance):
     problem = search_peers.Problem(command, name, instance)
     try:
-        while True:  # one that ends before its evaluations are used begins again elsewhere
+        while True:  # a search that ends early restarts with another seed
             search(problem, instance + 1000 * problem.count)
-    except (search_peers.Spent, SystemError):  # NLopt's wrapper makes the one the other
+    except (search_peers.Spent, SystemError):  # NLopt's wrapper turns Spent into SystemError
         pass
     problem.close()
     return Run(name, problem.minimum, problem.improvements)

@@ -17,7 +17,7 @@ using Eigen::VectorXd;
 using std::numbers::pi;
 using surrogate::Random;
 
-// Shift, rotations and signs of an instance.
+// Shift, rotations and signs of one instance of a function.
 struct Instance {
   VectorXd optimum;
   MatrixXd r, q;
@@ -139,7 +139,7 @@ double step_ellipsoid(const Instance& in, const VectorXd& x) {
   return 0.1 * std::max(std::abs(hat(0)) / 1e4, (Eigen::pow(100.0, in.parts()) * z.array().square()).sum());
 }
 
-// Büche's and Rastrigin's: steeper on one side of every other coordinate.
+// The function of Büche and Rastrigin: steeper on one side of every other coordinate.
 double bueche(const Instance& in, const VectorXd& x) {
   VectorXd z = t_osz(x - in.optimum);
   for (Index i = 0; i < z.size(); ++i) z(i) *= std::pow(10.0, 0.5 * in.part(i)) * (z(i) > 0 && i % 2 == 0 ? 10 : 1);
@@ -161,10 +161,10 @@ double attractive_sector(const Instance& in, const VectorXd& x) {
   return std::pow(t_osz(z.square().sum()), 0.9);
 }
 
-// Gallagher's peaks: the largest of Gaussians, `peaks` of them. Draws the peaks; the first one is the optimum.
+// Gallagher's function: the maximum of `peaks` Gaussians, drawn at random. The first peak is the optimum.
 Scalar gallagher(Instance& in, int peaks, double reach, double first_reach, double first_condition) {
   struct Peak {
-    VectorXd at;  // rotated
+    VectorXd at;  // position in rotated coordinates
     ArrayXd weights;
     double height;
   };
@@ -193,7 +193,7 @@ Scalar gallagher(Instance& in, int peaks, double reach, double first_reach, doub
   };
 }
 
-// Returns the function, which is 0 at its optimum. Moves the optimum where its definition does.
+// Returns the function, which is 0 at its optimum. Changes `in.optimum` if the definition places the optimum elsewhere.
 Scalar make(int function, Instance& in) {
   const double stretch = std::max(1.0, std::sqrt(static_cast<double>(in.d())) / 8);
   const auto set_optimum = [&](const VectorXd& at) { in.optimum = at; };

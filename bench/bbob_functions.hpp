@@ -1,4 +1,5 @@
-// The 24 noiseless functions of BBOB, on which nothing of the search is chosen. The range of each variable is -5 to 5.
+// The 24 noiseless functions of BBOB. No setting of the search was tuned on them. The range of each variable is -5 to
+// 5.
 //
 // Source: N. Hansen, S. Finck, R. Ros, A. Auger, Real-parameter black-box optimization benchmarking 2009: noiseless functions
 // definitions (INRIA RR-6829). Shifts, rotations and the minimum's value are drawn from the instance's number, so an instance

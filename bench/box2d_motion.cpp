@@ -1,5 +1,6 @@
-// The motions of bench/impacts.cpp by Box2D. Its shapes have skins (b2_polygonRadius about an edge, a circle's own radius), so the floor lies
-// lower by them, and what touches at height 0 is the centre of a small circle: the ball, or the bar's tip.
+// Runs the motions of bench/impacts.cpp in Box2D. Box2D gives shapes a skin: b2_polygonRadius around an edge, the
+// radius of a circle. Therefore the floor is lower by both skins. The point that touches at height 0 is the centre of a
+// small circle: the ball, or the tip of the bar.
 #include <box2d/box2d.h>
 
 #include <cmath>

@@ -27,7 +27,7 @@ inline constexpr CoalSetting coal_settings[] = {
     {"Nesterov", coal::DefaultGuess, coal::NesterovAcceleration},
 };
 
-// Shapes and solvers of pairs, made once, before any query is timed.
+// Shapes and solvers of pairs, constructed once before any query is timed.
 class CoalPairs {
  public:
   struct Query {
@@ -71,8 +71,8 @@ class CoalPairs {
   std::map<std::pair<const geometry::Polytope<3>*, const geometry::Polytope<3>*>, Pair> pairs_;
 };
 
-// Whether the bodies of each query overlap; the sum of the answers. With `coherent` every query starts from what the
-// one before it ended with, where the setting takes a guess.
+// Tests whether the bodies of each query overlap. Returns the number of overlaps. With `coherent`, each query starts
+// from the final guess of the previous one, if the setting supports guesses.
 inline double coal_overlaps(const std::vector<CoalPairs::Query>& queries, const CoalSetting& setting, bool coherent) {
   double sum = 0.0;
   coal::CollisionRequest request(coal::NO_REQUEST, 1);
@@ -87,7 +87,7 @@ inline double coal_overlaps(const std::vector<CoalPairs::Query>& queries, const 
   return sum;
 }
 
-// The signed distance, normal and witness points of each query; the sum of the distances.
+// Computes signed distance, normal and witness points of each query. Returns the sum of the distances.
 inline double coal_distances(const std::vector<CoalPairs::Query>& queries, const CoalSetting& setting, bool coherent) {
   double sum = 0.0;
   coal::DistanceRequest request(true, true);

@@ -1,12 +1,12 @@
-"""Eight variables of a walker at once (configs/codesign.cfg): a surrogate with gradients against searches without, and the worth of each variable.
+"""Optimises eight variables of a walker at once (configs/codesign.cfg): a surrogate with gradients against searches without, and the gain from each variable.
 
     python3 bench/codesign.py ours DODYN FOLDER [EVALUATIONS [SEED]]     25 evaluations
-    python3 bench/codesign.py variables DODYN FOLDER [EVALUATIONS]       each variable left as the leg has it, the others chosen anew
+    python3 bench/codesign.py variables DODYN FOLDER [EVALUATIONS]       fixes one variable at a time at the leg's value, optimises the others
     python3 bench/codesign.py cma-es DODYN FOLDER [EVALUATIONS [SEED]]   python3-cmaes, in generations of ten
     python3 bench/codesign.py crs DODYN FOLDER [EVALUATIONS]             NLopt's CRS2-LM
-    python3 bench/codesign.py table DODYN FOLDER                     the tables of docs/measured/codesign.md from what is in FOLDER
+    python3 bench/codesign.py table DODYN FOLDER                     the tables of docs/measured/codesign.md from the files in FOLDER
 
-Archives stay in FOLDER; a second call goes on where the first was stopped. The seed is 1 where none is given.
+Archives stay in FOLDER; a second call continues them. The default seed is 1.
 """
 
 import csv
@@ -81,7 +81,7 @@ def cma_es(dodyn, folder, evaluations, seed):
 
 
 def peers(dodyn, folder):
-    """What the searches without gradients were told, in order: {name: costs}."""
+    """Returns the costs that the searches without gradients received, in order: {name: costs}."""
     found = {}
     for path in sorted(glob.glob(os.path.join(folder, "cma-es-*-*.h5"))):
         seed = os.path.basename(path).split("-")[2]

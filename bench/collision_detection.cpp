@@ -1,13 +1,13 @@
-// Collision detection between convex polytopes: the supporting-separating-hyperplane program of geometry/ next to FCL
-// and coal (GJK and EPA), on the same pairs in the same run. Times are the least of several rounds, per query; ratios are
-// to the program of geometry/.
+// Times collision detection between convex polytopes: the supporting-separating-hyperplane program of geometry/ next to
+// FCL and coal (GJK and EPA), on the same pairs in the same run. A time is the minimum of several rounds, per query. A
+// ratio is a peer's time divided by that of geometry/.
 //
 //   collision_detection                      the tables
 //   collision_detection cloud                how the time grows with the number of bodies
 //   collision_detection agree [pairs]        signs on random pairs (default 1000000): the program, FCL, brute force
 //
-// FCL and coal are optional; what is missing at build time is left out of the tables. Of coal the fastest of five settings
-// counts, row by row.
+// FCL and coal are optional; the tables omit a library that is missing at build time. Each row has the fastest of
+// coal's five settings.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,7 @@ struct Query {
 
 double sink = 0.0;  // keeps results alive
 
-// Nanoseconds per query, least of `rounds`.
+// Returns nanoseconds per query, the minimum of `rounds` rounds.
 double time(const std::vector<Query>& queries, const std::function<void(const std::vector<Query>&)>& run,
             int rounds = 15) {
   double best = 1e300;
@@ -185,7 +185,8 @@ std::vector<Query> coherent_pairs(Random& random, const Shape& shape, double gap
   return queries;
 }
 
-// One on top of the other, whole faces touching: anywhere on each other, or sliding by 5 mm.
+// Pairs of bodies one on top of the other, with whole faces in contact. Offsets are random, or change by 5 mm per
+// query.
 std::vector<Query> faces(Random& random, const Polytope<3>& body, double height, bool coherent) {
   std::uniform_real_distribution<double> aside(-0.3, 0.3);
   std::vector<Query> queries;
@@ -205,7 +206,7 @@ std::vector<Query> faces(Random& random, const Polytope<3>& body, double height,
   return queries;
 }
 
-// What a row of the table holds; -1 where a peer is missing or cannot.
+// Returns the times of one row of the table. -1: the peer is missing or does not support these bodies.
 std::vector<double> measure(const std::vector<Query>& queries, bool coherent, [[maybe_unused]] bool fcl_can) {
   std::vector<double> times{time(queries, coherent ? warm : cold)};
   times.push_back(time(queries, [&](const auto& all) { yes_no(all, coherent); }));
@@ -353,7 +354,7 @@ int agree(long pairs) {
 #endif
   for (long i = 0; i < pairs; ++i) {
     const auto &k1 = shapes[any(random)], &k2 = shapes[any(random)];
-    // half at random distances, half near touching on a logarithmic scale, from 1e-12 m on, either side
+    // Half of the distances are random. The other half are near contact, logarithmic from 1e-12 m, on either side.
     Query q = place(random, k1, k2, (i & 2 ? 1.0 : -1.0) * std::pow(10.0, i & 1 ? exponent(random) : 0.0));
     if (!(i & 1)) q.f1.position += random_vector<3>(random, 0.5);
     Basis<3> basis;
@@ -389,5 +390,5 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "agree") == 0) return agree(argc > 2 ? std::atol(argv[2]) : 1000000);
   if (argc == 1) tables();
   cloud();
-  return sink == 1.0;  // never: the results were needed
+  return sink == 1.0;  // never true; the sum must be used, or the compiler could remove the queries
 }

@@ -1,10 +1,10 @@
-"""Docking under control (configs/docking-feedback.cfg): where from it succeeds, what gains and dipole buy, and section 4.5.6 of Johnson (2013).
+"""Docking under control (configs/docking-feedback.cfg): the region of successful starts, the effect of gains and dipole, and section 4.5.6 of Johnson (2013).
 
     python3 bench/control.py map DODYN FOLDER [STARTS]        starts of each cell of bearing x distance, 8
     python3 bench/control.py gains DODYN FOLDER [STARTS]      each variable moved away from the recommended design, 100 common starts
     python3 bench/control.py alignment DODYN FOLDER           time of alignment and effort to it
     python3 bench/control.py speed DODYN FOLDER               10 s in space, with contact, of 29 and of 48 parts
-    python3 bench/control.py table FOLDER                     the tables of docs/measured/control.md from what is in FOLDER
+    python3 bench/control.py table FOLDER                     the tables of docs/measured/control.md from the files in FOLDER
 """
 
 import csv
@@ -50,7 +50,7 @@ def words(design, extra):
 
 
 def solve(dodyn, design, starts, *more, **extra):
-    """Metrics of a design by name, and how many of its starts dock."""
+    """Returns the metrics of a design by name, with the number of starts that dock. None: the design is refused."""
     out = subprocess.run([dodyn, "solve", CONFIG, *words(design, extra), f"--initial-states.count={starts}", *more], capture_output=True, text=True)
     if out.returncode not in (0, 1):
         sys.exit(out.stderr)
@@ -59,7 +59,7 @@ def solve(dodyn, design, starts, *more, **extra):
         parts = line.split()
         if len(parts) > 1 and (parts[0].startswith("metrics.") or parts[0] in ("cost", "cost_stderr", "status")):
             told[parts[0].removeprefix("metrics.")] = parts[1]
-    if "docked" not in told:  # refused: no curve leads from some start
+    if "docked" not in told:  # the design is refused because no curve leads from some start
         return None
     return {name: value if name == "status" else float("nan" if value == "-" else value) for name, value in told.items()}
 
@@ -122,7 +122,7 @@ def alignment(dodyn, folder):
             aligned = None
             for row in rows:
                 x = {k.split(" [")[0]: float(v) for k, v in row.items()}
-                # of half a turn about z the quaternion is (0, 0, 0, 1)
+                # half a turn about z is the quaternion (0, 0, 0, 1)
                 angle = 2 * math.acos(min(1.0, abs(x["q.male qz"])))
                 fine = math.hypot(x["q.male y"], x["q.male z"]) < 3e-3 and angle < math.radians(1)
                 if not fine:
@@ -137,7 +137,7 @@ def alignment(dodyn, folder):
 def speed(dodyn, folder):
     with open(os.path.join(os.path.dirname(CONFIG), "..", "models", "docking-cubesat.model"), encoding="utf-8") as file:
         text = file.read()
-    for link, slabs in (("female", 16), ("male", 5)):  # 41 and 7 parts, as the source's craft have
+    for link, slabs in (("female", 16), ("male", 5)):  # 41 and 7 parts, like the craft of the source
         hull = f"[shape {link}_hull]\nlink = {link}\nbox = length, width, width\n"
         cut = "".join(f"[shape {link}_hull_{i}]\nlink = {link}\nat = ({i + 0.5}/{slabs} - 0.5)*length, 0, 0\nbox = length/{slabs}, width, width\n"
                       for i in range(slabs))  # fmt: skip

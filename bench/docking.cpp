@@ -1,4 +1,4 @@
-// Simulations per second on one core, by how they end: of docking, or of any configuration of the evaluator `simulation`.
+// Prints simulations per second on one core, by their outcome, for docking or any configuration of `simulation`.
 //
 //   docking [configuration] [--key value ...]      default: configs/docking.cfg with ports 50 mm apart
 #include <cstdio>

@@ -1,12 +1,14 @@
-// Docking craft by this program and by Bullet (in space) or Box2D (in the plane), as far as these are installed
-// (libbullet-dev, libbox2d-dev): CPU time for the same starts over the same time, and how many are seated at its end.
+// Simulates docking craft with this program and with Bullet (in space) or Box2D (in the plane), if installed
+// (libbullet-dev, libbox2d-dev). Prints CPU time for the same starts and duration, and the number of craft that are
+// seated at the end.
 //
 //   docking_peers CONFIGURATION SECONDS STEP STARTS [--key value ...]
 //   docking_peers configs/docking-space.cfg 10 0.002 100 --initial-states.box=0.08
 //   docking_peers configs/docking.cfg 60 0.002 40 --design.spacing=0.05
 //
-// All take the same fixed steps; the charges' forces are those at the beginning of a step for peers. Lengths are hundredfold for them:
-// their tolerances are made for metres, ports are of millimetres. Seated: both tips within 0.5 mm and the ports' clearance of their seats.
+// All programs take the same fixed steps. The peers apply the charges' forces at the beginning of a step. Lengths are
+// multiplied by 100 for the peers, because their tolerances are made for metres and ports have millimetres. Seated:
+// both tips are within 0.5 mm plus the ports' clearance of their seats.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -29,14 +31,14 @@
 namespace {
 
 using namespace dodyn;
-constexpr double scale = 100.0;  // peers' units of length in a metre
+constexpr double scale = 100.0;  // the peers' units of length per metre
 
 template <int n>
 struct Craft {
   systems::Bodies<n> view;
   rigid::World<n> world;
   typename systems::Bodies<n>::State state;
-  double near = 0.0;  // m, of a seated tip
+  double near = 0.0;  // maximum distance of a seated tip, m
 
   bool seated(const std::vector<geometry::Frame<n>>& frames) const {
     const auto at = [&](const char* name) {
@@ -73,7 +75,7 @@ void ours(const Craft<n>& craft, double end, double step, Measured& m) {
   m.seated += craft.seated(frames);
 }
 
-// Of the charges, at these frames in metres: push(body, point, force), N.
+// Applies the forces of the charges at these frames (m) by push(body, point, force), N.
 template <int n, class Push>
 void charges(const rigid::World<n>& world, const std::vector<geometry::Frame<n>>& frames, Push push) {
   for (std::size_t i = 0; i < world.charges.size(); ++i)

@@ -1,10 +1,10 @@
-// Forces of neo-Hookean elements next to a plain loop with Eigen, as one would write it from the formula: edges, F by a product with
-// the stored inverse, its determinant and inverse, P, a scatter.
+// Times the forces of neo-Hookean elements next to a direct implementation of the formula with Eigen: edges, F by a
+// product with the stored inverse, its determinant and inverse, P, a scatter.
 //
 //   bench/element_forces [rounds]
 //
-// Sixteen cubes' worth of tetrahedra and a plate of triangles, deformed; CPU time, the best of interleaved rounds; the
-// largest difference of the forces first.
+// The meshes are tetrahedra of sixteen cubes and a plate of triangles, both deformed. Prints the largest difference of
+// the forces, then CPU times, the minimum of interleaved rounds.
 #include <Eigen/LU>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +19,7 @@ template <int n>
 struct Plain {
   struct Cell {
     std::array<int, n + 1> node;
-    Matrix<n> inverse;  // of the edges at rest
+    Matrix<n> inverse;  // inverse of the edges at rest
     double volume;
   };
   std::vector<Cell> cells;

@@ -1,11 +1,11 @@
-"""How large a box of starts a pair of docking ports captures (configs/docking-space.cfg): the largest of which 99 % dock.
+"""Finds the largest box of initial states of which a pair of docking ports captures 99 % (configs/docking-space.cfg).
 
-    python3 bench/envelope.py find DODYN FOLDER [CASE [PORT ...]]     all cases and ports, or some; goes on where it was stopped
-    python3 bench/envelope.py table FOLDER                            the table of docs/cases/docking.md from what is in FOLDER
+    python3 bench/envelope.py find DODYN FOLDER [CASE [PORT ...]]     all cases and ports, or some; continues an earlier call
+    python3 bench/envelope.py table FOLDER                            the table of docs/cases/docking.md from the files in FOLDER
 
-All boxes and ports meet the same starts: the same shares of each box. A box is given up as soon as Wilson's interval of 99.9 %
-leaves 0.99, which is looked at after every 250 starts. The largest box that holds is bracketed to 10 % of its size by at most 1000
-starts (half-width 0.6 %), and then meets 10 000 (0.2 %); where it does not hold, boxes are made smaller by 5 % until one does.
+All boxes and ports use the same relative initial states. After every 250 starts, a box is decided if 0.99 is outside Wilson's 99.9 % interval.
+The largest box that satisfies 99 % is bracketed to 10 % of its size by at most 1000 starts (half-width 0.6 %). It is then tested with 10 000
+starts (0.2 %). If it fails, boxes are reduced by 5 % until one succeeds.
 """
 
 import json
@@ -39,7 +39,7 @@ def wilson(hits, tries, z=1.959964):
 
 
 def docked(dodyn, port, case, box, batch):
-    """How many starts of a batch dock."""
+    """Returns the number of starts of a batch that dock."""
     design = [f"--design.{name}={value} {'deg' if name == 'half_angle' else 'mm'}" for name, value in zip(VARIABLES, port)]
     out = subprocess.run([dodyn, "solve", CONFIG, *design, *CASES[case], f"--initial-states.box={box}", f"--initial-states.count={BATCH}",
                           "--initial-states.sampling=random", f"--initial-states.seed={SEED + batch}"], capture_output=True, text=True)  # fmt: skip
@@ -50,7 +50,7 @@ def docked(dodyn, port, case, box, batch):
 
 
 def kept(folder):
-    """By case, port and box: how many starts of each batch docked."""
+    """Returns the number of starts of each batch that docked, by case, port and box."""
     counts = {}
     path = os.path.join(folder, "envelope.jsonl")
     if os.path.exists(path):
@@ -65,7 +65,7 @@ def find(dodyn, folder, cases, ports):
     counts = kept(folder)
 
     def holds(case, port, box, starts):
-        """Whether a box holds, by no more starts than it takes to tell."""
+        """Returns whether 99 % of the starts in a box dock. Stops as soon as the answer is certain."""
         batches = counts.setdefault((case, port, box), {})
         hits = met = 0
         while met < starts:
@@ -81,7 +81,7 @@ def find(dodyn, folder, cases, ports):
                 break
         return hits >= SHARE * met
 
-    for starts in (FEW, STARTS):  # first where about, of all cases
+    for starts in (FEW, STARTS):  # a rough estimate for all cases first
         for case in cases:
             for port in ports:
                 low, high = 0.0, 0.04

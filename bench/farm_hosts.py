@@ -3,8 +3,8 @@
 
     bench/farm_hosts.py DODYN [HOSTS ...]         as root; by default 2 4 8
 
-Two ranks on each host, evaluations that sleep, 100 a rank in one batch. Prints the efficiency: the time in which ranks evaluate, of the time from
-the first start to the last end. Simulated with the latency and the message of farm_simulation.py, which come from one machine.
+Two ranks on each host; evaluations sleep; 100 evaluations per rank in one batch. Prints the efficiency: the evaluation time of the ranks, divided
+by the time from the first start to the last end. The simulation uses the latency and the message time of farm_simulation.py, measured on one machine.
 """
 import datetime
 import os

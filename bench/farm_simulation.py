@@ -1,14 +1,14 @@
-"""How the farm would do on more ranks than there are here: a simulation, event by event, of what rank 0 does.
+"""Predicts the efficiency of the farm on more ranks than this machine has, by an event simulation of rank 0.
 
     bench/farm_simulation.py            fits, checks, and prints the tables of docs/measured/farm.md
 
-The model: N ranks, rank 0 one of them. A worker that ends an evaluation is idle for `latency` seconds, half of it until rank 0 has its
-answer, half until it has the next task; in between, rank 0 spends `message` seconds on the pair, one after the other in the order
-in which they come. What has arrived is archived in one commit of at most 256 rows, which takes `commit` + `row` seconds a row, by
-another thread; the strategy is told after that. Synchronous: a batch is asked when the one before is told as a whole.
-Asynchronous: each row that is told asks for one more. An evaluation may be of several parts, which are tasks of their own; ranks may be slow, and
-what takes long be begun again on another (study.speculate-after). Nothing is fitted to what the tables then say: `message` is the one over the
-measured rate of messages, `commit` and `row` come from bench/archive_append, `latency` from one measured efficiency.
+The model has N ranks, including rank 0. A worker that ends an evaluation is idle for `latency` seconds: one half until rank 0 has its answer, the
+other half until it has the next task. In between, rank 0 spends `message` seconds on the pair. It serves the pairs in the order of their arrival.
+Another thread archives all arrived rows in commits of at most 256 rows. A commit takes `commit` + `row` seconds per row. After the commit the
+strategy receives the results. Synchronous: a batch is requested when the strategy has all results of the previous one. Asynchronous: each result
+causes one new request. An evaluation may consist of several parts, which are separate tasks. Ranks may be slow. A long evaluation may be repeated
+on another rank (study.speculate-after). No value is fitted to the tables: `message` is the inverse of the measured rate of messages, `commit` and
+`row` come from bench/archive_append, and `latency` comes from one measured efficiency.
 """
 import bisect
 import collections
@@ -21,22 +21,22 @@ MOST_ROWS = 256  # in one commit
 
 def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batch=None, asynchronous=False, seed=1, parts=1,
              slow=None, copy_after=math.inf):
-    """When each attempt at one of `tasks` evaluations, each in `parts`, began and ended, and when the study had been told of all.
-    duration(chance) gives the seconds of a part. Without a batch all are asked at once. `slow`: {rank: how many times as long}.
-    What has run for `copy_after` times the median is begun again on a rank with nothing to do; the first answer ends the other."""
+    """Returns the start and end of each attempt at `tasks` evaluations of `parts` parts, and the time when the study had all results.
+    duration(chance) gives the seconds of a part. Without a batch all tasks are requested at once. `slow`: {rank: factor of its durations}.
+    An attempt that takes `copy_after` times the median is repeated on an idle rank. The first answer ends the other attempt."""
     chance = random.Random(seed)
     slow = slow or {}
     events, order = [], 0  # (time, order, what, of)
-    now = master = 0.0  # when rank 0 has time for the next message
+    now = master = 0.0  # time at which rank 0 is free for the next message
     runs = []
     idle = list(range(ranks - 1, -1, -1))
     queue = collections.deque()
-    at = {}  # rank: (part, when it began), by which an answer that was cancelled is told
+    at = {}  # rank: (part, start time); identifies the answer of a cancelled attempt
     copied, answered = set(), [0] * tasks
-    seconds = {}  # of a part, wherever it is done
+    seconds = {}  # duration of a part, which does not depend on the rank
     ended = []  # sorted durations
     asked = told = rows = writing = 0
-    look = -1.0  # when what runs is next held against copy_after
+    look = -1.0  # next time at which durations are compared with copy_after
 
     def push(time, what, of=None):
         nonlocal order
@@ -70,7 +70,7 @@ def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batc
         for rank, (part, start) in sorted(at.items(), key=lambda item: item[1][1]):
             if part in copied:
                 continue
-            if time < start + late:  # nor has any that began later
+            if time < start + late:  # later starts are not late either
                 if not time < look <= start + late:
                     look = start + late
                     push(look, "look")
@@ -95,7 +95,7 @@ def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batc
         if what == "end":
             rank, part, start = of
             if at.get(rank) != (part, start):
-                continue  # it was stopped
+                continue  # the attempt was cancelled
             runs.append((start, now))
             del at[rank]
             push(now + (latency / 2 if rank else 0.0), "arrived", (rank, part))
@@ -130,7 +130,7 @@ def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batc
 
 
 def efficiency(ranks, rounds, duration, until_the_last=False, **more):
-    """Share of the ranks' time in which they evaluate: of the whole run, or until the last evaluation begins."""
+    """Returns the share of the ranks' time spent on evaluations: of the whole run, or until the last evaluation begins."""
     runs, end = simulate(ranks, rounds * ranks, duration, **more)
     if until_the_last:
         end = max(begin for begin, _ in runs)
@@ -142,7 +142,7 @@ def constant(mean):
 
 
 def heavy(mean):
-    """Log-normal, as long as its mean in standard deviation: one in a hundred takes 4.9 times the mean."""
+    """Returns a log-normal duration with a standard deviation equal to its mean: 1 % exceed 4.9 times the mean."""
     sigma = math.sqrt(math.log(2))
     return lambda chance: mean * math.exp(sigma * chance.gauss(0, 1) - sigma * sigma / 2)
 
@@ -177,7 +177,7 @@ def main():
 
 
 def per_rank(ranks, duration, whole, latency, message, rounds=20, **more):
-    """Evaluations a rank and second, of those that a rank would do without waiting (`whole` seconds each)."""
+    """Returns evaluations per rank and time, as a share of the number without waiting (`whole` seconds each)."""
     _, end = simulate(ranks, rounds * ranks, duration, latency, message, **more)
     return rounds * whole / end
 
@@ -204,8 +204,8 @@ def stragglers(latency, message):
             print(f"| {count} | {factor} | {after} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |", flush=True)
 
 
-# configs/knee-spatial.cfg: processor seconds of an evaluation of 8 starts, of a part of 4, of 2 (`dodyn solve` with `gait.initial-guesses`), at 24 knees
-# over the range.
+# configs/knee-spatial.cfg at 24 knees over the range: processor seconds of `dodyn solve`, by the number of parts of the
+# evaluation of 8 starts. A part has 8, 4 or 2 starts (`gait.initial-guesses`).
 SPATIAL = {
     1: [0.83, 0.85, 1.03, 1.09, 1.12, 1.12, 1.14, 1.23, 1.25, 1.32, 1.46, 1.52, 1.55, 1.63, 1.64, 1.80, 1.88, 1.98, 2.09, 2.38, 2.39,
         2.52, 3.79, 4.73],

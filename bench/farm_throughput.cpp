@@ -1,8 +1,9 @@
-// What the farm and the archive cost, in numbers for docs/measured/scaling.md:
+// Measures the overhead of the farm and the archive, for docs/measured/scaling.md:
 //   mpirun --oversubscribe -n RANKS bench/farm_throughput [SECONDS_OF_SLEEP]
-// No-op tasks per second: by all ranks, by messages alone (rank 0 schedules, and does next to none itself), and into an
-// archive; the efficiency of sleeping evaluations (0.1 s by default; asleep, so that any number of ranks fits on few
-// cores), the end of the run, when ranks run out of tasks, included; and the load of the master while it waits.
+// Prints no-op tasks per second: by all ranks; by messages alone, with rank 0 only scheduling; and into an archive.
+// Prints the efficiency of evaluations that sleep (0.1 s by default), including the end of the run, when ranks have no
+// more tasks. Sleeping ranks need no cores, so any number of ranks fits on one machine. Prints the load of rank 0 while
+// it waits.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -23,9 +24,9 @@ using Clock = std::chrono::steady_clock;
 double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-std::atomic<bool> slow = false;  // this rank takes 0.1 s for what is no work elsewhere
+std::atomic<bool> slow = false;  // this rank takes 0.1 s for a task that takes no time elsewhere
 
-// `time_limit` carries how long to sleep: the task is all that an evaluation knows.
+// `time_limit` carries the duration of the sleep, because the evaluator receives nothing but the task.
 Outcome sleeper(const Task& task) {
   if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   if (task.time_limit < 1e6) std::this_thread::sleep_for(std::chrono::duration<double>(task.time_limit));
@@ -43,7 +44,7 @@ Task task(std::int64_t id, double sleep) {
   return it;
 }
 
-// Runs n tasks as the study does: all submitted, what has arrived is archived in one commit. Returns seconds.
+// Runs n tasks like a study: submits all, and archives all arrived outcomes in one commit. Returns seconds.
 double run(farm::Farm& farm, int n, double sleep, archive::Archive* archive) {
   const double start = now();
   for (int id = 0; id < n; ++id) farm.submit(task(id, sleep));
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
   const double sleep = argc > 1 ? std::atof(argv[1]) : 0.1;
   const int ranks = session.size();
   const auto farm = farm::make_mpi_farm(session, sleeper, timeouts);
-  run(*farm, 10 * ranks, 0, nullptr);  // everybody is there
+  run(*farm, 10 * ranks, 0, nullptr);  // warm-up: all ranks have connected
 
   const int tasks = 200000;
   const double plain = run(*farm, tasks, 0, nullptr);

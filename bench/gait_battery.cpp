@@ -1,17 +1,18 @@
-// The gait battery: seeded gait problems, each solved by the native solver and by Ipopt (exact Hessian, MUMPS) with the
-// same derivative callbacks in the same run, and once more, where the start is cold, by the search that a study does
-// with gait.coarse-intervals = 40, gait.initial-guesses = 10, gait.refine-count = 10, gait.shifts = 1: ten cold starts on half the
-// intervals by the native solver, each optimum brought to all, the best bent in time by a node for as long as that
-// helps. The first of them has the seed of the plain start.
+// The gait battery: seeded gait problems. The native solver and Ipopt (exact Hessian, MUMPS) solve each problem in the
+// same run, with the same derivative callbacks. A problem with a cold start is also solved by the search of a study
+// with gait.coarse-intervals = 40, gait.initial-guesses = 10, gait.refine-count = 10, gait.shifts = 1. The native
+// solver makes ten cold starts on half of the intervals. Each optimum is refined to all intervals. The best one is
+// shifted in time by one node as long as that lowers the cost. The first start of the search has the seed of the single
+// cold start.
 //
 //   build/release/bench/gait_battery rows.txt [problems [kind]]      default: 200 problems of all six kinds
 //
-// Problem i is of kind i mod 6, its knee between 0.35 and 0.75 m and its start drawn from the seed i; every fourth
-// round is warm: it starts from the solution (multipliers included) of the design whose knee sits 5 mm lower. One line
-// per problem is added to rows.txt; problems that are there are not solved again, so that the battery can be run in
-// slices. The summary goes to standard output. Times are of the thread's processor clock. A cost within 1e-6
-// (relative) is the same; from one start two solvers may well end in two local optima. Ipopt has its default
-// scaling. A user who scales the objective by hand gets shorter times, so these are an upper bound.
+// Problem i is of kind i mod 6. Its knee lies between 0.35 and 0.75 m, and its start is drawn from the seed i. Every
+// fourth round is warm: it starts from the solution and the multipliers of the design with the knee 5 mm lower. Each
+// problem adds one line to rows.txt. Problems that rows.txt already has are not solved again, so the battery can run in
+// several calls. The summary goes to standard output. Times are processor times of the thread. Costs within 1e-6
+// (relative) count as equal. From one start, two solvers may end in two local optima. Ipopt uses its default scaling.
+// Scaling the objective by hand shortens Ipopt's times, so these times are an upper bound.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -49,8 +50,8 @@ Result solve(nlp::Backend backend, const Gait& problem, const Start& start) {
   nlp::Options options;
   options.backend = backend;
   options.max_seconds = 600.0;
-  options.barrier = dmoc::barrier_of_neighbour;  // where the start is warm
-  options.push = dmoc::push_of_cold_start;       // where it is cold
+  options.barrier = dmoc::barrier_of_neighbour;  // for warm starts
+  options.push = dmoc::push_of_cold_start;       // for cold starts
   const double begin = cpu_seconds();
   const nlp::Solution s = nlp::solve(problem.problem(), start, options);
   return result(s, s.iterations, begin);
@@ -133,7 +134,7 @@ Row solve(int problem_number) {
   return row;
 }
 
-// One line of the table: `ours` next to Ipopt.
+// Prints one line of the table: `ours` next to Ipopt.
 void summarise(const std::string& name, const std::vector<Row>& rows, Result Row::*ours) {
   std::vector<double> our_ms, their_ms, our_iterations, their_iterations, ratio;
   int n = 0, solved = 0, ipopt = 0, same = 0, better = 0;

@@ -1,16 +1,18 @@
-// Gaits by the native solver, Ipopt (exact Hessian, MUMPS) and fatrop, an interior-point method whose linear systems are
-// solved by a Riccati recursion over the stages of an optimal control problem: the same problem, start and derivative
-// callbacks, in one run.
+// Solves gaits by the native solver, Ipopt (exact Hessian, MUMPS) and fatrop, with the same problem, start and
+// derivative callbacks, in one run. fatrop is an interior-point method. It solves its linear systems by a Riccati
+// recursion over the stages of an optimal control problem.
 //
 //   build/release/bench/gait_fatrop [problems of a kind]         default: 10 of each kind of the battery, K = 80
 //
-// A gait as stages: stage k brings the unknowns of interval k and of node k + 1 as its inputs.
-// Its state is what earlier stages brought and rows of it or later stages use, so that the "dynamics" pass on some of
-// them, unchanged, and the equations of motion are equality constraints of a stage, in which fatrop chooses its pivots.
-// The first nodes go through to the end, for the motion is periodic. Bounds of unknowns are inequalities of the stage that brings them.
+// A gait as stages: the inputs of stage k are the unknowns of interval k and of node k + 1. The states of a stage are
+// the unknowns of earlier stages that rows of this stage or a later one use. The "dynamics" pass states on unchanged.
+// The equations of motion are equality constraints of a stage, in which fatrop chooses its pivots. Because the motion
+// is periodic, the unknowns of the first nodes are states of all stages. Bounds of unknowns are inequalities of the
+// stage that has them as inputs.
 //
-// Cold starts are random postures, near ones the gait of a knee 5 mm lower without its multipliers. Iterations and times of a
-// solve are medians of problems that all three solved, of an iteration of those that one solved. Processor time of the thread.
+// Cold starts are random postures. Near starts are the gait of a knee 5 mm lower, without its multipliers. Iterations
+// and times per solve are medians over problems that all three solvers solve. Times per iteration are medians over
+// problems that this solver solves. All times are processor times of the thread.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -26,7 +28,8 @@ namespace {
 using namespace dodyn;
 using Eigen::VectorXd;
 
-// Which stage brings an unknown: the first one the velocities after touch-down, the last one those before.
+// Returns the stage that has each unknown as an input. First stage: velocities after touch-down. Last stage: those
+// before.
 std::vector<int> stages(const dmoc::WalkerGait& gait) {
   const dmoc::PhaseIndex& index = gait.index();
   const int K = index.intervals, n = gait.problem().variables();
@@ -38,14 +41,14 @@ std::vector<int> stages(const dmoc::WalkerGait& gait) {
   return stage;
 }
 
-// Inputs and states of a stage; its rows and the bounds on what it brings.
+// Inputs and states of a stage, its rows, and the bounds of its inputs.
 struct Stage {
   std::vector<int> inputs, states;            // variables
   std::vector<int> equalities, inequalities;  // rows of the problem
   std::vector<int> bounded;                   // variables
-  std::map<int, int> place;                   // of a variable among inputs and states
-  std::vector<int> next;                      // of every state of the next stage: its place here
-  // entries of the problem's Jacobian and Hessian: (row or place, place, entry)
+  std::map<int, int> place;                   // position of a variable among inputs and states
+  std::vector<int> next;                      // position in this stage of each state of the next stage
+  // Entries of the problem's Jacobian and Hessian: (row or position, position, entry).
   struct Entry {
     int row, place, entry;
   };
@@ -112,7 +115,7 @@ class Staged : public fatrop::OcpAbstract {
   }
 
   std::vector<Stage> stages;
-  // of the point asked for last
+  // Point of the latest evaluation and its values.
   VectorXd x, gradient, values, multipliers, jacobian, hessian;
   double objective = 0.0;
 
@@ -169,7 +172,7 @@ class Staged : public fatrop::OcpAbstract {
     return 0;
   }
   int eval_rq(const double*, const double*, const double*, double* res, int k) override {
-    for (const int v : stage(k).inputs) *res++ = gradient[v];  // of unknowns where they are brought
+    for (const int v : stage(k).inputs) *res++ = gradient[v];  // once, where they are inputs
     for (std::size_t i = 0; i < stage(k).states.size(); ++i) *res++ = 0.0;
     return 0;
   }
@@ -197,7 +200,7 @@ class Staged : public fatrop::OcpAbstract {
   VectorXd start_;
 };
 
-// Asks the problem once for all stages, then lets them pick.
+// Evaluates the problem once per point for all stages; each stage then reads its entries.
 class StagedProgram : public fatrop::NlpOcp {
  public:
   using Base = fatrop::NlpOcp;
@@ -249,7 +252,7 @@ class StagedProgram : public fatrop::NlpOcp {
   std::shared_ptr<Staged> staged_;
 };
 
-// The same problem, with the time that its callbacks take.
+// Measures the time that the callbacks of a problem take.
 class Timed : public nlp::Problem {
  public:
   explicit Timed(const nlp::Problem& problem) : Problem(problem), problem_(problem) {}

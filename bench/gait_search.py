@@ -1,12 +1,12 @@
-"""How often the search for a gait misses the best one known: studies x seeds x designs.
+"""Counts how often the search for a gait misses the best known one: studies x seeds x designs.
 
     python3 bench/gait_search.py run DODYN FOLDER NAME [STUDY ...] [--designs 17] [--key value ...]
     python3 bench/gait_search.py table FOLDER NAME [NAME ...] [--reference NAME ...]
 
-`run` sweeps every study as it is shipped, so many designs over its first variable (the others in the middle of their ranges), with
-three seeds, and writes what each design cost to FOLDER/NAME-STUDY-SEED.json; `--key value` goes to dodyn. `table` says of each
-run how many designs cost more than 1.001 of the best that any of the runs in FOLDER found there and 1e-5, or found nothing. (1e-5: the
-infimum of the problem as published is 0, see docs/measured/published-figures.md. It matters nowhere else.)
+`run` sweeps every shipped study over its first variable, with the others in the middle of their ranges and with three seeds. It writes the cost of
+each design to FOLDER/NAME-STUDY-SEED.json; `--key value` goes to dodyn. `table` counts failures of each run: designs without a gait, or with a cost
+above 1.001 times the best cost of all runs in FOLDER plus 1e-5. (The term 1e-5 is needed only for the problem as published, whose infimum is 0, see
+docs/measured/published-figures.md.)
 """
 
 import csv

@@ -1,9 +1,9 @@
-// One step of a model text next to the same step of a compiled system: the wedge on its left foot, by the midpoint rule.
+// Times one step of a model file next to the same step of a compiled system: the wedge on its left foot, midpoint rule.
 //
 //   bench/hybrid_steps [steps]
 //
-// Both solve for the next posture by Newton's method with the foot held; the text also asks its guards whether the piece has ended. CPU time, the
-// best of five interleaved rounds.
+// Both solve for the next posture by Newton's method with the foot held. The model file also evaluates its guards for
+// the end of the piece. CPU time, the minimum of five interleaved rounds.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +21,7 @@ using Vector3 = variational::Vector<3>;
 
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 20000;
-  const double h = 1e-6;  // so that it does not come far
+  const double h = 1e-6;  // short, so that the posture hardly changes
   const auto system = systems::read_hybrid_model(systems::model_text("wedge"), "wedge.model");
   const auto values = system.model.evaluate<double>({});
   const variational::Mechanics mechanics(variational::record(systems::formulation(system), variational::Rule::midpoint),

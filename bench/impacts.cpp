@@ -1,10 +1,10 @@
-// Bouncing ball and falling bar beside Siconos and Box2D: error of the position at the end against CPU time.
+// Bouncing ball and falling bar next to Siconos and Box2D: error of the final position against CPU time.
 //
 //   bench/impacts          (peers that are installed: libsiconos-kernel-dev, libbox2d-dev)
 //
-// Siconos (Moreau and Jean's method, theta = 1/2) and Box2D (symplectic Euler in single precision, impulses in sequence) step through
-// impacts, which happen somewhere within a step; dodyn locates them. The ball's end is known in closed form, the bar's from an
-// event-driven program at 1e-12.
+// Siconos (Moreau and Jean's method, theta = 1/2) and Box2D (symplectic Euler in single precision, sequential impulses)
+// do not locate the time of an impact within a step; dodyn does. The final position of the ball is known in closed
+// form. That of the bar comes from an event-driven program with tolerance 1e-12.
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -16,7 +16,7 @@
 struct Result {
   double position, seconds;
 };
-Result siconos(bool bar, double h, double end);  // siconos_motion.cpp, which Siconos wants to be C++17
+Result siconos(bool bar, double h, double end);  // siconos_motion.cpp, a file of its own because Siconos requires C++17
 Result box2d(bool bar, double h, double end);    // box2d_motion.cpp
 
 namespace {
@@ -54,7 +54,7 @@ int main() {
   for (const bool bar : {false, true}) {
     const double end = 2.0;
     double reference = -0.090149521;
-    if (!bar) {  // on the floor at .5 s with 5 m/s, from then on after 2 speed/10
+    if (!bar) {  // first impact at 0.5 s with 5 m/s; flights then last 2 speed/10
       double t = 0.5, speed = 5.0;
       for (; t + 2 * 0.8 * speed / 10 < end; speed *= 0.8) t += 2 * 0.8 * speed / 10;
       reference = 0.8 * speed * (end - t) - 5.0 * (end - t) * (end - t);

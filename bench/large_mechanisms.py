@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Motions of robots with 7 to 38 degrees of freedom: how many initial guesses are solved, and the time of an iteration.
+"""Motions of robots with 7 to 38 degrees of freedom: number of initial guesses that are solved, and time per iteration.
 
     bench/large_mechanisms.py PROGRAM FOLDER              # a table in Markdown, for docs/measured/large-mechanisms.md
     bench/large_mechanisms.py PROGRAM FOLDER talos squat  # these rows alone
 
-FOLDER holds robots that others publish: a checkout of Gepetto/example-robot-data, and in `atlas/` the file atlas_minimal_contact.urdf of
-RobotLocomotion/models. A row whose file is not there is left out.
+FOLDER holds published robots: a checkout of Gepetto/example-robot-data, and in `atlas/` the file atlas_minimal_contact.urdf of
+RobotLocomotion/models. Rows without their file are omitted.
 
-"reach": from one posture at rest to another one, each joint a quarter of its range away, but at most 0.6 rad. "squat": the feet are held by
-six coordinates each, and the pelvis sinks by 0.1 m. The cost is the integral of squared torques and forces.
+"reach": from rest to rest between two postures. Each joint moves by a quarter of its range, at most 0.6 rad. "squat": six coordinates hold each
+foot, and the pelvis sinks by 0.1 m. The cost is the integral of squared torques and forces.
 """
 import argparse
 import pathlib
@@ -22,10 +22,10 @@ import time
 
 TIME_LIMIT_S = 1800  # of one solution
 GUESSES = 10
-SEED = 1  # of the postures
+SEED = 1  # seed of the postures
 
-# Name, file, base, task, duration in s, further words of the command. PR2's springs carry the weight of its arms, and its URDF has none: its
-# shoulders are given 100 N m in place of 30.
+# Name, file, base, task, duration in s, further words of the command. In PR2, springs carry the weight of the arms, but
+# its URDF has no springs. Therefore its shoulders get 100 N m instead of 30.
 ROWS = [
     ("talos-arm", "robots/talos_data/robots/talos_left_arm.urdf", "fixed", "reach", 2.0, []),
     ("panda", "robots/panda_description/urdf/panda.urdf", "fixed", "reach", 2.0, []),
@@ -36,7 +36,7 @@ ROWS = [
     ("talos-squat", "robots/talos_data/robots/talos_reduced.urdf", "free", "squat", 1.0, ["--motion.guess-forces", "balanced"]),
 ]  # fmt: skip
 
-# Half sitting, as in the SRDF of Talos; all other joints are zero. The soles are level.
+# Half sitting as in the SRDF of Talos. All joints that are not listed are zero. The soles are level.
 HALF_SITTING = {
     "torso_2_joint": 0.006761,
     **{f"arm_{side}_{joint}_joint": sign * angle for side, sign in (("left", 1), ("right", -1)) for joint, angle in ((1, 0.25847), (2, 0.173046), (3, -0.0002))},
@@ -45,12 +45,12 @@ HALF_SITTING = {
     **{f"gripper_{side}_joint": -0.05 for side in ("left", "right")},
 }
 PELVIS, SINKS = 1.01927, 0.1  # m
-CORNERS = {"heel_in": (-0.1, 0.06), "heel_out": (-0.1, -0.06), "toe": (0.1, 0.0)}  # of a sole, m
-HELD = ["heel_in.x", "heel_in.y", "heel_in.z", "heel_out.x", "heel_out.z", "toe.z"]  # place and attitude of a sole
+CORNERS = {"heel_in": (-0.1, 0.06), "heel_out": (-0.1, -0.06), "toe": (0.1, 0.0)}  # position of a sole, m
+HELD = ["heel_in.x", "heel_in.y", "heel_in.z", "heel_out.x", "heel_out.z", "toe.z"]  # position and attitude of a sole
 
 
 def sections(text):
-    """The sections of a model file: kind, name and keys."""
+    """Returns the sections of a model file: kind, name and keys."""
     found = []
     for line in text.splitlines():
         line = line.split("#")[0].strip()
@@ -64,7 +64,7 @@ def sections(text):
 
 
 def joints(model):
-    """The hinges and slides of a model, each with its range and speed where it has them."""
+    """Returns the hinges and slides of a model, with their ranges and speed limits if they have any."""
     all_sections = sections(model)
     numbers = next(keys for kind, _, keys in all_sections if kind == "parameters")
     found = {}
@@ -78,7 +78,7 @@ def joints(model):
 
 
 def reach(model, duration):
-    """The sections of a motion between two postures, which lie in the ranges of joints and within half of their speeds."""
+    """Returns the sections of a motion between two postures within the joint ranges, below half of the speed limits."""
     draw = random.Random(SEED)
     first, last = {}, {}
     for name, joint in joints(model).items():
@@ -94,7 +94,7 @@ def reach(model, duration):
 
 
 def squat(model):
-    """The sections of a motion on both feet."""
+    """Returns the sections of a motion on both feet."""
     posture = {name: HALF_SITTING.get(name, 0.0) for name in joints(model)}
     feet = ("left", "right")
     hold = ", ".join(f"{side}_{held}" for side in feet for held in HELD)
@@ -111,7 +111,7 @@ def soles():
 
 
 def run(command, folder):
-    """What a command prints, its processor time and its wall time, s."""
+    """Returns the output of a command, its processor time and its wall time, s."""
     used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     before, begin = used(), time.monotonic()
     done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=TIME_LIMIT_S)
@@ -139,7 +139,7 @@ def row(program, folder, entry, intervals, refined):
         done, cpu, wall = run([program, "solve", "study.cfg", "--verbose", "--motion.time-limit-per-guess", "600", *accuracy, *words], work)
     text = done.stdout
     solved, iterations = number(r"^metrics.guesses_solved +(\d+)", text), number(r"time of \d+ solves, (\d+) it", text)
-    solving = number(r"^  all +([\d.]+) s", text) * cpu / wall  # the program's own times are of the wall
+    solving = number(r"^  all +([\d.]+) s", text) * cpu / wall  # the program prints wall times; this converts them to processor time
     derivatives = number(r"^  derivatives +[\d.]+ s +([\d.]+) %", text)
     degrees = len(joints(model)) + (6 if base == "free" else 0)
     per_iteration = 1e3 * solving / iterations

@@ -1,5 +1,5 @@
-"""How far pairs of charges mislead at contact range (docs/cases/docking.md): magnets of docking-craft.model as cylinders, evenly magnetised along their
-axis, so that each end is a disc of even charge, beside the two charges that the model has in the middles of the ends.
+"""Error of pairs of charges as a model of magnets at contact range (docs/cases/docking.md). Compares cylinders of docking-craft.model, evenly
+magnetised along their axes so that each end is a disc of uniform charge, with the two charges of the model at the centres of the ends.
 
     python3 bench/magnets.py
 """
@@ -10,7 +10,7 @@ WIDTH, THICK, RECESS, MOUNT = 5e-3, 5e-3, 3.2e-3, 2e-3  # m
 
 
 def disc(rings, spokes):
-    """Points of a disc of the magnets' width and their shares of its charge: Gauss in the square of the radius, even in angle."""
+    """Returns points of a disc of the magnets' width and their shares of its charge: Gauss points in the squared radius, equal angles."""
     x, w = np.polynomial.legendre.leggauss(rings)
     radius = 0.5 * WIDTH * np.sqrt(0.5 * (x + 1))
     angle = 2 * np.pi * (np.arange(spokes) + 0.5) / spokes
@@ -22,7 +22,7 @@ POINT = (np.zeros((1, 3)), np.ones(1))
 
 
 def pull(end, apart, aside, tilt):
-    """Force on the magnet behind, per K, on the one that begins at `apart` along x, `aside` along y, turned by `tilt` about z."""
+    """Returns the force per K on the rear magnet from the front one, which begins at x = `apart`, y = `aside` and is turned by `tilt` about z."""
     points, shares = end
     turn = np.array([[np.cos(tilt), -np.sin(tilt), 0], [np.sin(tilt), np.cos(tilt), 0], [0, 0, 1]])
     total = np.zeros(3)
@@ -33,7 +33,7 @@ def pull(end, apart, aside, tilt):
             between = one[:, None, :] - other[None, :, :]
             cubes = np.sum(between**2, axis=2) ** 1.5
             total += sign * other_sign * np.einsum("i,j,ijk->k", shares, shares, between / cubes[..., None])
-    return -total  # on the other one
+    return -total  # reaction on the other magnet
 
 
 def main():

@@ -1,4 +1,4 @@
-// What benchmarks measure by.
+// Measures for benchmarks.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 
 namespace dodyn::bench {
 
-// Of this thread, whoever else uses the machine.
+// Returns the processor time of this thread, s. Other programs on the machine do not change it.
 inline double cpu_seconds() {
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Of an even number the mean of the two in the middle; of none not a number.
+// Returns the median: for an even number of values the mean of the middle two, NaN for none.
 inline double median(std::vector<double> all) {
   if (all.empty()) return std::nan("");
   std::sort(all.begin(), all.end());

@@ -1,10 +1,10 @@
-// Motions that keep clear of each other: seeded starts of shipped configurations, each solved by the native solver and by Ipopt
-// (exact Hessian, MUMPS) with the same derivative callbacks in the same run.
+// Motions with clearance: the native solver and Ipopt (exact Hessian, MUMPS) solve seeded starts of shipped
+// configurations in one run, with the same derivative callbacks.
 //
 //   build/release/bench/motions CONFIG [starts [--key value ...]]        default: 20 starts
 //
-// Start 0 goes straight, the others are bent at random. One line a start: iterations, seconds of the thread's processor clock
-// and cost of either; n: not solved. The last line has the medians over starts that both solved.
+// Start 0 is a straight path, the others are bent at random. Each start prints one line: iterations, processor seconds
+// of the thread and cost of both solvers; n: not solved. The last line has the medians over starts that both solve.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""What a run survives under which MPI: the table of docs/measured/mpi.md.
+"""Tests which failures a run survives under which MPI: the table of docs/measured/mpi.md.
 
     bench/mpi_survival.py DODYN LAUNCHER [OPTION...]       a dodyn built with that MPI; LAUNCHER: mpirun, mpiexec.mpich, ...
 
-Each line: a study of 60 evaluations of 0.2 s on 4 ranks, struck after some rows; whether that run goes on to the end, its exit code, how
-long until all its processes are gone where it does not, and whether the same command then finishes with every evaluation once and
+Each line is a study of 60 evaluations of 0.2 s on 4 ranks with one failure after some rows. Columns: whether that run continues to the end; its exit
+code; if it does not continue, the time until all its processes are gone; whether the same command then finishes with each evaluation once and with
 the costs of a run on one rank.
 """
 import os

@@ -1,16 +1,19 @@
-// A family of seeded convex obstacles: a bar goes from one pose to another, turned by 60 degrees, past the convex hull of random
-// points in its way, from three guesses: standing still, straight through, and round it. What keeps them apart is either a separating plane per
-// interval whose normal and offset are unknowns (dmoc/separation.hpp), or multipliers of facets (Zhang, Liniger, Borrelli 2020) that
-// give such a plane,
+// A family of seeded convex obstacles. A bar moves from one pose to another, turned by 60 degrees, past the convex hull
+// of random points in its way. There are three initial guesses: at rest, straight through, and around the obstacle. Two
+// formulations of clearance are compared. The first has a separating plane per interval, whose normal and offset are
+// unknowns (dmoc/separation.hpp). The second has multipliers of facets (Zhang, Liniger, Borrelli 2020) that define such
+// a plane,
 //
 //   a = A^T l, |a|^2 = 1, l >= 0;  R^T a + G^T m = 0, m >= 0, a.c - g.m - b.l >= 0   at both ends of the interval,
 //
-// of an obstacle A x <= b and a bar G y <= g, y in its frame at (c, R). Same transcription, solver and guesses, one run.
+// for an obstacle A x <= b and a bar G y <= g, y in the bar's frame at (c, R). Transcription, solver and guesses are
+// equal.
 //
 //   build/release/bench/obstacles [PROBLEMS [FIRST SEED [CORNERS]]]        default: 1000, 1, 4 to 14 by the seed
 //
 // With CORNERS the points lie on a sphere, so that the hull has all of them as corners.
-// One line a problem: costs from the three guesses of either (n: not solved, or it overlaps by more than the sag of its turns).
+// Each problem prints one line: the costs from the three guesses for both formulations. n: not solved, or an overlap
+// larger than the sag of its rotations.
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
@@ -41,7 +44,7 @@ constexpr int K = 16;
 constexpr double T = 1.0, turn_limit = 0.3, reach = 0.6;
 const Vector3d bar(0.3, 0.1, 0.1);
 
-// Facets of a convex hull, a x <= b with |a| = 1: planes through three points that have all others on one side.
+// Facets of a convex hull, A x <= b with rows of norm 1: planes through three points with all other points on one side.
 struct Facets {
   MatrixXd A;
   VectorXd b;
@@ -72,7 +75,7 @@ Facets facets(const std::vector<Vector3d>& points) {
   return f;
 }
 
-// min |M x - y| over x >= 0, roughly: for a start.
+// Minimises |M x - y| over x >= 0 approximately, for an initial guess.
 VectorXd nonnegative(const MatrixXd& M, const VectorXd& y) {
   VectorXd x = VectorXd::Constant(M.cols(), 1e-2);
   const double step = 1.0 / (M.transpose() * M).norm();
@@ -106,7 +109,7 @@ struct Family {
   std::vector<Vector3d> corners;
 };
 
-// `corners`: so many, or 0.
+// `corners`: number of random points; 0: drawn from the seed.
 Family family(std::uint64_t seed, int corners) {
   std::mt19937_64 random(seed);
   const auto uniform = [&](double low, double high) {
@@ -120,7 +123,7 @@ Family family(std::uint64_t seed, int corners) {
     if (p.norm() <= 0.25) f.corners.push_back(middle + (corners > 0 ? Vector3d(0.25 * p.normalized()) : p));
   }
   f.rock = facets(f.corners);
-  std::erase_if(f.corners, [&](const Vector3d& x) {  // inside
+  std::erase_if(f.corners, [&](const Vector3d& x) {  // removes points inside the hull
     return ((f.rock.A * x - f.rock.b).array() > -1e-6).count() < 3;
   });
   systems::Model model = systems::read_model(model_text(f.corners), "obstacles", false);
@@ -146,7 +149,7 @@ VectorXd pose(const dmoc::System& system, double s, double up) {
 struct Problem {
   dmoc::MotionProblem motion;
   dmoc::Separation planes;
-  std::vector<int> multipliers;  // of each interval: first of l, then m of its two ends
+  std::vector<int> multipliers;  // first multiplier of each interval: l, then m of both ends
 };
 
 Problem build(const Family& f, const std::vector<dmoc::Reference>& references, bool with_facets) {
@@ -266,7 +269,7 @@ Answer answer(const Family& f, int guess, bool with_facets) {
   };
   VectorXd x = start(planes);
   planes.planes.fill(planes.motion, x);
-  if (with_facets) {  // multipliers of the same normals
+  if (with_facets) {  // multipliers that give the same normals
     VectorXd y = start(p);
     const dmoc::Attitudes attitudes(*f.system);
     for (int k = 0; k < K; ++k) {

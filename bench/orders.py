@@ -4,8 +4,8 @@
     bench/orders.py PROGRAM                 # tables in Markdown, for docs/measured/motions.md and gaits.md
     bench/orders.py PROGRAM cart-pole arm   # these rows alone
 
-An error is that of the cost beside the finest mesh of the highest order, relative. A deviation is the largest distance from the plan at its
-nodes when its controls drive the continuous equations of motion (`max_deviation`).
+An error is the relative difference of the cost from that on the finest mesh of the highest order. A deviation is the largest distance from the plan
+at its nodes when its controls drive the continuous equations of motion (`max_deviation`).
 """
 import argparse
 import math
@@ -18,7 +18,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIME_LIMIT_S = 600  # of one solution
-REPEATS = 2  # of a timed solution; the least time counts
+REPEATS = 2  # of a timed solution; the minimum time counts
 
 PENDULUM = """[model]
 dimension = 2
@@ -146,7 +146,7 @@ centre = 0, 0.2
 coordinate = b
 """
 
-# name: what it is, model (or a file of configs/), sections, phases (none: a gait), meshes, orders
+# name: description, model (or a file of configs/), sections, phases (none: a gait), meshes, orders
 ROWS = {
     "pendulum": ("pendulum that swings up in 3 s", PENDULUM, """[phase swing]
 duration = 3
@@ -240,14 +240,14 @@ lift = 3000*(swing_foot.y - 0.2*(t/period)*(1 - t/period))^2
     "rabbit": ("RABBIT with its knee at 0.4 m, by positive work and heat", "configs/knee.cfg", None, [], (20, 40, 80, 160), (2, 4, 6)),
 }  # fmt: skip
 WORDS = {
-    "catch": ["--motion.tolerance=1e-8"],  # rounding of the free flight allows no less
+    "catch": ["--motion.tolerance=1e-8"],  # the tolerance that rounding in free flight permits
     "rabbit-torque": ["--design.knee=0.4", "--cost.positive-work=0"],
     "rabbit": ["--design.knee=0.4"],
 }
 
 
 def solved(program, row, intervals, order, guesses, repeats=1):
-    """Cost, deviation, and the least processor time, s."""
+    """Returns cost, deviation, and the minimum processor time, s."""
     _, model, sections, phases, _, _ = ROWS[row]
     with tempfile.TemporaryDirectory(prefix="dodyn-orders-") as folder:
         path = pathlib.Path(folder)

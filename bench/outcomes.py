@@ -3,9 +3,8 @@
 
     bench/outcomes.py ARCHIVE... > FILE
 
-Archives with the same initial states complete each other's designs. Archives with other initial states add columns. Each
-line of the output is a value of the variable, then 0 for a success or 1 for each initial state. Only designs with all
-initial states are written.
+Archives with the same initial states add their designs. Archives with other initial states add columns. Each line of the output is a value of the
+variable, followed by 0 (success) or 1 for each initial state. Only designs with all initial states are written.
 """
 
 import sys
@@ -23,7 +22,7 @@ def main() -> None:
             n = len(evaluations["id"])
             metrics = [name.decode() if isinstance(name, bytes) else name for name in evaluations["metrics"].attrs["names"]]
             for design, cost, one in zip(evaluations["design"][:n, 0], evaluations["cost"][:n], outcome[:n, :, 0]):
-                # the outcome whose share is 1 - cost is the success
+                # success is the outcome whose share equals 1 - cost
                 shares = [numpy.mean(one == k) for k in range(len(metrics))]
                 success = int(numpy.argmin([abs(1 - cost - share) for share in shares]))
                 rows.setdefault(round(float(design), 9), {})[states] = (one != success).astype(int)

@@ -1,15 +1,14 @@
-// Searches whose costs are shares of failures over initial states that all designs share.
+// Searches with costs that are shares of failures over initial states common to all designs.
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target paired_costs
 //   run:    paired_costs [--problems 200] [--states 100] [--budget 40]      random problems (tests/surrogate/paired_problem.hpp)
 //           paired_costs --outcomes FILE [--seeds 20] [--states 200] [--budget 26]
 //
-// Random problems: how often the recommended design is the best of the evaluated ones, within the indifference, beside
-// the probability that the search states. --outcomes: a population of initial states, one line for each value of a
-// variable: the value, then 0 (success) or 1 for each state (bench/outcomes.py writes it from archives of sweeps). Each
-// seed draws the states of its study from the population, with repetition. So the true rates are known: those of the
-// population. Between two values each state has the outcome of one of them; its place of change is drawn, too. So rates
-// are interpolated.
+// Random problems: prints how often the recommended design is the best evaluated one, within the indifference, next to
+// the probability that the search states. --outcomes: FILE is a population of initial states, one line for each value
+// of a variable: the value, then 0 (success) or 1 for each state (bench/outcomes.py writes it from archives of sweeps).
+// Each seed draws the states of its study from the population, with repetition. The true rates are therefore those of
+// the population. Between two values, each state changes its outcome at a random place. Rates are thus interpolated.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -43,7 +42,7 @@ struct Result {
   bool stopped = false;
 };
 
-// Runs a search as a study would. `pairs`: as dodyn does; otherwise the errors count as independent.
+// Runs a search as a study does. `pairs`: correlated errors, as in dodyn; otherwise errors count as independent.
 Result run(const std::string& name, const std::vector<Variable>& box, const Evaluate& evaluate, int budget,
            std::uint64_t seed, bool pairs, int initial = 0) {
   StrategyOptions choice;
@@ -116,7 +115,7 @@ void random_problems(int problems, int states, int budget) {
         sure += probability >= 0.95;
         sure_right += probability >= 0.95 && is_right;
         stopped += found.stopped;
-        wrong += found.stopped && own > best + indifference + 0.01;  // 0.01: the minimum over the grid is a lucky one
+        wrong += found.stopped && own > best + indifference + 0.01;  // 0.01: the grid minimum is biased low
         excess += (own - best) / problems;
         excess_before += (problem.truth(before.recommended, 5000) - best) / problems;
       }
@@ -144,7 +143,7 @@ void population(const std::string& file, int seeds, int states, int budget) {
     std::fprintf(stderr, "%s: expected lines of a value and outcomes\n", file.c_str());
     std::exit(2);
   }
-  // The line before a value, and the share of the way to the next line.
+  // Returns the line before a value, and the fraction of the way to the next line.
   const auto at = [&](double x) {
     std::size_t i = 0;
     while (i + 2 < values.size() && values[i + 1] <= x) ++i;

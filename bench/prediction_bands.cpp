@@ -1,14 +1,14 @@
-// How often the 95 % interval of `dodyn predict` holds the function's value, and how sharp it is.
+// Measures how often the 95 % interval of `dodyn predict` contains the function's value, and the interval's width.
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target prediction_bands
 //   run:    prediction_bands [--seeds 10] [--first-seed 0] [--aside] [--only TEXT]
 //
 // The functions are those of surrogate_benchmark_stops with one objective and without failures. Samples are 5, 10, 20
-// and 40 points of a Latin hypercube, or the first half of a search's budget. Each model is asked at 500 random points
-// of the box, and for a search also at 500 points within a tenth of the range of its best design. The score is the
-// interval's width plus 40 times the distance by which the value lies outside (T. Gneiting and A. Raftery, Strictly
-// proper scoring rules, 2007, equation 43), as a share of the function's spread (10 % to 90 % quantile); the lower the
-// better.
+// and 40 points of a Latin hypercube, or the first half of a search's budget. Each model predicts at 500 random points
+// of the box. For a search it also predicts at 500 points within 10 % of the range around its best design. The score is
+// the interval's width plus 40 times the distance by which the value lies outside, as a share of the function's spread
+// (10 % to 90 % quantile). Lower is better. Source: T. Gneiting and A. Raftery, Strictly proper scoring rules, 2007,
+// equation 43.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -48,7 +48,7 @@ struct Tally {
   void add(const Tally& other) { held += other.held, score += other.score, count += other.count; }
 };
 
-// Asks a model of the samples at `units` [variables, points].
+// Predicts by a model of the samples at `units` [variables, points].
 Tally tally(const Problem& p, const ObservedData& observed, const MatrixXd& units, double spread) {
   const ArchiveModel model(observed, -1);
   Tally all;

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""What other programs read of an archive: the table of docs/measured/readers.md.
+"""Tests what other programs read from an archive: the table of docs/measured/readers.md.
 
-    bench/readers.py ARCHIVE.h5 [DODYN]           exit code 1 where a reader that is installed reads something else
+    bench/readers.py ARCHIVE.h5 [DODYN]           exit code 1 if an installed reader reads something else
 
-Each reader is asked for five things: the cost of every row, the reason (a text), the status (an enum), the first design variable,
-and the sum of the second trajectory channel's first row. What it says is held against what h5py reads.
-netCDF programs see no texts of fixed length, Octave's netcdf no enum either, so they are not asked for them.
+Each reader must read five items: the cost of every row, the reason (a text), the status (an enum), the first design variable, and the sum of the
+second trajectory channel's first row. Its values are compared with those of h5py. netCDF programs do not support texts of fixed length, and
+Octave's netcdf does not support enums, so they do not read these items.
 """
 import json
 import os
@@ -172,7 +172,7 @@ def same(found, wanted):
     found = [x if x is not None else float("nan") for x in (found if isinstance(found, list) else [found])]
     if wanted and isinstance(wanted[0], str):
         return [t.strip() for t in found] == [t.strip() for t in wanted]
-    # Octave's jsondecode rounds the last bit as it likes.
+    # Octave's jsondecode does not round the last bit reliably.
     return len(found) == len(wanted) and np.allclose(np.array(found, float), np.array(wanted, float), rtol=1e-15, atol=0, equal_nan=True)
 
 

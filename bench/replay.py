@@ -17,7 +17,7 @@ NUMBER = r"([-+0-9.einf]+)"
 
 
 def told(text):
-    """Time error (ms), place error (mm), energy of the landing (J, replayed and planned), largest correction; or why not."""
+    """Returns time error (ms), place error (mm), landing energy (J; replayed, planned) and largest correction; or the reason of a failure."""
     time = re.search(rf"touch-down .*: {NUMBER} ms", text)
     place = re.search(rf"{NUMBER} mm apart", text)
     if not time or not place:

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The comparison of contact responses of docs/measured/contact.md (Johnson 2013, section 3.6): the cradle and the metronome by all three.
+"""Compares the contact responses for docs/measured/contact.md (Johnson 2013, section 3.6): the cradle and the metronome by all three.
 
     bench/responses.py DODYN          (from the root of the repository; a minute)
 
-Energies, momenta and positions are worked out here from the velocities that `dodyn simulate` writes; the cradle's positions against the
-closed form of equal cubes that hand their speed on, the metronome's against the exact response at h = 0.1 ms."""
+This file computes energies, momenta and positions from the velocities that `dodyn simulate` writes. It compares the cradle's positions with the
+closed form of equal cubes that exchange their speeds, and the metronome's with the exact response at h = 0.1 ms."""
 
 import csv
 import os
@@ -37,12 +37,12 @@ def simulate(scene, response, step, stiffness=None, **more):
 
 
 def cradle(run):
-    """Kinetic energies, the largest changes of momenta, and the largest error of a position."""
+    """Returns kinetic energies, the largest changes of momenta, and the largest position error."""
     side, gap, speed, mass = 0.28284271247461906, 0.1, 0.105, 0.28284271247461906**2 * 76.36753236814713
     x = np.stack([run[f"q.cube_{i} x"] for i in range(1, 6)], 1)
     v = np.stack([run[f"v.cube_{i} x"] for i in range(1, 6)], 1)
     start = np.array([0, 1.5, 2.5 + gap, 3.5 + 2 * gap, 4.5 + 3 * gap]) * side
-    hit = [-1.0, 0.5 * side / speed]  # when a cube begins to move; the last one never hands on
+    hit = [-1.0, 0.5 * side / speed]  # time at which each cube begins to move; the last one hits nothing
     for _ in range(3):
         hit.append(hit[-1] + gap * side / speed)
     t = run["t"]
@@ -57,10 +57,10 @@ REFERENCE = {}
 
 
 def metronome(run):
-    """The same; the position is that of the joint."""
+    """Returns the same quantities for the metronome; the position is that of the joint."""
     edge, gap, density = 0.34641016151377546, 0.01, 270.0
     mass = density * edge**3 * np.sqrt(2) / 3
-    J = mass * edge**2 / 10  # of an octahedron, about any axis
+    J = mass * edge**2 / 10  # inertia of an octahedron about any axis
     read = lambda channel, body, names: np.stack([run[f"{channel}.{body} {name}"] for name in names], 1)
     energy, p, L = 0.0, 0.0, 0.0
     for body in ("lower", "upper"):

@@ -1,11 +1,11 @@
-// How the cost of contact grows with the number of bodies, next to Bullet where it is installed (libbullet-dev).
+// Cost of contact by the number of bodies, next to Bullet if it is installed (libbullet-dev).
 //
 //   rigid_bodies [seconds simulated] [step, s] [bodies ...]
 //   rigid_bodies books          energy of bounces and elastic bodies, quietness of stacks (docs/measured/contact.md)
 //
-// Hexagonal prisms side by side on a hexagonal grid drop 2 cm on a floor with random velocities and are pulled towards
-// the middle of the grid, 2 m/s^2 each, so that they pack into one clump; e = 0.2, mu = 0.1. CPU seconds per simulated
-// second, both programs in one run.
+// Hexagonal prisms side by side on a hexagonal grid drop 2 cm onto a floor with random velocities. A force of 2 m/s^2
+// times mass pulls each towards the middle of the grid, so that they pack into one clump; e = 0.2, mu = 0.1. Prints CPU
+// seconds per simulated second, both programs in one run.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -110,7 +110,7 @@ Measured bullets(const rigid::Scene<3>& scene, double duration, double step) {
                            {s(x[0]), s(x[1]), s(x[2])});
     states.push_back(std::make_unique<btDefaultMotionState>(pose));
     btRigidBody::btRigidBodyConstructionInfo info(mass, states.back().get(), shape.get(), inertia);
-    info.m_restitution = s(std::sqrt(body.surface.restitution));  // Bullet multiplies; ours is the geometric mean
+    info.m_restitution = s(std::sqrt(body.surface.restitution));  // Bullet takes the product, dodyn the geometric mean
     info.m_friction = s(std::sqrt(body.surface.friction));
     bodies.push_back(std::make_unique<btRigidBody>(info));
     bodies.back()->setActivationState(DISABLE_DEACTIVATION);
@@ -145,7 +145,7 @@ Measured bullets(const rigid::Scene<3>& scene, double duration, double step) {
 }
 #endif
 
-// A cube dropped flat from 0.5 m: height of the tenth peak, less 0.5 e^20, as a share of that.
+// A cube dropped flat from 0.5 m. Returns the relative error of the tenth peak's height, which should be 0.5 e^20.
 double tenth_peak(double e, rigid::Options options) {
   rigid::SlidingBox box;
   box.speed = 0.0;
@@ -159,7 +159,7 @@ double tenth_peak(double e, rigid::Options options) {
   simulation.run(20.0, [&](const auto& s) {
     const double z = s.poses()[1].position[2] - 0.5 * box.side;
     if (s.time() > 1.5 * options.step && last > before && last >= z) {
-      ++peaks;  // the top of the parabola through three nodes
+      ++peaks;  // maximum of the parabola through three nodes
       top = last - 0.125 * (z - before) * (z - before) / (z - 2.0 * last + before);
     }
     before = last;

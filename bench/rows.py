@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Cost of a row: a sweep of a test function in one process, at several numbers of rows.
+"""Measures the cost of a row: a sweep of a test function in one process, at several numbers of rows.
 
     bench/rows.py DODYN [10000 100000 1000000]
 
@@ -29,7 +29,7 @@ DESIGN_METRICS_TRAJECTORY = 8 + 2 * 8 + 44 * 8  # bytes of a row of the test fun
 
 
 def run(words):
-    """Seconds by the clock, peak memory in bytes, and processor seconds of a command."""
+    """Returns wall time in s, peak memory in bytes, and processor seconds of a command."""
     began = time.time()
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
@@ -39,7 +39,7 @@ def run(words):
 
 
 def end_by_signal(words, after):
-    """Seconds from SIGTERM, `after` seconds after the start, to the end; None where it had ended before."""
+    """Returns seconds from SIGTERM, `after` seconds after the start, to the end. None: the process had ended before."""
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(after)
     if child.poll() is not None:
@@ -64,7 +64,7 @@ def main():
         os.chdir(directory)
         with open("none.cfg", "w") as file:
             file.write(STUDY.format(points=2))
-        base = run([dodyn, "run", "none.cfg"])[1]  # memory of a program that does nothing
+        base = run([dodyn, "run", "none.cfg"])[1]  # memory of a run without work
         with open("ten.cfg", "w") as file:
             file.write(STUDY.format(points=10))
         run([dodyn, "run", "ten.cfg"])

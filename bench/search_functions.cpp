@@ -79,14 +79,14 @@ double shekel(const VectorXd& x, int m) {
   return sum;
 }
 
-// A rate: 1 outside the bump, and within it down to 0.
+// A failure rate: 1 outside a ball, falling to 0 at its centre.
 Problem bump(Random& random, int d, double radius, int budget) {
   const VectorXd c = somewhere(random, d, 0.1);
   return {cube(d, 0, 1), budget, 0,
           [=](const VectorXd& x) { return std::min(1.0, (x - c).squaredNorm() / (radius * radius)); }};
 }
 
-// Evaluates in a ball alone.
+// Designs evaluate inside a ball only.
 Problem ball(Random& random, int d, double radius, int budget) {
   const VectorXd c = somewhere(random, d, radius), best = c + (somewhere(random, d, 0) - VectorXd::Constant(d, 0.5)) *
                                                                   radius / std::sqrt(static_cast<double>(d));
@@ -94,7 +94,7 @@ Problem ball(Random& random, int d, double radius, int budget) {
           [=](const VectorXd& x) { return (x - c).norm() > radius; }};
 }
 
-// The cost falls towards a place that fails: a disc about it.
+// The cost falls towards a point inside a disc in which designs fail.
 Problem edge(Random& random, int d, double radius, int budget) {
   const VectorXd c = somewhere(random, d, 0.3);
   VectorXd along = somewhere(random, d, 0).array() - 0.5;
@@ -104,7 +104,7 @@ Problem edge(Random& random, int d, double radius, int budget) {
           [=](const VectorXd& x) { return (x - c).norm() < radius; }};
 }
 
-// Two humps; of the box evaluates what is on one side of a curve, 37 % of it.
+// A cost with two minima. Designs evaluate on one side of a curve, in 37 % of the box.
 Problem humps(Random& random, double waves, int budget) {
   const double phase = 2 * pi * random.uniform(), shift = 0.15 * random.uniform();
   const auto curve = [=](double a) { return 0.34 + 0.12 * std::sin(waves * a + phase); };
@@ -145,7 +145,7 @@ Problem g6(double first, double second, double minimum, int budget) {
   return p;
 }
 
-// The cost falls towards the corner between two planes, beyond either of which nothing evaluates.
+// The cost falls towards the corner between two planes. Designs beyond either plane fail.
 Problem wedge(Random& random, int d, int budget) {
   const VectorXd c = somewhere(random, d, 0.3);
   VectorXd first = somewhere(random, d, 0).array() - 0.5, second = somewhere(random, d, 0).array() - 0.5;
@@ -153,8 +153,8 @@ Problem wedge(Random& random, int d, int budget) {
   if (first.dot(second) < -0.5) second = -second;
   const double tilt = 0.3 + 0.4 * random.uniform();
   const VectorXd along =
-      tilt * first + (1 - tilt) * second;  // within the cone of the normals: least at the corner, over the wedge
-  // across the directions that the planes leave free
+      tilt * first + (1 - tilt) * second;  // a positive combination: the cost is minimal at the corner
+  // component orthogonal to both normals
   const auto rest = [=](const VectorXd& t) {
     const double a = first.dot(second), p = first.dot(t), q = second.dot(t), det = 1 - a * a;
     return t - (p - a * q) / det * first - (q - a * p) / det * second;
@@ -164,7 +164,7 @@ Problem wedge(Random& random, int d, int budget) {
           [=](const VectorXd& x) { return first.dot(x - c) > 0 || second.dot(x - c) > 0; }};
 }
 
-// Hollows of random depth and width at random places.
+// Minima of random depth and width at random places.
 Problem hollows(Random& random, int d, int count, int budget, double wide = 0.11) {
   std::vector<VectorXd> at;
   std::vector<double> depth;
@@ -176,7 +176,7 @@ Problem hollows(Random& random, int d, int count, int budget, double wide = 0.11
     for (int i = 0; i < count; ++i) sum -= depth[i] / (1 + (x - at[i]).squaredNorm() / (width * width));
     return sum;
   };
-  VectorXd best = at[0];  // a pattern search to the bottom of the deepest
+  VectorXd best = at[0];  // pattern searches from all of them find the minimum
   for (const VectorXd& start : at) {
     VectorXd x = start;
     for (double step = 0.02; step > 1e-7; step /= 2)
@@ -193,7 +193,7 @@ Problem hollows(Random& random, int d, int count, int budget, double wide = 0.11
   return {cube(d, 0, 1), budget, f(best), f};
 }
 
-// Cosines on a bowl: a grid of minima, the least one nobody knows where.
+// Cosines on a bowl: a grid of minima. The global minimum is at a random place.
 Problem ripples(Random& random, int d, double waves, double height, int budget) {
   const VectorXd c = somewhere(random, d, 0.2);
   return {cube(d, 0, 1), budget, 1, [=](const VectorXd& x) {
@@ -201,7 +201,7 @@ Problem ripples(Random& random, int d, double waves, double height, int budget) 
           }};
 }
 
-// Two real variables, a whole number and a label: each label a bowl of its own.
+// Two real variables, a whole number and a label. Each label has a bowl of its own.
 Problem mixed(Random& random, int labels, int most, int reals, int budget) {
   using surrogate::Domain;
   Problem p{cube(reals, 0, 1), budget, 1, {}};

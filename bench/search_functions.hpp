@@ -1,5 +1,5 @@
-// Functions that searches are measured on, by kind: plateaus, failures, edges, many minima, constraints, whole numbers, noise, fronts.
-// Each seed is another instance: where the feature lies is drawn from it.
+// Functions for measuring searches, by kind: plateaus, failures, edges, many minima, constraints, whole numbers, noise,
+// fronts. Each seed is another instance: the place of the feature is random.
 #pragma once
 
 #include <Eigen/Core>
@@ -30,7 +30,7 @@ struct Problem {
   double minimum = 0;
   Scalar f;
   std::function<bool(const Eigen::VectorXd&)> fails = {};
-  std::vector<Scalar> metrics = {};  // each to be kept <= 0; or the second objective
+  std::vector<Scalar> metrics = {};  // constraints metric <= 0; or the second objective
   bool two_objectives = false;
   double whole = 0;                             // hypervolume of the true front
   std::vector<surrogate::Domain> domains = {};  // empty: all real
@@ -39,18 +39,19 @@ struct Problem {
 
 struct Family {
   std::string name;
-  bool aside;  // nothing is chosen on these
+  bool aside;  // no setting is tuned on these
   std::function<Problem(surrogate::Random&)> instance;
 };
 
 std::vector<Family> families();
 
-// How far above the minimum a cost may be and be called solved: 1 % of it, or where it is 0 a thousandth of the function's median over
-// its box; with noise three hundredths of the spread of the function.
+// Returns the largest difference between a cost and the minimum that counts as solved: 1 % of the minimum. If the
+// minimum is 0: 0.1 % of the function's median over its box. With noise: 3 % of the spread of the function.
 double allowance(const Problem& p);
 
-// For optimisers elsewhere (bench/search_peers.py): the problem as a line, then for each line with a design one with its status, the cost
-// as a study would see it, its value without noise, and how far the worst constraint is broken.
+// Serves optimisers in other programs (bench/search_peers.py). Prints the problem as a line, then answers each line
+// with a design. The answer has the status, the cost as a study sees it, the value without noise, and the largest
+// violation of a constraint.
 void serve(const Problem& p, std::uint64_t seed);
 
 }  // namespace dodyn::bench

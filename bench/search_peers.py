@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""dodyn's search beside other optimisers, on the functions of bench/search_functions.cpp, in one run.
+"""dodyn's search next to other optimisers, on the functions of bench/search_functions.cpp, in one run.
 
     bench/search_peers.py BUILD/bench/surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--aside] [--only TEXT] [--csv FILE]
 
-A row for each function: of how many seeds the minimum was found to 1 % within the budget, and the median of the evaluations that took. dodyn
-runs with the defaults and the stop rule of `dodyn run`, with gradients and without; the others go on to the budget. Peers: scipy's dual
-annealing, NLopt's BOBYQA from random places until the budget ends, DIRECT-L, CRS2 and MLSL over BOBYQA, expected improvement over scikit-learn's Gaussian
-process, cmaes' CMA-ES, pagmo's differential evolution, nevergrad's NGOpt; those that are not installed are left out. What fails, or breaks
-a constraint, they are told as worse than all that was seen, by how much it is broken. Whole numbers are rounded for them. The file keeps the
-peers' runs; with it the next call goes on where this one was cut short.
+Each function has a row: the number of seeds that find the minimum to 1 % within the budget, and the median of their evaluations. dodyn runs with
+the defaults and the stop rule of `dodyn run`, with gradients and without. The peers use the whole budget. Peers: scipy's dual annealing, NLopt's
+BOBYQA from random places until the budget ends, DIRECT-L, CRS2 and MLSL over BOBYQA, expected improvement over scikit-learn's Gaussian process,
+cmaes' CMA-ES, pagmo's differential evolution, nevergrad's NGOpt. Peers that are not installed are omitted. For a design that fails or violates a
+constraint, a peer receives a cost above all earlier ones, increased by the violation. Whole numbers are rounded for the peers. FILE stores the
+peers' runs, so that the next call continues an interrupted one.
 """
 import argparse
 import csv
@@ -26,7 +26,7 @@ warnings.filterwarnings("ignore")
 
 
 class Spent(Exception):
-    """The budget is."""
+    """The budget of evaluations is spent."""
 
 
 class Problem:
@@ -232,7 +232,7 @@ def main():
                 problem = Problem([options.program], name, seed)
                 try:
                     run(problem, seed)
-                except (Spent, SystemError):  # NLopt's wrapper makes the one the other
+                except (Spent, SystemError):  # NLopt's wrapper turns Spent into SystemError
                     pass
                 reached.append(problem.reached)
                 problem.close()

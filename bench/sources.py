@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Every system of the source documents: the published figure, the command, and what the command prints.
+"""Every system of the source documents: the published figure, the command, and the figure that the command prints.
 
     bench/sources.py PROGRAM > docs/measured/sources.md
     bench/sources.py PROGRAM --only wedge,knee                         # rows whose names contain one of these
     bench/sources.py PROGRAM --compare docs/measured/sources.md        # prints rows whose figures differ by more than 0.1 %; exit code 1
-    bench/sources.py PROGRAM --compare docs/measured/sources.md --short     # without those that take more than 5 s
+    bench/sources.py PROGRAM --compare docs/measured/sources.md --short     # without rows that take more than 5 s
 
 Run it before and after a change that touches an algorithm.
 """
@@ -19,8 +19,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIGITS = 5  # significant digits of a figure on the page
-TOLERANCE = 1e-3  # relative difference of a figure that counts as a difference
-ROUND_OFF = 1e-7  # J, m, N s: the systems have 0.01 to 200 J; above it an error is a figure
+TOLERANCE = 1e-3  # relative difference of figures that is reported
+ROUND_OFF = 1e-7  # J, m, N s: smaller errors are shown as powers of ten; the systems have 0.01 to 200 J
 TIME_LIMIT_S = 3600  # of one row
 
 HEAD = """# The systems of the sources
@@ -42,7 +42,7 @@ def metric(name):
 
 
 BEST = r"^best: (\S+) at"
-BELOW_1E_5 = r"^cost +([.\d]+e-(?:0[6-9]|[1-9]\d))$"  # of a goal that can be met exactly
+BELOW_1E_5 = r"^cost +([.\d]+e-(?:0[6-9]|[1-9]\d))$"  # cost of a goal that can be met exactly
 KNEE = r"^best: \S+ at knee = (\S+)"
 COST = metric("cost")
 ENERGY = r"unaccounted for ([-+.\de]+ J)"
@@ -52,8 +52,9 @@ OVERLAP = r"^largest +overlap ([-+.\de]+ m)"
 TOUCHES = metric("contact_wall")
 END = r"^ended +(.*?),? \d+ steps"
 
-# System, source, command after `dodyn` with {c} for the folder of configurations, {text with the figure: its pattern}, published figure, how far the two
-# can be compared, and whether the row takes more than 5 s. {} stands for the figure, {size} for its power of ten, of figures that are round-off.
+# System, source, command after `dodyn` with {c} for the folder of configurations, {text with the figure: its pattern},
+# published figure, limits of the comparison, and whether the row takes more than 5 s. {} stands for the figure. {size}
+# stands for the power of ten of a figure that is round-off.
 ROWS = [
     ("knee placement, search", "P10, 5.3", "run {c}/published/knee-free.cfg --surrogate.gradient false",
      {"{} evaluations": r"^(\d+) evaluations now", "cost {}": BEST, "knee {}": KNEE}, "9 evaluations; cost 4.44e-4",
@@ -140,7 +141,7 @@ def rounded(text):
 
 
 def figures(output, patterns):
-    """The figures of the output, as text. None where one is missing."""
+    """Returns the figures of the output as text. None if one is missing."""
     found = []
     for what, pattern in patterns.items():
         match = re.search(pattern, output, re.M)
@@ -155,7 +156,7 @@ def figures(output, patterns):
 
 
 def agree(one, other):
-    """The same words, and numbers that differ by no more than the tolerance."""
+    """Returns whether the words are equal and the numbers differ by at most the tolerance."""
     numbers = [[float(n) for n in NUMBER.findall(text)] for text in (one, other)]
     return (NUMBER.sub("#", one) == NUMBER.sub("#", other) and len(numbers[0]) == len(numbers[1])
             and all(abs(a - b) <= TOLERANCE * max(abs(a), abs(b)) for a, b in zip(*numbers)))  # fmt: skip

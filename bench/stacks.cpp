@@ -1,10 +1,10 @@
-// Stacks of boxes next to Bullet and the Open Dynamics Engine, as far as these are installed (libbullet-dev, libode-dev):
-// CPU time of a step, and what is left of the stack.
+// Stacks of boxes next to Bullet and the Open Dynamics Engine, if these are installed (libbullet-dev, libode-dev).
+// Prints CPU time of a step, and the drift and overlap of the stack.
 //
 //   stacks [seconds simulated] [step, s] [boxes ...]
 //
-// Boxes of 0.1 m and 0.5 kg stand on each other, every other one 1 cm aside, e = 0, mu = 0.4. Drift: the farthest that a
-// centre of mass has gone. Overlap: the deepest at the end, as each program reports it.
+// Boxes of 0.1 m and 0.5 kg stand on each other; every other one is displaced by 1 cm; e = 0, mu = 0.4. Drift: the
+// largest displacement of a centre of mass. Overlap: the largest one at the end, as each program reports it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -130,7 +130,7 @@ void meet(void* data, dGeomID one, dGeomID two) {
   }
 }
 
-// `iterations` of QuickStep; 0: the exact step (Dantzig's algorithm).
+// `iterations`: of QuickStep; 0: the exact step (Dantzig's algorithm).
 Measured ode(const rigid::Scene<3>& scene, long steps, double step, int iterations) {
   dWorldID world = dWorldCreate();
   dSpaceID space = dHashSpaceCreate(nullptr);
@@ -190,7 +190,7 @@ int main(int argc, char** argv) {
   std::printf("|------:|----------------------------|-----------:|-----------:|-----------:|\n");
 #ifdef DODYN_HAVE_ODE
   dInitODE();
-  dSetMessageHandler([](int, const char*, va_list) {});  // of the exact step
+  dSetMessageHandler([](int, const char*, va_list) {});  // suppresses messages of the exact step
 #endif
   for (const int boxes : counts) {
     const auto scene = rigid::stack<3>({.boxes = boxes, .side = side, .surface = {0.0, mu}});

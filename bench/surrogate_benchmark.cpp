@@ -1,14 +1,13 @@
-// Evaluations that each strategy needs until its best cost is within 1 % of the known minimum, over many seeds.
+// Counts evaluations of each strategy until its best cost is within 1 % of the known minimum, over many seeds.
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark
 //   run:    surrogate_benchmark [--seeds 30] [--first-seed 0] [--only TEXT] [--strategy TEXT] [--csv FILE] [--overhead]
 //
-// Every run is written to the CSV file, and those that are in it are not run again: killed, it goes on where it was.
-// Seeds 0 to 29 are for the table; whatever is tuned is tuned on others, from 1000 on.
-// Within 1 %: f - f* <= 1 % of |f*|; where f* = 0, 0.1 % of the function's median over its box. For the noisy function
-// the noise-free value of the design recommended counts. A run that does not get there in the budget counts as the
-// budget, shown with a ">" where the quartile is one of those. Quartiles in brackets, and where not all seeds got there
-// how many did.
+// Every run is written to the CSV file. Runs that the file contains are not repeated, so an interrupted benchmark can
+// be continued. Seeds 0 to 29 are for the table; tuning uses other seeds, from 1000 on. Within 1 %: f - f* <= 1 % of
+// |f*|. If f* = 0: 0.1 % of the function's median over its box. For the noisy function the noise-free value of the
+// recommended design counts. A run that does not reach the minimum counts as the whole budget. A quartile of such runs
+// has a ">". Quartiles are in brackets. If not all seeds reach the minimum, their number follows.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -41,7 +40,7 @@ struct Problem {
   std::vector<Variable> box;
   double minimum;
   int budget;
-  int published;  // evaluations of the published EGO; 0: none
+  int published;  // evaluations of the published EGO; 0: not published
   Scalar f;
   std::function<bool(const VectorXd&)> fails = {};
   double noise = 0;  // standard deviation
@@ -81,7 +80,7 @@ std::vector<Problem> problems() {
       {"Ackley 5", cube(5, -10, 15), 0, 150, 0, ackley},
       {"Ackley 10", cube(10, -10, 15), 0, 200, 0, ackley},
       {"valley", cube(2, -1, 2), 1, 80, 0, valley},
-      // Of the three minima of Branin's function two remain, one of them beside the edge of what fails.
+      // Branin's function without one of its three minima. One of the other two is next to the region that fails.
       {"Branin, a third fails", branin_box, 0.397887, 80, 0, branin,
        [](const VectorXd& x) { return x(0) + 0.5 * x(1) > 8.2 && x(0) < 9.0; }},
       {"Branin, 10 % noise", branin_box, 0.397887, 80, 0, branin, {}, 30.8},
@@ -118,7 +117,7 @@ struct Run {
   bool reached = false;
 };
 
-// A column of the table: runs one seed of one problem.
+// A column of the table. Runs one seed of one problem.
 struct Contender {
   std::string name;
   std::function<dodyn::surrogate::StrategyOptions(std::uint64_t seed, const Problem& p)> choose = {};
@@ -133,7 +132,7 @@ struct Contender {
     if (name == "ego batch 4") return d < 10;
     return name != "trust-region" || d >= 5;
   }
-  // Gradients in many variables make a row of the model each: fewer evaluations, as dear.
+  // Each gradient component adds a row to the model. In many variables the budget is reduced, at the same total time.
   int budget(const Problem& p) const {
     const std::size_t d = p.box.size();
     return name == "ego gradient" && d >= 5 ? (d >= 10 ? 25 : 40) : p.budget;
@@ -170,7 +169,7 @@ Run run(const Problem& p, const Contender& c, std::uint64_t seed) {
     return out;
   }
   const auto strategy = dodyn::surrogate::make_strategy(c.choose(seed, p), p.box);
-  VectorXd best;  // as told, noise and all
+  VectorXd best;  // best design by the observed, noisy cost
   double best_cost = HUGE_VAL;
   while (!out.reached && out.evaluations < budget && strategy->stopped().empty()) {
     const auto designs = strategy->ask(c.batch);
@@ -185,7 +184,7 @@ Run run(const Problem& p, const Contender& c, std::uint64_t seed) {
       if (e.ok() && e.cost < best_cost) best_cost = e.cost, best = e.design;
     }
     strategy->decide();
-    if (p.noise > 0 && out.evaluations >= 12) {  // what would it recommend now?
+    if (p.noise > 0 && out.evaluations >= 12) {  // checks the design that the strategy would recommend now
       const auto i = strategy->describe(0);
       const VectorXd& x = i.recommended.size() > 0 ? i.recommended : best;
       if (p.f(x) - p.minimum <= 0.01 * 308) out.reached = true;

@@ -1,15 +1,15 @@
-// Where design studies live: plateaus, failures, many minima, two objectives, and the moment to stop.
+// Tests searches on typical difficulties: plateaus, failures, many minima, two objectives, and the time of the stop.
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark_stops
 //   run:    surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--only TEXT] [--strategy auto] [--gradient]
 //           [--aside] [--budget N] [--ranks N [--synchronous] [--seconds 1] [--equal]] [--csv FILE] [--verbose] [--list | --serve]
 //
-// Every strategy runs with the defaults and the stop rule that `dodyn run` has: nothing is set but the seed, and
-// gradients or constraints where a problem has them. Each seed is another instance: the strategy's seed, and where the
-// feature lies (the bump, the disc, the edge of failure), are both drawn from it. Solved: within 1 % of the known
-// minimum (0.1 % of the function's median over its box where that is 0). A wrong stop: the strategy ended by its own
-// rule, before the budget, and had not solved it. Of two objectives the hypervolume to (1.1, 1.1) counts, as a share of
-// that of the true front, at half and at the whole of the budget; --aside runs those that nothing was tuned on.
+// Every strategy runs with the defaults and the stop rule of `dodyn run`. Only the seed is set, and gradients or
+// constraints if a problem has them. Each seed is another instance: it determines the strategy's seed and the place of
+// the feature (the bump, the disc, the edge of failure). Solved: within 1 % of the known minimum (0.1 % of the
+// function's median over its box if the minimum is 0). A wrong stop: the strategy ended by its own rule, before the
+// budget, without a solution. With two objectives the result is the hypervolume to (1.1, 1.1), as a share of that of
+// the true front, at half of the budget and at its end. --aside runs the functions on which nothing was tuned.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -32,7 +32,7 @@ using dodyn::Status;
 using namespace dodyn::surrogate;
 using Eigen::VectorXd;
 
-bool verbose = false;  // a line for each tell
+bool verbose = false;  // prints a line for each tell()
 
 double dominated(std::vector<Eigen::Vector2d> points) {
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a(0) < b(0); });
@@ -45,7 +45,7 @@ double dominated(std::vector<Eigen::Vector2d> points) {
   return area;
 }
 
-// Evaluates a design as a study would.
+// Evaluates a design as a study does.
 Evaluation evaluated(const Problem& p, const VectorXd& x, std::int64_t id, bool gradient, Random& noise) {
   Evaluation e;
   e.design = x;
@@ -75,15 +75,15 @@ bool solves(const Problem& p, const Evaluation& e, double allowed) {
 }
 
 struct Run {
-  int evaluations = 0, reached = 0;  // in all; when solved (0: not)
+  int evaluations = 0, reached = 0;  // total; number at the solution, 0: not solved
   bool stopped = false;
   double half = 0, full = 0;        // hypervolume
-  double slowest = 0, seconds = 0;  // of an ask, of all: processor time
+  double slowest = 0, seconds = 0;  // processor time of the slowest ask(), of all
   std::string reason;
-  double reached_at = 0, ended_at = 0;  // s, simulated
+  double reached_at = 0, ended_at = 0;  // simulated time, s
 };
 
-// Prints the latest evaluation, and what the strategy made of it.
+// Prints the latest evaluation and the strategy's note.
 void print(const Run& run, const Evaluation& e, const Strategy& strategy) {
   std::printf("%3d %-60s", run.evaluations, (e.ok() ? std::to_string(e.cost) : "fails").c_str());
   for (const double v : e.design) std::printf(" %.4f", v);
@@ -139,10 +139,10 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
     strategy->decide();
     const double decided = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     out.slowest = std::max(out.slowest, decided), out.seconds += decided;
-    if (p.noise > 0 && out.evaluations >= 10) {  // what would it recommend now?
+    if (p.noise > 0 && out.evaluations >= 10) {  // checks the design that the strategy would recommend now
       const auto now = strategy->describe(0);
       const bool good = now.recommended.size() > 0 && p.f(now.recommended) - p.minimum <= allowed;
-      out.reached = !good ? 0 : out.reached ? out.reached : out.evaluations;  // it stays there
+      out.reached = !good ? 0 : out.reached ? out.reached : out.evaluations;  // the recommendation must stay good
     }
     if (verbose) print(out, last, *strategy);
   }
@@ -152,10 +152,10 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
 
 // Ranks of a simulated study.
 struct Ranks {
-  std::size_t count = 0;  // 0: none are simulated
+  std::size_t count = 0;  // 0: no simulation of ranks
   bool asynchronous = true;
   double seconds = 1;  // mean duration of an evaluation
-  bool equal = false;  // all take that long; otherwise log-normal, with the mean as standard deviation
+  bool equal = false;  // equal durations; otherwise log-normal, with the mean as standard deviation
 };
 
 double duration(const Ranks& ranks, Random& random) {
@@ -163,8 +163,9 @@ double duration(const Ranks& ranks, Random& random) {
   return ranks.seconds * (ranks.equal ? 1 : std::exp(std::sqrt(variance) * random.normal() - 0.5 * variance));
 }
 
-// The same on simulated ranks, as Study::run does it. The clock counts the durations of the evaluations, and the processor
-// time of the strategy: rank 0 receives one result after the other. A batch of the synchronous mode has a design for each rank.
+// Runs the same on simulated ranks, as Study::run does. The clock counts the durations of the evaluations and the
+// processor time of the strategy, since rank 0 receives one result after the other. A synchronous batch has one design
+// for each rank.
 Run run_on_ranks(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed,
                  const Ranks& ranks) {
   StrategyOptions choice = options(p, strategy_name, gradient, seed);
@@ -173,7 +174,7 @@ Run run_on_ranks(const Problem& p, const std::string& strategy_name, bool gradie
   const double allowed = allowance(p);
   Random noise(5000 + seed), durations(9000 + seed);
   Run out;
-  std::multimap<double, Evaluation> running;  // by the time of their end
+  std::multimap<double, Evaluation> running;  // by end time
   double now = 0;
   int asked = 0;
   const auto timed = [&](auto&& step) {
@@ -249,7 +250,7 @@ int main(int argc, char** argv) {
       gradient = true;
     } else if (word == "--verbose") {
       verbose = true;
-    } else if (word == "--serve") {  // of the first function whose name --only is, and the first seed
+    } else if (word == "--serve") {  // serves the first function that matches --only, at the first seed
       serves = true;
     } else if (word == "--list") {
       lists = true;

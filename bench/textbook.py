@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Problems of optimal control that others published, in configs/textbook/: their figures beside the program's.
+"""Published problems of optimal control, in configs/textbook/: their figures next to the program's.
 
     bench/textbook.py PROGRAM > docs/measured/textbook.md
-    bench/textbook.py PROGRAM --check          # solves the shipped meshes only; exit code 1 where a figure misses its tolerance
+    bench/textbook.py PROGRAM --check          # solves the shipped meshes only; exit code 1 if a figure misses its tolerance
 
 A row is solved on its shipped mesh and on half the step. "limit" extrapolates both, since the transcription is of order 2.
 """
@@ -33,8 +33,9 @@ from its mesh of 100 steps.
 |---|---|---|---|---|---|---|
 """
 
-# Problem, source, published figure as printed, configuration, phase (of gaits none), shipped intervals, sign or factor from cost to figure, unit, and
-# by how much the shipped figure may differ, relative. The biped's cost is per weight and step, 40 kg x 9.81 m/s2 x 0.5 m.
+# Problem, source, published figure as printed, configuration, phase (none for gaits), shipped intervals, sign or factor
+# from cost to figure, unit, and the permitted relative error of the shipped figure. The biped's cost is divided by
+# weight and step, 40 kg x 9.81 m/s2 x 0.5 m.
 ROWS = [
     ("rest to rest, squared force", "closed form", "12.000", "rest-to-rest", "push", 200, 1.0, "", 1e-4),
     ("rest to rest, shortest time", "closed form", "2.0000", "double-integrator", "push", 100, 1.0, "s", 1e-6),
@@ -55,7 +56,7 @@ ROWS = [
 
 
 def solved(program, name, words):
-    """The cost and whether the evaluation is usable; the end of what it prints otherwise."""
+    """Returns the cost and whether the evaluation is usable, or else the end of its output."""
     with tempfile.TemporaryDirectory(prefix="dodyn-textbook-") as folder:
         done = subprocess.run([str(program), "solve", str(CONFIGS / f"{name}.cfg"), *words], cwd=folder, capture_output=True, text=True, timeout=TIME_LIMIT_S)
     cost, status = (re.search(rf"^{key} +(\S+)", done.stdout, re.M) for key in ("cost", "status"))
@@ -65,7 +66,7 @@ def solved(program, name, words):
 
 
 def digits(value, published):
-    """As many digits after the point as the source prints, and two more."""
+    """Formats a value with two more digits after the point than the source prints."""
     after = len(published.split(".")[1]) if "." in published else 0
     return f"{value:.{min(after + 2, 8)}f}"
 

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The table of docs/measured/work.md: how a work cost depends on the limit of torques, on time steps, and on how work is measured.
+"""The table of docs/measured/work.md: a work cost against the limit of torques, the time steps, and the measure of work.
 
     bench/work_costs.py DODYN          (from the root of the repository; minutes)
 
-The underactuated biped of configs/knee-underactuated.cfg with its knee at 0.5 m; work + 0.02 of squared torque, then
-with larger losses."""
+The underactuated biped of configs/knee-underactuated.cfg with its knee at 0.5 m. The cost is work + 0.02 of squared torque,
+then with larger losses."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ for rule in ("intervals", "ends"):
     for steps, limit, more in ROWS:
         v = solve(work_rule=rule, torque_limit=limit, squared_torque=0.02, **more)
         if int(v["intervals"]) != steps:
-            continue  # no gait was found from the coarser one, which is what the program gave
+            continue  # the refined gait was not found, and the program gave the coarser one
         print(f"| {rule} | {int(v['intervals'])} | {limit} | {v['cost']:.5f} | {v['absolute_work'] / WEIGHT:.4f} | {v['positive_work']:.3f} | "
               f"{v['impact_loss']:.3f} | {v['max_torque']:.1f} |", flush=True)
 
