@@ -1,6 +1,5 @@
 #!/usr/bin/python3
-"""An archive alone, in an empty folder, is the whole problem: run, rerun, solve, simulate, replay, check and serve take it in place
-of a configuration.
+"""In an empty folder, run, rerun, solve, simulate, replay, check and serve take an archive in place of a configuration, and need no other file.
 
     tests/apps/archive_alone.py DODYN
 """
@@ -99,7 +98,7 @@ def nothing_left():
 
 
 def moved(archive, folder):
-    """The archive, in a new folder where nothing else is."""
+    """Moves the archive to a new, empty folder."""
     os.makedirs(folder)
     shutil.copy(archive, folder)
     return folder
@@ -123,7 +122,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
         with open(path, "w") as file:
             file.write(text)
 
-    # A motion of a model file that lies beside the configuration's folder.
+    # A motion whose model file is in a folder next to the configuration's.
     call("run", "motion.cfg", folder=home)
     call("run", "motion.cfg", "--study.archive", "whole.h5", "--study.max-evaluations", "6", folder=home)
     assert "3 of 3 the same, bit by bit" in call("replay", "motion.h5", folder=home)
@@ -142,14 +141,14 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     assert json.loads(served)["status"] == "ok", served
     nothing_left()
     assert os.listdir(alone) == ["motion.h5"], os.listdir(alone)
-    # It continues there, with the rows that it would have had at home.
+    # The study continues there with the same rows as in its original folder.
     call("run", "motion.h5", "--study.max-evaluations", "6", folder=alone)
     with h5py.File(f"{alone}/motion.h5") as one, h5py.File(f"{hidden}/whole.h5") as other:
         assert (one["evaluations/checksum"][:, 2] == other["evaluations/checksum"][:, 2]).all()
         assert len(one["evaluations/id"]) == 6
     nothing_left()
 
-    # A process that is ended leaves no folder behind, however it is ended.
+    # However a process ends, it leaves no temporary folder behind.
     for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         process = subprocess.Popen([dodyn, "serve", "motion.h5"], cwd=alone, env=environment, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE)
@@ -161,7 +160,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
         process.wait()
         nothing_left()
 
-    # Programs of somebody else are not started unless that is said.
+    # Programs from a foreign archive are not started without --trust.
     alone = moved(f"{hidden}/command.h5", f"{scratch}/strange")
     for words in (["run", "command.h5", "--study.max-evaluations", "5"], ["solve", "command.h5", "--design.x", "0.5"],
                   ["replay", "command.h5"], ["serve", "command.h5"], ["rerun", "command.h5", "--ids", "0"]):
@@ -179,7 +178,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     nothing_left()
     assert "--trust applies only to archives" in refusal("run", f"{hidden}/command.cfg", "--trust", folder=alone)
 
-    # The files come out as they were, into a new folder alone.
+    # The files are extracted unchanged, and only into a new folder.
     said = call("show", "command.h5", "--extract", "out", folder=alone)
     for name in ("tools/cost.sh", "table", "first.csv"):
         with open(f"{alone}/out/{name}") as file:
@@ -192,7 +191,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     said = call("show", "command.h5", "--diff", "out", folder=alone, code=1)
     assert "+++ out: table\n@@ -1,1 +1,1 @@\n-3\n+4\n" in said and "cost.sh" not in said, said
 
-    # Where the folder is, and a file in it is another one now, the archive's is used, and said to be.
+    # If the original folder exists with a changed file, the archive's file is used, with a note.
     os.rename(f"{scratch}/hidden", f"{scratch}/home")
     with open(f"{home}/../models/slider.model", "w") as file:
         file.write(MODEL.replace("mass = 1 kg", "mass = 2 kg"))
@@ -205,7 +204,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     assert said == "--- motion.h5: settings\n+++ whole.h5: settings\n-study.max-evaluations = 3\n+study.max-evaluations = 6\n", said
     assert "motion.model has changed" in refusal("run", "motion.cfg", folder=home)
 
-    # More than the archive takes: name and checksum alone, and that is said where the file is missing.
+    # For a file above the size limit, the archive has only name and checksum. A missing file is then reported.
     with open(f"{home}/large", "wb") as file:
         file.write(b"1" * (17 << 20))
     with open(f"{home}/large.cfg", "w") as file:
@@ -219,7 +218,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     assert f"note: large, {17 << 20} bytes, checksum " in said and "out/tools/cost.sh" in said, said
     assert "large does not exist here, and the archive does not contain it" in refusal("replay", "large.h5", "--trust", folder=alone)
 
-    # An archive from before: it opens, and says what is missing.
+    # An archive of an older version opens, and the missing files are reported.
     alone = moved(f"{hidden}/motion.h5", f"{scratch}/before")
     shutil.copy(f"{hidden}/command.h5", alone)
     for name in ("motion.h5", "command.h5"):
@@ -230,13 +229,13 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     assert "this archive contains no files" in refusal("replay", "command.h5", "--trust", folder=alone)
     assert "contains no files" in refusal("show", "motion.h5", "--extract", "out", folder=alone)
 
-    # Paths of a stranger that would leave the folder.
+    # Crafted paths that lead out of the folder.
     for path in ("../evil", "/tmp/evil", "a/../../evil", "a//b", "", ".", "configs", "a\nb"):
         shutil.copy(f"{hidden}/motion.h5", f"{alone}/crafted.h5")
         with h5py.File(f"{alone}/crafted.h5", "r+") as file:
             group = file["files"]
             group.attrs.create("paths", [path], dtype=h5py.string_dtype())
-            if path == "configs":  # where the configuration lies
+            if path == "configs":  # the folder of the configuration
                 group.attrs.create("paths", ["models/slider.model", "models"], dtype=h5py.string_dtype())
                 group.attrs.create("names", ["../models/slider.model", "x"], dtype=h5py.string_dtype())
                 group.attrs.create("checksums", [group.attrs["checksums"][0]] * 2, dtype=h5py.string_dtype())

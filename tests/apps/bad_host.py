@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A host whose machine does not start the program is taken out of service and named; others do its evaluations.
+"""A host whose machine cannot start the program is taken out of service and named; other hosts do its evaluations.
 
     tests/apps/bad_host.py DODYN MPIRUN
 
@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-bad-host-") as directory:
     with open("rank.sh", "w") as file:
         file.write(RANK)
     os.chmod("rank.sh", 0o755)
-    for bad in ("node2", "node0"):  # of a worker, and of rank 0
+    for bad in ("node2", "node0"):  # host names of a worker and of rank 0
         with open(f"{bad}.cfg", "w") as file:
             file.write(study(bad))
         done = subprocess.run([mpirun, "-n", "3", f"{directory}/rank.sh", dodyn, "run", f"{bad}.cfg"], env=environment, capture_output=True,
@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-bad-host-") as directory:
             hosts = rows["host"].asstr()[:]
             assert sorted(rows["id"][:][ok]) == list(range(ROWS)), "an evaluation was lost"
             assert set(hosts[~ok]) == {bad} and bad not in hosts[ok], hosts
-            assert 3 <= (~ok).sum() <= 5, (~ok).sum()  # what was under way goes on
+            assert 3 <= (~ok).sum() <= 5, (~ok).sum()  # running evaluations continue
         shown = subprocess.run([dodyn, "show", f"{bad}.h5"], env=environment, capture_output=True, text=True).stdout
         assert f"because of the machine: {(~ok).sum()} (lost {(~ok).sum()}; on {bad} {(~ok).sum()})" in shown, shown
         events = subprocess.run([dodyn, "show", f"{bad}.h5", "--events"], env=environment, capture_output=True, text=True).stdout

@@ -55,7 +55,7 @@ with tempfile.TemporaryDirectory() as scratch:
         assert value["ribs"] > 0 or value["rib-height"] == 0.01, row
         assert value["height"] + value["rib-height"] <= 0.2, row
         assert re.search(rf"^{row['id']} .*\b{names[int(value['material'])]}\b", table, re.M), row
-        density = MATERIALS[int(value["material"])][1]  # the program was told the name that the number stands for
+        density = MATERIALS[int(value["material"])][1]  # the program received the name that the number stands for
         mass = density * (value["width"] * value["height"] + value["ribs"] * 0.003 * value["rib-height"])
         assert abs(mass - value["cost"]) < 1e-9 * mass, row
         if value["sag"] <= 4:
@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as scratch:
     print("least mass", mass, design, "found", min(masses), "in", len(rows))
     assert mass * 0.999 < min(masses) < mass * 1.03, (mass, min(masses))
 
-    # A name of the list fixes the variable; the program is told it.
+    # A name of the list fixes the variable, and the program receives the name.
     one = ["--design.width", "0.02", "--design.height", "0.1", "--design.ribs", "0", "--design.rib-height", "0.01"]
     for material, (_, density) in zip(names, MATERIALS):
         done = run("solve", CONFIG, "--design.material", material, *one, cwd=scratch)

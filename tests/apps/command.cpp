@@ -1,4 +1,4 @@
-// The dodyn command: its output, its exit codes, and that no way of stopping it loses anything.
+// The dodyn command: its output and its exit codes. However a run is stopped, no row is lost.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,7 +85,7 @@ class Command : public ::testing::Test {
   void expect_same(const std::string& one, const std::string& other) const {
     const auto sorted = [&](const std::string& file) {
       auto all = archive::read(directory + "/" + file).evaluations;
-      std::erase_if(all, [](const auto& row) { return row.status == Status::lost; });  // attempts that a kill cost
+      std::erase_if(all, [](const auto& row) { return row.status == Status::lost; });  // attempts lost by a kill
       std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
       return all;
     };
@@ -108,7 +108,7 @@ class Command : public ::testing::Test {
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-// One rank reads the archive, the others wait for it: all end, and one of them says why.
+// One rank reads the archive while the others wait for it. All ranks must end, and one message must give the reason.
 TEST_F(Command, ADamagedArchiveEndsEveryRank) {
   ASSERT_EQ(dodyn("run f.cfg --strategy sweep").code, 0);
   std::fstream file(directory + "/f.h5", std::ios::binary | std::ios::in | std::ios::out);
@@ -152,7 +152,7 @@ TEST_F(Command, ReplaysBitByBit) {
                              "were\n0 of 1 the same"),
             std::string::npos)
       << replay.text;
-  // a script that the configuration names is part of the study
+  // a script named by the configuration is part of the study
   std::ofstream(directory + "/cost.sh", std::ios::app) << "# another version\n";
   for (const char* command : {"replay c.cfg --ids 1", "run c.cfg"}) {
     const Result changed = dodyn(command);
@@ -234,7 +234,7 @@ TEST_F(Command, HelpAndVersion) {
   EXPECT_EQ(unknown.text, "dodyn: unknown command 'sovle' (did you mean 'solve'?); dodyn --help lists them\n");
 }
 
-// All keys, those of a section, one key; with a configuration those that it can have.
+// Help lists all keys, those of a section, or one key; with a configuration, the keys that the configuration can have.
 TEST_F(Command, HelpOnKeys) {
   const std::string all = dodyn("help keys").text;
   EXPECT_HAS(all, "--testfunction.delay");
@@ -282,7 +282,8 @@ TEST_F(Command, SimulateShowsOneMotion) {
   EXPECT_EQ(std::count(none.text.begin(), none.text.end(), '\n'), 1) << none.text;
 }
 
-// From an archive alone, a start of a design is simulated as it was: with the same numbers as from the configuration.
+// `simulate` with an archive alone repeats a start of an archived design with the same numbers as with the
+// configuration.
 TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
   const std::string few = " --initial-states.count 4 --simulation.end 40 --simulation.step 0.004";
   const std::string config = std::string(CONFIGS) + "/docking-robust.cfg";
@@ -300,7 +301,7 @@ TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
   EXPECT_EQ(wrong.code, 2);
   EXPECT_HAS(wrong.text, "no evaluation 7; allowed: an id from 0 to 1");
   EXPECT_EQ(dodyn("simulate again.h5 --initial-state 5").code, 2);
-  const std::string other = directory + "/scenarios.cfg";  // of one of two scenarios
+  const std::string other = directory + "/scenarios.cfg";  // starts of one of two scenarios
   {
     std::ifstream file(config);
     std::ofstream(other) << file.rdbuf() << "[scenario as-is]\n[scenario rough]\ndesign.mass = 1.5\n";
@@ -508,8 +509,8 @@ TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
   EXPECT_HAS(dodyn("help --markdown").text, "[scenario NAME]");
 }
 
-// The list of distinct gaits that the starts of a design ended at: joined from parts that ranks do in any order, some
-// of them starting from a neighbour's gait.
+// The list of distinct gaits that the initial guesses of a design lead to. It is joined from parts that ranks evaluate
+// in any order; some parts start from a neighbour's gait.
 TEST_F(Command, OptimaAreTheSameOnAnyNumberOfRanks) {
   std::ofstream(directory + "/g.cfg") << "[study]\nevaluator = gait\n[surrogate]\nstrategy = spline\n"
                                          "[design]\nknee.min = 0.35\nknee.max = 0.55\n"
@@ -588,7 +589,7 @@ TEST_F(Command, KilledAtAnyTimeTheSameCommandFinishesIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(7 * kills));
     kill(child, SIGKILL);
     EXPECT_EQ(wait_for(child), 128 + SIGKILL);
-    EXPECT_GE(rows("killed.h5"), before + 2);  // nothing that was seen is lost
+    EXPECT_GE(rows("killed.h5"), before + 2);  // no row that a reader saw is lost
   }
   EXPECT_EQ(dodyn(words + "killed.h5").code, 0);
   expect_same("whole.h5", "killed.h5");

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Models that break, and the ways to stop a run, one word each. Usage: faults.py DODYN MPIRUN NAME...
+"""Evaluations that crash, and the ways to stop a run, one word each. Usage: faults.py DODYN MPIRUN NAME...
 
-Each study is started again until it has finished, as a job script would; in the end every design has exactly one answer,
-and the designs that are not at fault have theirs.
+Each study is started again until it has finished, as a job script does. At the end every design has exactly one answer,
+and designs that are not at fault have usable ones.
 """
 import json
 import os
@@ -20,7 +20,7 @@ ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
                    PMIX_MCA_gds="hash", DODYN=DODYN)
 HYDRA = "HYDRA" in subprocess.run([MPIRUN, "--version"], capture_output=True, text=True).stdout  # MPICH's launcher
 RANKS = [MPIRUN, "--quiet", "--oversubscribe", "--bind-to", "none", "--enable-recovery"] if not HYDRA else [MPIRUN]
-# It ends all ranks with the first that dies (docs/measured/mpi.md); jobs/local.sh has options of Open MPI's.
+# MPICH ends all ranks when one dies (docs/measured/mpi.md). jobs/local.sh uses options of Open MPI.
 NEED_RECOVERY = ("ranks_die", "hang", "stopped", "master_killed", "slow", "local_script", "killed_at_start")
 CONFIG = """[study]
 evaluator = testfunction

@@ -39,7 +39,7 @@ with tempfile.TemporaryDirectory() as directory:
         assert all(row["status"] == "ok" for row in rows), rows
         print(kind, "ok", flush=True)
     os.chdir(directory)
-    os.symlink("nowhere", "motion.model")  # a link that leads nowhere is there, too
+    os.symlink("nowhere", "motion.model")  # a link without a target also counts as an existing file
     dodyn("new", "motion", code=2)
     assert not os.path.exists("motion.cfg")
     assert "did you mean 'motion'" in dodyn("new", "motoin", code=2)

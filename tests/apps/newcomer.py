@@ -1,7 +1,7 @@
-"""Mistakes of a newcomer: what is typed, and what the program says. Usage: newcomer.py DODYN ROOT
+"""Mistakes of a newcomer: the typed command and the message of the program. Usage: newcomer.py DODYN ROOT
 
-Lines of MISTAKES end with exit code 2, one line on the error stream, and nothing written. Studies of FAILING end with exit code 1, and their
-summary holds the commonest reason and the command that repeats them.
+Lines of MISTAKES end with exit code 2, one line on the error stream, and no written file. Studies of FAILING end with exit code 1. Their summary
+has the most frequent reason and the command that repeats the failed evaluations.
 """
 import os
 import shutil
@@ -26,7 +26,7 @@ FILES = {
     "rod.model": "[model]\ndimension = 2\n[link arm]\nparent = ground\njoint = revolute\nend = 1, 0\nmass = 1\n",
     "rod.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = rod.model\n[phase p]\nduration = 1\nintervals = 4\n[design]\na.min = 1\na.max = 2\n",
 }
-# Programs of one's own that do not work: what is run, and what the summary holds.
+# User programs that fail: the shell command, and texts of the summary.
 SWEEP = "[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nx.min = 0\nx.max = 1\n"
 FAILING = {
     "notfound": ("./cost.sh", ["failed: evaluation 0 failed: ./cost.sh: not found (exit code 127)"]),
@@ -37,7 +37,7 @@ FAILING = {
     "exits": ("echo 'no licence' >&2; exit 3", ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence"]),
     "numbers": ('echo "no licence at $DODYN_X" >&2; exit 3', ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence at "]),
 }
-# What is typed behind dodyn, and what the line must hold.
+# Words after `dodyn`, and text that the message must have.
 MISTAKES = [
     ("f.cfg", "'f.cfg' is a configuration; did you mean: dodyn run f.cfg"),
     ("done.h5", "'done.h5' is an archive; did you mean: dodyn show done.h5"),
@@ -146,14 +146,14 @@ with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
             print(f"dodyn {typed}\n  code {done.returncode}: {done.stdout}{done.stderr}  expected: {expected}")
     after = {name: os.stat(name).st_mtime_ns for name in os.listdir(".")}
     assert after == before, set(after.items()) ^ set(before.items())
-    # A mistake under mpirun is one line of dodyn, whatever mpirun adds.
+    # Under mpirun, dodyn prints one line for a mistake; mpirun may add lines.
     if shutil.which("mpirun"):
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         done = subprocess.run(["mpirun", "-n", "2", DODYN, "run", "f.cfg", "--surrogate.point", "4"], env=environment, capture_output=True, text=True, timeout=120)
         if (done.stdout + done.stderr).count("unknown key 'surrogate.point' (did you mean 'surrogate.points'?)") != 1 and "slots available" not in done.stderr:
             wrong += 1
             print(done)
-    # An archive in place of its configuration is no mistake: it continues the study.
+    # `dodyn run ARCHIVE` is not a mistake: it continues the study.
     done = run("run done.h5")
     assert done.returncode == 0 and "already finished" in done.stdout, done
     for name, (program, expected) in FAILING.items():

@@ -1,8 +1,8 @@
-"""Programs that are parallel themselves, started by one process that schedules. Usage: parallel.py DODYN MPIRUN ROOT
+"""Parallel programs, started by one process that schedules. Usage: parallel.py DODYN MPIRUN ROOT
 
-Each process of a program writes down when it ran. Checked: the costs are those of one program at a time; programs run at the
-same time, and yet never more processes than there are processors; wrong numbers are refused in one line; what ends the run
-ends the processes.
+Each process of a program records the time in which it ran. The test checks the following. Costs equal those of one program at a time. Programs
+run at the same time, with at most as many processes as processors. Wrong numbers are refused in one line. If the run is ended, all processes
+end.
 """
 import glob
 import json
@@ -60,7 +60,7 @@ def costs(archive):
 
 
 def most_at_once(intervals):
-    """The largest number of intervals that overlap in a point, by their ends in order."""
+    """Returns the largest number of intervals that contain the same point."""
     ends = sorted([(begin, 1) for begin, _ in intervals] + [(end, -1) for _, end in intervals])
     running = most = 0
     for _, change in ends:
@@ -75,7 +75,7 @@ def alone_and_together():
     os.rename("log", "log.one")
     for mark in glob.glob("began.*"):
         os.unlink(mark)
-    # each waits until three processes have begun, which are of two programs
+    # Each process waits until three have begun; these must belong to two programs.
     code, text = dodyn("run", "p.cfg", "--study.archive", "all.h5", "--study.workers", "all", TOGETHER="3")
     assert code == 0, text
     assert costs("all.h5") == costs("one.h5") and len(costs("all.h5")) == 8
@@ -92,7 +92,7 @@ def alone_and_together():
 
 
 def checked():
-    """What only the run's machine decides, check notes and a run refuses; hosts that are named decide everywhere."""
+    """Without named hosts, the limits depend on the machine: `check` prints a note and `run` refuses. With named hosts, both refuse."""
     with open("open.cfg", "w") as file:
         file.write(CONFIG.replace("hosts = localhost:4\n", ""))
     for words, complaint in ((["--command.ranks", "100000"], "processors, too few are available"),
@@ -158,7 +158,7 @@ def ended():
 
 
 def scenarios():
-    """Two scenarios of one design at the same time do not meet in a directory."""
+    """Two scenarios of one design that run at the same time have separate directories."""
     with open("s.cfg", "w") as file:
         file.write("""[study]
 evaluator = command
@@ -182,7 +182,7 @@ x.max = 1
 
 
 def told():
-    """What a user tells Open MPI reaches a program that calls mpiexec itself."""
+    """Options for Open MPI that a user sets reach a program that calls mpiexec itself."""
     with open("own.cfg", "w") as file:
         file.write("[study]\nevaluator = command\n[surrogate]\nstrategy = sweep\npoints = 1\n[command]\n"
                    f"run = {MPIRUN} -n 16 true && printf '{{\"cost\": 1}}' > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# jobs/pbs.sh, sge.sh and lsf.sh alone, with an mpirun and a qsub that only play: which words the study gets, in this job and in the next
-# one, in an array, and which exit codes have a job start again.
+# Tests jobs/pbs.sh, sge.sh and lsf.sh with substitutes for mpirun and qsub. Checks the words that the study gets in
+# this job, in the next one and in an array, and the exit codes after which a job starts again.
 #   pbs_script.sh ROOT
 set -u
 root=$1
@@ -12,7 +12,7 @@ cat >mpirun <<'FAKE'
 for word; do echo "$word"; done >started
 case ${LOST:-} in
 at_once) exit 1 ;;
-forever) exec sleep 100 ;; # without a rank
+forever) exec sleep 100 ;;  # no rank starts
 esac
 while [ $# -gt 1 ]; do
   [ "$1" = --exit-code-file ] && echo "${CODE:-3}" >"$2"
@@ -26,23 +26,23 @@ export PATH=$PWD:$PATH DODYN_JOBS=$root/jobs
 unset DODYN
 failures=0
 fail() { echo "FAILED: $1"; failures=$((failures + 1)); }
-words() { sed -n '/^run$/,/^--wall-time$/p' started | sed '1d;$d' | tr '\n' '|'; } # of the study that mpirun got
+words() { sed -n '/^run$/,/^--wall-time$/p' started | sed '1d;$d' | tr '\n' '|'; }  # words of the study that mpirun got
 expect() { [[ $2 == "$3" ]] || fail "$1: '$2', not '$3'"; }
 variables() { sed -n '/^-v$/{n;p}' submitted | tr ',' '\n'; }
 in_pbs() { env "$@" PBS_O_WORKDIR="$PWD" PBS_NODEFILE=nodes bash "$root/jobs/pbs.sh" >out 2>&1; }
-resubmitted() { # in the environment that the last qsub gave, with more
+resubmitted() {  # runs in the environment that the last qsub set, with additions
   mapfile -t given < <(variables)
   in_pbs "${given[@]}" "$@"
 }
 
-# By qsub -v, and in the job that continues.
+# Words from qsub -v, also in the job that continues.
 in_pbs CONFIG=x.cfg KEYS="--gait.initial-guesses 4 --study.seed 2"
 expect "keys" "$(words)" "x.cfg|--gait.initial-guesses|4|--study.seed|2|"
 rm -f started
 resubmitted
 expect "keys of the next job" "$(words)" "x.cfg|--gait.initial-guesses|4|--study.seed|2|"
 
-# By itself: words with blanks, commas and quotes; qsub's own options go on to the next job.
+# The script submits itself: words with blanks, commas and quotes; qsub's own options reach the next job.
 QSUB_OPTIONS="-l walltime=04:00:00 -q long" bash "$root/jobs/pbs.sh" "a b.cfg" --surrogate.constraints "speed >= 1, work <= 2" --x "it's"
 expect "options" "$(head -n 4 submitted | tr '\n' '|')" "-l|walltime=04:00:00|-q|long|"
 resubmitted
@@ -51,7 +51,7 @@ expect "options of the next job" "$(head -n 4 submitted | tr '\n' '|')" "-l|wall
 resubmitted
 expect "words of the third job" "$(words)" "a b.cfg|--surrogate.constraints|speed >= 1, work <= 2|--x|it's|"
 
-# Variables of the shell reach the job, and each one that continues it.
+# Variables of the shell reach the job and all jobs that continue it.
 WALL_TIME=00:10:00 MPIRUN_OPTIONS="--map-by ppr:1:node,pe=2 --report-bindings" bash "$root/jobs/pbs.sh" x.cfg
 for job in first second; do
   rm -f started
@@ -67,7 +67,7 @@ in_pbs "${given[@]}"
 expect "RESUBMIT=0, not finished" "$?" 3
 [[ ! -e submitted ]] || fail "RESUBMIT=0 does not reach the job"
 
-# Arrays: the task's study, which the next job continues alone; a task that has none; the task's seed.
+# Arrays: the study of the task, which the next job continues alone; a task without a study; the seed of the task.
 QSUB_OPTIONS="-J 1-2 -q long" bash "$root/jobs/pbs.sh" a.cfg b.cfg --study.batch 4
 resubmitted PBS_ARRAY_INDEX=2
 expect "task 2" "$(words)" "b.cfg|--study.batch|4|"
@@ -86,7 +86,7 @@ resubmitted_none() { CODE=0 in_pbs CONFIG=x.cfg; }
 resubmitted_none || fail "exit code $? of a study that has finished"
 [[ ! -e submitted ]] || fail "a finished study is submitted again"
 
-# A run that gets no rank, or ends without an exit code, has three further jobs. Then the next command has three again.
+# A run without ranks or without an exit code gets three further jobs. The next command gets three again.
 for how in at_once forever at_once; do
   rm -f submitted
   LOST=$how LAUNCH=2 in_pbs CONFIG=x.cfg
@@ -121,14 +121,14 @@ expect "Grid Engine, not started" "$?" 99
 CODE=0 sge SGE_TASK_ID=1
 DODYN_JOBS=/none sge SGE_TASK_ID=undefined
 expect "Grid Engine, no jobs/pbs.sh" "$?: $(cat out)" "2: dodyn: /none/pbs.sh is not there, which runs the study; set DODYN_JOBS to its folder"
-# It gives a job those variables of the shell alone that the script names, and an empty one where the shell has none.
+# Grid Engine passes only the variables that the script names. A variable that the shell does not have is empty.
 for name in DODYN DODYN_JOBS SEEDS WALL_TIME MPIRUN_OPTIONS RESTARTS IN_USE_WAIT LAUNCH ALONE; do
   grep -qE "^#\\$ -v ([A-Z_]+,)*$name(,|\$)" "$root/jobs/sge.sh" || fail "Grid Engine does not hand on $name"
 done
 sge SGE_TASK_ID=2 DODYN= SEEDS= WALL_TIME= MPIRUN_OPTIONS= RESTARTS= IN_USE_WAIT= LAUNCH= ALONE=
 expect "Grid Engine, empty variables" "$?: $(words)" "99: b.cfg|--x|1, 2|"
 
-# DODYN that names no program: no other one is taken, and nothing is started or submitted.
+# If DODYN is not a program, no other one is used, and nothing is started or submitted.
 rm -f started submitted
 missing="2: dodyn: /none/dodyn: no such program; set DODYN to its path"
 in_pbs CONFIG=x.cfg DODYN=/none/dodyn
@@ -139,7 +139,7 @@ DODYN=/none/dodyn bash "$root/jobs/local.sh" x.cfg >out 2>&1
 expect "local.sh, no program" "$?: $(cat out)" "$missing"
 [[ ! -e started && ! -e submitted ]] || fail "started or submitted without a program"
 
-# LSF: CONFIG and KEYS from the environment; its own codes have it start the job again.
+# LSF: CONFIG and KEYS come from the environment; LSF's own codes start the job again.
 lsf() { env "$@" LSB_DJOB_HOSTFILE=nodes LS_SUBCWD="$PWD" bash "$root/jobs/lsf.sh" >out 2>&1; }
 lsf CONFIG=x.cfg KEYS="--study.batch 8" LSB_JOBINDEX=0
 expect "LSF, not finished" "$?" 3

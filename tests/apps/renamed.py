@@ -1,6 +1,6 @@
 """Renamed keys: src/settings/renamed.cpp, read as text, against the keys that the program's help lists. Usage: renamed.py DODYN ROOT
 
-Each new key exists. An old one does not, but where another evaluator has a key of that name. Help names no old key in a description.
+Each new key exists. An old key does not exist, unless another evaluator has a key of that name. No description in the help has an old key.
 """
 
 import os
@@ -12,7 +12,7 @@ DODYN, ROOT = (os.path.abspath(word) for word in sys.argv[1:3])
 with open(f"{ROOT}/src/settings/renamed.cpp", encoding="utf-8") as file:
     table = dict(re.findall(r'^    \{"([^"]+)", "([^"]+)"\},$', file.read(), re.M))
 dotted = {old: new for old, new in table.items() if "." in old and not old.startswith("cost.")}  # help lists no keys of [cost]
-assert len(dotted) >= 50, len(dotted)  # the table was read
+assert len(dotted) >= 50, len(dotted)  # the regular expression found the table
 
 sections = sorted({new.split(".")[0] for new in dotted.values()})
 texts = {section: subprocess.run([DODYN, "help", "keys", section], capture_output=True, text=True) for section in sections}

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The same outcome, bit by bit, on 1, 2 and 8 ranks, and in a replay of it.
+"""The same outcome, bit by bit, on 1, 2 and 8 ranks, and in a replay.
 
     tests/apps/replay.py DODYN MPIRUN SOURCE
 
@@ -69,8 +69,9 @@ with tempfile.TemporaryDirectory(prefix="dodyn-replay-") as directory:
         said = run(dodyn, "replay", f"{name}-2.h5", last, *trust)
         assert f"evaluation {last} ({found[1][last][0]:08x}): the same\n" in said, said
 
-    # A replay names each difference: the number, and the property of the machine that has changed. The command reads
-    # its file by a pattern: a file that it names has a checksum, and the replay refuses it if it has changed.
+    # A replay names each difference: the number, and the property of the machine that has changed. The command reads a
+    # file whose name it makes from a pattern. A file that the configuration names has a checksum; the replay refuses a
+    # change.
     with open("other.cfg", "w") as file:
         file.write("[study]\nevaluator = command\nmax-evaluations = 1\n[surrogate]\nstrategy = sweep\npoints = 1\n"
                    f"[command]\nrun = cat {directory}/answe? > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n")

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Replays shipped studies from their archives alone, in an empty folder: every row must be the same, bit by bit. The folder that
-they were run from is gone then.
+"""Replays shipped studies from their archives alone, in an empty folder: every row must be the same, bit by bit. The folder of the
+original run is deleted first.
 
     tests/apps/replay_shipped.py DODYN SOURCE [NAME ...]
 
-Takes every configuration that `dodyn run` accepts, or the named ones: three evaluations each. Exit code 77 skips. A named study has
-fewer initial states: of 50 s of processor time, docking takes 5 s.
+Takes every configuration that `dodyn run` accepts, or the named ones: three evaluations each. Exit code 77 skips. Named studies use fewer
+initial states: docking then takes 5 s of processor time instead of 50 s.
 """
 import os
 import re

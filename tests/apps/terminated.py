@@ -1,8 +1,8 @@
 """SIGTERM while a large archive is read or written. Usage: terminated.py DODYN ROWS
 
-Each command that waits for an archive of ROWS rows gets the signal at several moments. Checked: it ends after less than a second of
-processor time, which other programs on the machine do not change; the archive stays as it was; nothing is left behind but the
-output's temporary file of a merge, which the next merge replaces; the run continues.
+Each command on an archive of ROWS rows gets the signal at several moments. Checked: it ends within a second of processor time, which does not
+depend on other programs. The archive is unchanged. Only the temporary output file of a merge may remain, and the next merge replaces it. The
+run continues.
 """
 import hashlib
 import os
@@ -28,11 +28,11 @@ x.max = 1
 """
 INTERRUPTED = 3
 LONGEST = 1.0  # s of processor time from the signal to the end
-MOMENTS = (0.1, 0.35, 0.6, 0.85)  # of a command's processor time
+MOMENTS = (0.1, 0.35, 0.6, 0.85)  # as shares of a command's processor time
 
 
 def processor_seconds(pid):
-    with open(f"/proc/{pid}/stat") as file:  # its own and of children that it waited for
+    with open(f"/proc/{pid}/stat") as file:  # of the process and of children that it waited for
         fields = file.read().rsplit(")", 1)[1].split()
     return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
@@ -42,7 +42,7 @@ def start(words):
 
 
 def whole(words):
-    """Processor seconds of the undisturbed command."""
+    """Returns the processor seconds of the undisturbed command."""
     run = start(words)
     _, status, usage = os.wait4(run.pid, 0)
     assert status == 0, (words, status)
@@ -50,7 +50,7 @@ def whole(words):
 
 
 def ended(words, after):
-    """Processor seconds from SIGTERM, which comes after as many, to the end, and the exit status; None if it had ended before."""
+    """Sends SIGTERM after this many processor seconds. Returns those from signal to end, and the exit status; None if it had ended before."""
     run = start(words)
     while True:
         time.sleep(0.005)
@@ -89,7 +89,7 @@ def main():
         longest, signals = 0.0, 0
         for moment in MOMENTS:
             end = ended(words, moment * seconds)
-            if not end:  # before the signal; its output is in the next command's way
+            if not end:  # it ended before the signal; its output would obstruct the next command
                 for output in set(os.listdir(".")) - files:
                     os.unlink(output)
                 continue
@@ -98,7 +98,7 @@ def main():
             assert os.WIFSIGNALED(end[1]) or os.WEXITSTATUS(end[1]) in (0, INTERRUPTED), (words, end)
             left = set(os.listdir(".")) - files - {"all.h5.tmp", "all.h5.lock", "rows.h5.lock"}
             assert left <= {"all.h5", "page.html"}, (words, left)
-            if "all.h5" in left:  # it is whole as soon as it has its name
+            if "all.h5" in left:  # a file with its final name is complete
                 whole(["show", "all.h5", "--verify"])
             for output in left:
                 os.unlink(output)
@@ -107,24 +107,24 @@ def main():
         print(f"{' '.join(words)}: {seconds:.1f} s, {signals} signals, longest {longest:.2f} s", flush=True)
         assert longest < LONGEST, (words, longest)
         assert signals >= 2, words
-        whole(words)  # what a signal left is in no one's way
+        whole(words)  # leftovers of the signal do not obstruct the command
         for output in set(os.listdir(".")) - files:
             os.unlink(output)
-    # while rows are written: all that were there stay, and the run continues
+    # While rows are written: no written row is lost, and the run continues.
     os.unlink("rows.h5")
     cut = ended(["run", "rows.cfg"], 0.4 * writing)
     assert cut and cut[0] < LONGEST and os.WEXITSTATUS(cut[1]) == INTERRUPTED, cut
     whole(["run", "rows.cfg"])
     shown = subprocess.run([DODYN, "show", "rows.h5", "--csv"], capture_output=True, text=True, check=True).stdout
     assert len(shown.splitlines()) == ROWS + 1, len(shown.splitlines())
-    # while another program has the archive open for writing, for which a start waits 10 s
+    # While another program has the archive open for writing; a start waits 10 s for it.
     with h5py.File("rows.h5", "r+"):
         run = start(["run", "rows.cfg"])
         time.sleep(3)
         assert run.poll() is None, run.returncode
         run.send_signal(signal.SIGTERM)
         began = time.time()
-        # on a machine that is very busy it may not have begun to listen
+        # on a busy machine the signal handler may not be installed yet
         assert run.wait(timeout=60) in (INTERRUPTED, -signal.SIGTERM), run.returncode
         assert time.time() - began < 5, time.time() - began
 

@@ -1,4 +1,4 @@
-"""Reads an archive with nothing but h5py while it grows to 60 rows; exit status 0 if all it sees is right."""
+"""Reads an archive with h5py alone while it grows to 60 rows. Exit status 0 if every read is consistent."""
 
 import sys
 import time
@@ -11,10 +11,10 @@ path = sys.argv[1]
 
 
 def check_rows(f, n):
-    """Row by row, columns may be longer than `n`, but never shorter."""
+    """Checks the first `n` rows. A column may be longer than `n` while rows are appended, but never shorter."""
     for group in ("/evaluations", "/trajectories"):
         for name, column in f[group].items():
-            if column.maxshape[0] is not None:  # a scale, which says what lies along a dimension
+            if column.maxshape[0] is not None:  # a dimension scale
                 continue
             column.refresh()
             assert len(column) >= n, f"a committed row lacks {name}"
@@ -25,7 +25,7 @@ def check_rows(f, n):
 
 looks = open(path + ".go", "wb", buffering=0)  # each byte allows the writer five rows
 
-# A reader that stays until there are 30 rows: it refreshes `id` first, then the others.
+# A reader that keeps the file open until there are 30 rows: it refreshes `id` first, then the other columns.
 with h5py.File(path, "r", libver="latest", swmr=True) as f:
     ids = f["/evaluations/id"]
     seen = [len(ids)]
@@ -36,7 +36,7 @@ with h5py.File(path, "r", libver="latest", swmr=True) as f:
         check_rows(f, seen[-1])
     assert len(set(seen)) > 5 and seen == sorted(seen), seen
 
-# A reader that opens the file again and again, whenever it likes.
+# A reader that opens the file repeatedly, at any time.
 n = refused = tries = 0
 while n < 60:
     looks.write(b".")
@@ -45,18 +45,18 @@ while n < 60:
         with h5py.File(path, "r", libver="latest", swmr=True) as f:
             n = len(f["/evaluations/id"])
             check_rows(f, n)
-    except OSError:  # the file grew between HDF5's look at its length and at its superblock
+    except OSError:  # the file grew between HDF5's reads of its length and its superblock
         refused += 1
 assert refused < 10 or refused < tries / 2, (refused, tries)
 
-# The whole file, as the README reads it.
+# Reads the whole file as the README shows.
 while True:
     try:
         f = h5py.File(path, "r")
         if f.attrs["stop_reason"]:
             break
         f.close()
-    except OSError:  # met an append; the file is its writer's for some milliseconds
+    except OSError:  # an append was running; it locks the file for some milliseconds
         pass
     time.sleep(0.02)
 with f:

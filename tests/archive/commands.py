@@ -1,4 +1,4 @@
-"""The archive's commands as a user and a spreadsheet meet them. Usage: commands.py DODYN [DAMAGED_FILES]"""
+"""The archive's commands, as a user and a spreadsheet call and read them. Usage: commands.py DODYN [DAMAGED_FILES]"""
 
 import collections
 import csv
@@ -71,7 +71,7 @@ def exports():
     text = dodyn("show", "f.h5", "--evaluation", str(best["id"]))
     assert "metrics.slope" in text and "q.x" in text and "least" in text
     assert dodyn("show", "f.h5", "--evaluation", str(best["id"]), "--csv").startswith("t,q.x,q.y,value\n")
-    assert dodyn("show", "--evaluation", str(best["id"]), "f.h5") == text  # options stand in any order
+    assert dodyn("show", "--evaluation", str(best["id"]), "f.h5") == text  # options may stand in any order
     with open("/dev/full", "w") as full:
         done = subprocess.run([DODYN, "show", "f.h5"], stdout=full, stderr=subprocess.PIPE, text=True)
         assert done.returncode == 1 and "could not be written" in done.stderr, done
@@ -118,7 +118,7 @@ def merge():
 
 
 def rerun():
-    """What timed out or failed is done again; a study then goes on as if it had been told, and replays so for ever."""
+    """Failed and timed-out evaluations are repeated. The study then continues as if it had received the new results, and every replay agrees."""
     words = ["f.cfg", "--study.archive", "r.h5"]
     for bad in ([], ["--failed", "--ids", "3"], ["--ids", "3,x"], ["--ids"]):
         dodyn("rerun", *words, *bad, code=2)
@@ -149,7 +149,7 @@ def rerun():
 
 
 def foreign():
-    """Files that claim what cannot be, or that reach into other files: refused in one line, and nothing else is written."""
+    """Files with impossible contents, or with links to other files, are refused in one line. No other file is written."""
     def many_reasons(f):
         size = f.attrs.get_id("stop_reason").dtype
         del f.attrs["stop_reason"]
@@ -181,7 +181,7 @@ def foreign():
 
 
 def fuzz(cases, seed=1):
-    """Whatever is wrong with a file, the commands end by themselves, with a code of theirs and at most one line of error."""
+    """For any damage to a file, the commands end by themselves, with one of their exit codes and at most one line of error."""
     chance = random.Random(seed)
     whole = open("f.h5", "rb").read()
     codes = collections.Counter()
@@ -213,7 +213,7 @@ def fuzz(cases, seed=1):
 
 
 def follow():
-    """A reader that follows neither stops the writer nor misses a row."""
+    """A reader that follows a run neither stops the writer nor misses a row."""
     slow = ["run", "f.cfg", "--strategy", "sweep", "--testfunction.delay", "0.2", "--study.archive"]
 
     def start(archive):

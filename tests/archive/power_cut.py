@@ -1,12 +1,12 @@
-"""What a power cut leaves of an archive, simulated from a trace of the writes to it. Usage: power_cut.py DODYN LIBRARY [CUTS]
+"""Archives after a power cut, simulated from a trace of the writes to them. Usage: power_cut.py DODYN LIBRARY [CUTS]
 
-A study is run under write_trace.cpp. The power goes at a random write. What was synced is on the disk; of what was written after
-that there are two stories: the disk has it in the order of writing up to some point, cut inside a write (a file system that keeps the
-order); or any of its pages, each as it was at some moment after the sync or before (the kernel's choice). The study then goes on.
+A study runs under write_trace.cpp. The power fails at a random write. All synced data are on the disk. For later writes there are two models.
+In order: the disk has all writes up to some point, possibly inside a write (a file system that preserves the order). Any pages: each page has
+its contents at some moment since the sync (the kernel chooses). The study then continues.
 
-Checked: no row is ever wrong (designs, seeds, costs bit by bit), whatever is left; in order, every row is there that was synced and
-`dodyn run` goes on from them as it is; with any pages, what cannot be read is said to be damaged, and what `dodyn repair` brings back is
-right. Prints how often which came.
+Checked in both models: no row is wrong (designs, seeds, costs bit by bit). In order: every synced row is present, and `dodyn run` continues
+without repair. Any pages: unreadable data are reported as damaged, and `dodyn repair` recovers only right rows. Prints the frequency of each
+result.
 """
 import collections
 import json
@@ -42,7 +42,7 @@ def dodyn(*words, **environment):
 
 
 def rows(path):
-    """{id: what counts of it}, or None where it is refused."""
+    """Returns {id: the compared fields}, or None if the file is refused."""
     done = dodyn("show", path, "--json")
     if done.returncode:
         assert done.stderr.count("\n") == 1, done
@@ -70,7 +70,7 @@ def apply(content, record):
 
 
 def pages_of(record):
-    """A write as writes inside single pages."""
+    """Splits a write into writes inside single pages."""
     kind, inode, offset, data = record
     at = 0
     while at < len(data):
@@ -112,11 +112,11 @@ def main():
         if in_order:
             for record in after:
                 apply(disk, record)
-            if after and after[-1][0] == "w":  # cut inside the write that comes next
+            if after and after[-1][0] == "w":  # the cut is inside the next write
                 pieces = list(pages_of(records[k])) if k < len(records) and records[k][0] == "w" else []
                 for piece in pieces[:chance.randrange(len(pieces) + 1)]:
                     apply(disk, piece)
-        else:  # lengths are the journal's; a page that was written again may be there as it was in between
+        else:  # the journal has the lengths; a rewritten page may have any of its versions
             versions = {}
             for record in after:
                 if record[0] == "t":

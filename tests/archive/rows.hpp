@@ -1,4 +1,4 @@
-// Rows that follow from their number: a test that reads one from a file can check it without other data.
+// Rows with contents that follow from their number, so that a test can check each row of a file by itself.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -175,7 +175,7 @@ inline void set_schema(hid_t file, int schema) {
   ASSERT_GE(H5Awrite(attribute, H5T_NATIVE_INT, &schema), 0);
 }
 
-// A file as a process leaves it that dies amid an append: open, and with a cost without its id.
+// Leaves a file as after the death of a process during an append: marked as open, and with a cost without an id.
 inline void leave_torn(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {

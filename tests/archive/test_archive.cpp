@@ -1,4 +1,4 @@
-// Archives are read as they were written. A file that is not an archive is refused in one line.
+// Archives return the written contents. A file that is not an archive is refused in one line.
 #include <fcntl.h>
 #include <gmock/gmock-matchers.h>
 #include <gtest/gtest.h>
@@ -102,12 +102,12 @@ TEST(Archive, EventsAreKept) {
   EXPECT_EQ(contents.evaluations.size(), 2u);
 }
 
-// A trajectory that comes packed, as ranks send it, is the same bytes as one that the writer packs; and numbers that no
-// filter makes shorter come back, too, through HDF5's own filters.
+// A trajectory that a rank packs gives the same bytes as one that the writer packs. Numbers that no filter of the
+// program compresses are also read back, through HDF5's own filters.
 TEST(Archive, WhoPacksATrajectoryMakesNoDifference) {
   const Directory directory;
   std::vector<Outcome> rows;
-  // Nine times as long: a matrix of q is packed from 2 KiB on.
+  // nodes are multiplied by 9, since a matrix of q is packed from 2 KiB on
   constexpr int times = 9;
   Layout layout = example_layout();
   for (auto& channel : layout.channels) channel.nodes *= times;
@@ -153,7 +153,8 @@ TEST(Archive, WhoPacksATrajectoryMakesNoDifference) {
   EXPECT_LT(by_the_writer[0].size(), times * 21u * 3 * 8);
 }
 
-// A row takes its design, metrics and trajectory and at most 300 bytes more, where it has no reason, gradient or curve.
+// A row takes the size of its design, metrics and trajectory plus at most 300 bytes, if it has no reason, gradient or
+// curve.
 TEST(Archive, ARowTakesItsNumbersAndLittleMore) {
   const Directory directory;
   const Layout layout = example_layout();
@@ -186,7 +187,7 @@ TEST(Archive, ARowTakesItsNumbersAndLittleMore) {
   EXPECT_LT(bytes_a_row, static_cast<double>(numbers * sizeof(double)) + 300);
 }
 
-// Rows that are appended together equal rows that are appended one by one, wherever the chunks of the file begin.
+// Rows that are appended together equal rows that are appended one by one, for any boundaries of the file's chunks.
 TEST(Archive, RowsAppendedTogetherAreTheSameRows) {
   const Directory directory;
   const std::string path = directory / "a.h5";
@@ -243,7 +244,7 @@ TEST(Archive, SeveralVariablesAndNoMetricsNorChannels) {
   EXPECT_TRUE(read_trajectory(path, 7).empty());
 }
 
-// A column without a number, here of metrics, has the checksum of the others start again at none of them.
+// An empty column (here metrics) must not restart the checksum, or changes in earlier columns would not be detected.
 TEST(Archive, AChangedBitOfAnyFieldIsNoticed) {
   const Directory directory;
   for (const bool has_metrics : {false, true}) {
@@ -281,7 +282,8 @@ TEST(Archive, TextThatIsTooLongIsCutBetweenCharacters) {
   const Directory directory;
   const std::string path = directory / "a.h5";
   Archive archive = Archive::create(path, example_layout(), {});
-  // Of `shift` one-byte and then two- and four-byte characters, the longest whole prefix fits.
+  // The reason has `shift` one-byte characters, then two- or four-byte ones. The longest prefix of whole characters
+  // fits.
   for (int shift = 0; shift < 4; ++shift) {
     Outcome out = outcome(shift);
     out.evaluation.reason = std::string(shift, 'x');
@@ -340,7 +342,7 @@ TEST(Archive, AReaderIsNoObstacleToTheWriter) {
   int ready[2], done[2];
   ASSERT_EQ(::pipe(ready) | ::pipe(done), 0);
   const pid_t child = ::fork();
-  if (child == 0) {  // as a notebook does: opened plainly, with HDF5's lock, and left open
+  if (child == 0) {  // like a notebook: opened with HDF5's lock, and left open
     const Handle reader(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
     char c = reader >= 0 ? 'y' : 'n';
     if (::write(ready[1], &c, 1) != 1 || ::read(done[0], &c, 1) != 1) ::_exit(1);
@@ -423,7 +425,7 @@ TEST(Archive, UnwritableDirectoryIsRefused) {
   const std::string path = directory / "a.h5";
   Archive::create(path, example_layout(), {}).append(outcome(0));
   std::filesystem::permissions(directory.path, std::filesystem::perms(0555));
-  const pid_t child = ::fork();  // root may write anywhere, nobody may not
+  const pid_t child = ::fork();  // root may write anywhere, the user nobody may not
   if (child == 0) {
     if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
     const auto denied = HasSubstr("Permission denied");
@@ -439,8 +441,8 @@ TEST(Archive, UnwritableDirectoryIsRefused) {
   EXPECT_EQ(status, 0);
 }
 
-// Runs `use` while a child appends `rows` rows with a pause after each, `rows_a_look` for each byte of a file
-// `path`.go: so who reads meets many states, however busy the machine is.
+// Runs `use` while a child appends `rows` rows with a pause after each. Each byte in the file `path`.go permits
+// `rows_a_look` rows, so that a reader sees many states even on a busy machine.
 template <class Use>
 void while_writing(const std::string& path, int rows, int rows_a_look, std::chrono::milliseconds pause, Use&& use) {
   Archive::create(path, example_layout(), example_provenance());
@@ -508,11 +510,11 @@ TEST(Archive, H5dumpReadsItWhileItIsWritten) {
   if (std::system("h5dump --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no h5dump";
   const Directory directory;
   const std::string path = directory / "a.h5";
-  // h5dump may read for ever where it meets an append: that is no success
+  // h5dump may not end if it reads during an append; that counts as a failure
   const std::string dump = "timeout 20 h5dump -d /evaluations/id " + path + " >/dev/null 2>&1";
   while_writing(path, 20, 2, std::chrono::milliseconds(50), [&] {
     std::ofstream looks(path + ".go");
-    int good = 0;  // one that meets the few milliseconds of an append is refused
+    int good = 0;  // a read during an append, some milliseconds, is refused
     while (read(path).stopped.empty()) {
       looks << '.' << std::flush;
       good += std::system(dump.c_str()) == 0;

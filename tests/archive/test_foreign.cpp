@@ -1,5 +1,5 @@
-// Archives made by somebody else: whatever they contain, they are refused in one line that names the place, and nothing
-// outside of them is written.
+// Archives from untrusted sources: any wrong contents are refused in one line that names the place. Nothing outside of
+// the archive is written.
 #include <gmock/gmock-matchers.h>
 #include <gmock/gmock-more-matchers.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ void replace_attribute(hid_t object, const char* name, hid_t type, const std::ve
   if (data != nullptr) check(H5Awrite(attribute, type, data), name);
 }
 
-// Puts another dataset in the place of one, of this shape; `list` says how it is stored.
+// Replaces a dataset by one of this shape; `list` specifies its storage.
 void replace_dataset(hid_t file, const std::string& path, hid_t type, const std::vector<hsize_t>& shape, hid_t list) {
   H5Ldelete(file, path.c_str(), H5P_DEFAULT);
   const Handle space = own(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), path);
@@ -43,7 +43,7 @@ Handle chunks(const std::vector<hsize_t>& chunk) {
 constexpr hsize_t rows = 6;
 
 struct Damage {
-  std::string place;  // that the refusal names
+  std::string place;  // text that the refusal contains
   std::function<void(hid_t file, const std::string& victim)> make;
   bool repairable = false;  // repair drops rows
 };
@@ -302,7 +302,7 @@ const std::vector<Damage> corpus = {
        check(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, "[mobel]\n"), "");
      }},
     {"/files/0",
-     [](hid_t file, auto& victim) {  // a file of the reader would come along with the study
+     [](hid_t file, auto& victim) {  // a file of the reader's machine would be packed with the study
        const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
        check(H5Pset_external(list, victim.c_str(), 0, H5F_UNLIMITED), "");
        replace_dataset(file, "/files/0", H5T_STD_U8LE, {8}, list);

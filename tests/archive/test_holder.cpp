@@ -1,4 +1,4 @@
-// Other programs that open an archive by HDF5's own means, and names that lead elsewhere.
+// Other programs that open an archive through HDF5 itself, and links to other files.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ std::string with_rows(const std::string& path, int rows) {
   return path;
 }
 
-// A program that opens the file to read and write, as h5py's "r+" does, writes an attribute, and then is killed, or
-// closes it when there is a file `path`.close.
+// A program that opens the file to read and write, like h5py's "r+", and writes an attribute. Then it is killed, or it
+// closes the file when a file `path`.close exists.
 pid_t other_program(const std::string& path, bool killed) {
   int ready[2];
   if (pipe(ready) != 0) return -1;
@@ -71,7 +71,7 @@ pid_t other_program(const std::string& path, bool killed) {
   return child;
 }
 
-// Between HDF5's lock and its mark a program has the file as well: an append then would be written over.
+// HDF5 locks a file before it marks it as open. An append in between would be overwritten, so it must wait.
 TEST(Holder, AProgramThatHasItsLockAndNoMarkYetIsWaitedFor) {
   const Directory directory;
   const std::string path = with_rows(directory / "a.h5", 2);
@@ -92,7 +92,7 @@ TEST(Holder, AProgramThatOpensAndClosesAgainAndAgainCostsNoRow) {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     const hid_t list = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110);
-    ::alarm(30);  // whatever becomes of the test
+    ::alarm(30);  // ends the process even if the test fails
     for (;;) {
       const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, list);
       if (file >= 0) H5Fclose(file);
@@ -104,7 +104,7 @@ TEST(Holder, AProgramThatOpensAndClosesAgainAndAgainCostsNoRow) {
   for (int i = 1; i < 150; ++i)
     for (;;) {
       try {
-        ::usleep(2000);  // the other's turn
+        ::usleep(2000);  // time for the other process
         archive.append(outcome(i));
         break;
       } catch (const Busy&) {
@@ -119,7 +119,7 @@ TEST(Holder, AProgramThatOpensAndClosesAgainAndAgainCostsNoRow) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   std::cout << waits << " times an append had to wait\n";
-  archive.append(outcome(150));  // it may have been killed with the file open
+  archive.append(outcome(150));  // the process may have been killed with the file open
   const Contents contents = read(path);
   ASSERT_EQ(contents.evaluations.size(), 151u);
   expect_prefix(contents);
@@ -164,14 +164,14 @@ TEST(Holder, ThatIsThereIsNamedAndWaitedFor) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::ofstream(path + ".close");
   });
-  EXPECT_EQ(read(path).evaluations.size(), 5u);  // waits until it can
+  EXPECT_EQ(read(path).evaluations.size(), 5u);  // waits until the file can be read
   closes.join();
   waitpid(other, nullptr, 0);
   archive.append(outcome(5));
   EXPECT_EQ(read(path).evaluations.size(), 6u);
 }
 
-// One that is killed between two appends costs the run nothing.
+// A program that is killed between two appends does not disturb the run.
 TEST(Holder, ThatDiesDuringARunCostsNothing) {
   const Directory directory;
   const std::string path = with_rows(directory / "a.h5", 5);
@@ -217,7 +217,7 @@ TEST(Holder, NamesThatAreNoFilesAreRefused) {
   }
 }
 
-// The copy is a closed file at every moment, and never older than the last stop.
+// The copy is a closed file at all times, and at least as new as the last stop.
 TEST(Holder, TheCopyIsNeverRefused) {
   const Directory directory;
   const std::string path = directory / "a.h5", copy = directory / "copy.h5";
@@ -246,7 +246,7 @@ TEST(Holder, TheCopyIsNeverRefused) {
   EXPECT_EQ(verify(copy).problems, verify(path).problems);
 }
 
-// A small file that claims many rows is not looked through for them.
+// For a small file that claims many rows, the reader does not search for these rows.
 TEST(Holder, RowsThatTheFileCannotHoldAreRefused) {
   const Directory directory;
   const std::string path = with_rows(directory / "a.h5", 5);

@@ -1,4 +1,4 @@
-// One writer at a time, by name; a lock that a kill left behind is none.
+// One writer at a time, whose name is reported. A lock left behind by a killed process does not count.
 #include <fcntl.h>
 #include <gmock/gmock-matchers.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "archive/archive.hpp"
 #include "rows.hpp"
 
-// A file system without locks, for the tests that ask for one.
+// A file system without locks, for tests that request it.
 static bool no_locks = false;
 extern "C" int fcntl(int descriptor, int command, ...) {
   std::va_list list;
@@ -38,7 +38,7 @@ std::string here(pid_t pid) {
   return "pid " + std::to_string(pid) + " on " + name;
 }
 
-// A process that holds the archive open to append until it is killed.
+// Starts a process that holds the archive open to append until it is killed.
 pid_t hold(const std::string& path) {
   int pipe[2];
   EXPECT_EQ(::pipe(pipe), 0);
@@ -90,14 +90,14 @@ TEST_P(Lock, OfThisProcessToo) {
   Archive archive = Archive::create(path, example_layout(), {});
   EXPECT_THAT(error_of([&] { Archive::resume(path); }), HasSubstr(here(::getpid())));
   EXPECT_EQ(writer(path), here(::getpid()));
-  const pid_t child = ::fork();  // asking must not have released it
+  const pid_t child = ::fork();  // the query must not have released the lock
   if (child == 0) ::_exit(error_of([&] { Archive::resume(path); }).find("in use") == std::string::npos);
   int status = -1;
   ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
 }
 
-// An evaluation in a process of its own, which outlives the killed study that started it, keeps no one out.
+// A process of an evaluation that outlives the killed study does not hold the lock.
 TEST_P(Lock, IsNotHandedOnToChildren) {
   int pipe[2];
   ASSERT_EQ(::pipe(pipe), 0);
@@ -120,8 +120,8 @@ TEST_P(Lock, IsNotHandedOnToChildren) {
   ::close(pipe[1]);
 }
 
-// Who removes the lock of a living writer lets a second one in; the first must then not cut off the second one's rows,
-// nor take its lock away.
+// If the lock of a living writer is removed by hand, a second writer can start. The first one must then neither cut off
+// the second one's rows nor remove its lock.
 TEST_P(Lock, RemovedByHandCostsNoRows) {
   {
     Archive second = [&] {
@@ -153,7 +153,8 @@ TEST_P(Lock, OnAnotherHostThereIsNoTellingWithoutLocks) {
     EXPECT_EQ(message, "");
 }
 
-// A file server keeps the lock of a client that is down. Here a living process stands for it, whose lock file names another host.
+// A file server keeps the lock of a client that is down. A living process represents it here; the lock file names
+// another host.
 TEST_P(Lock, ThatOutlivesItsHostCanBeRemoved) {
   const pid_t first = hold(path);
   std::ofstream(path + ".lock", std::ios::trunc) << "pid 1 on elsewhere";

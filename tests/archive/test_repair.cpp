@@ -1,5 +1,5 @@
-// Damage is detected, costs only the damaged rows, and crashes nothing. Older archives are refused, and archives can be
-// merged.
+// Damage is detected and affects only the damaged rows. No damage crashes the program. Older archives are refused, and
+// archives can be merged.
 #include <gmock/gmock-matchers.h>
 #include <gmock/gmock-more-matchers.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ void write(const std::string& path, int rows) {
   std::vector<Outcome> outcomes;
   for (int i = 0; i < rows; ++i) {
     outcomes.push_back(outcome(i));
-    // no contradictions: `outcome` draws costs that are not finite for status ok
+    // makes the row consistent: `outcome` also draws infinite costs with status ok
     if (outcomes.back().evaluation.ok()) outcomes.back().evaluation.cost = 1.0 + i;
   }
   archive.append(outcomes);
@@ -65,7 +65,7 @@ TEST(Repair, NothingWrongNothingDone) {
   EXPECT_FALSE(std::filesystem::exists(directory / "none.h5.lock"));
 }
 
-// One bit of one row's text: that row is lost, all others are as they were, and the old file is kept.
+// One bit of one row's text changes: that row is lost, all others are unchanged, and the old file is kept.
 TEST(Repair, AFlippedBitCostsItsRowAlone) {
   const Directory directory;
   const std::string path = directory / "a.h5";
@@ -207,7 +207,7 @@ TEST(Repair, TheLastRowOfAnIdCounts) {
   expect_same(read_trajectory(path, 4), again.trajectory);
   EXPECT_THAT(verify(path).problems, IsEmpty());
   EXPECT_THAT(verify(path).notes, testing::ElementsAre("1 rows are later attempts of an evaluation"));
-  // a lost attempt, its answer, and an answer that is lost when it is done again
+  // a lost attempt and its answer; an answer that is lost when it is repeated
   Outcome lost{outcome(13).evaluation, {}};
   lost.evaluation.status = Status::lost;
   {
@@ -251,7 +251,7 @@ TEST(Merge, RowsIdsParentsAndProvenanceAreKept) {
     other.configuration[2].second = "other";
     other.host = "node-9";
     Archive archive = Archive::create(b, example_layout(), other);
-    for (const int id : {2, 0, 1, 4}) archive.append(outcome(id));  // as they came; 3 is a hole
+    for (const int id : {2, 0, 1, 4}) archive.append(outcome(id));  // in the original order; 3 is missing
     Outcome again = outcome(1);
     again.evaluation.reason = "better";
     archive.append(again);
@@ -281,7 +281,7 @@ TEST(Merge, RowsIdsParentsAndProvenanceAreKept) {
   EXPECT_THAT(error_of([&] { merge(out, {a, b}); }), HasSubstr("out.h5: exists already"));
 }
 
-// Archives that answer different questions have no common best design.
+// Archives of different problems have no common best design.
 TEST(Merge, OtherQuestionsAreRefusedInOneLine) {
   const Directory directory;
   const std::string a = directory / "a.h5", b = directory / "b.h5", out = directory / "out.h5";
@@ -330,12 +330,12 @@ TEST(Merge, OtherShapesAreRefusedInOneLine) {
   EXPECT_EQ(read(out).layout.variables[0].upper, 0.9);
 }
 
-// Changes bytes at random. Every row that is read is right, and a repaired file is sound.
+// Changes bytes at random. Every row that is read is right, and a repaired file passes verification.
 void damage_and_read(const std::string& path, const std::string& original, std::mt19937& random) {
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
   std::string bytes = original;
   const std::size_t flips = below(4) == 0 ? 0 : std::size_t{1} << below(8);
-  // Half of them all over the file, half near its beginning, where the metadata lie thickest.
+  // Half of the changes are anywhere in the file, half near its beginning, which has most of the metadata.
   const std::size_t range = below(2) ? bytes.size() : std::min<std::size_t>(bytes.size(), 20000);
   for (std::size_t i = 0; i < flips; ++i) bytes[below(range)] ^= static_cast<char>(1 + below(255));
   if (flips == 0 || below(4) == 0) bytes.resize(below(bytes.size()));
@@ -378,7 +378,7 @@ TEST(Repair, NoDamageCrashesOrHangs) {
       for (int i = first; i < first + together && !testing::Test::HasFailure(); ++i) {
         if (::write(pipe[1], &i, sizeof(i)) != sizeof(i)) ::_exit(2);
         std::mt19937 random(static_cast<unsigned>(i));
-        ::alarm(60);  // ends it, where it hangs
+        ::alarm(60);  // ends the process if it hangs
         try {
           damage_and_read(directory / "damaged.h5", originals[i % 2], random);
         } catch (const std::exception& error) {

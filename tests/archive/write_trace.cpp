@@ -1,7 +1,9 @@
-// A library for LD_PRELOAD that writes down what a process does to its archive: every write with its place and bytes, every change of
-// length, every fsync and rename, in their order, in the file WRITE_TRACE. power_cut.py makes of it what a power cut leaves.
+// A library for LD_PRELOAD that records the changes of an archive by a process in the file WRITE_TRACE: every write
+// with offset and bytes, every change of length, every fsync and rename, in order. power_cut.py simulates power cuts
+// from it.
 //
-// A record: kind (1 byte: w rite, t runcate, s ync, r ename), 8 bytes each of inode, offset (or length), number of bytes behind it.
+// A record: kind (1 byte: w = write, t = truncate, s = sync, r = rename), then 8 bytes each of inode, offset (or
+// length), and number of the bytes that follow.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,7 +25,7 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-// Whether this descriptor is of an archive or of one in the making; its inode.
+// Returns the inode if the descriptor belongs to an archive or to one under construction.
 std::uint64_t archive_behind(int descriptor) {
   char link[64], path[4096];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
