@@ -1,4 +1,4 @@
-// Derivatives carried forward agree with differences, with each other, and with the chain rule done by hand.
+// Forward derivatives agree with finite differences, with each other, and with the chain rule written by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ struct Sample {
 
 const std::array<double, 3> point = {0.7, -1.1, 0.4};
 
-// Differences of a function of one number, fourth order.
+// Derivative of a function of one variable by finite differences of fourth order.
 template <class F>
 double difference(F f, double h = 1e-3) {
   return (8.0 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12.0 * h);

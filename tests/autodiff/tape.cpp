@@ -8,7 +8,7 @@
 namespace dodyn::autodiff::test_tape {
 namespace {
 
-// Every operation, shared terms, a constant output, one that is an input, and parameters in most of them.
+// A function with every operation, shared terms, a constant output, an output that is an input, and parameters.
 struct Everything {
   template <class T>
   std::vector<T> operator()(const std::vector<T>& z, const std::vector<T>& p) const {
@@ -150,7 +150,7 @@ TEST(Tape, FunctionsOfManyInputsStaySparse) {
     if (i > 0) expected += 2.0 * std::sin(z[i - 1]) * z[i];
     EXPECT_NEAR(jacobian[i], expected, 1e-13);
   }
-  // a handful of operations a link, where the Hessian has 1431 entries
+  // some operations per link, although the Hessian has 1431 entries
   EXPECT_LE(chain->function().derivatives().both.operations(), 15 * n);
 }
 
@@ -203,7 +203,7 @@ std::vector<double> numbers(std::mt19937& random, std::size_t count) {
   return v;
 }
 
-// Compilers evaluate the operands of an operation in either order: the digits are the same.
+// Compilers evaluate the operands of an operation in either order. The results must be bitwise equal.
 TEST(Tape, TheOrderInWhichTermsAreWrittenDoesNotMatter) {
   constexpr int terms = 6;
   const auto function = [](bool backwards) {
@@ -365,8 +365,8 @@ TEST(Tape, EqualOperationsAreSharedInLargeGraphsToo) {
   EXPECT_EQ(first, again);
 }
 
-// Against the library's in twice the digits: within a unit in the last place, next to multiples of a quarter turn too,
-// and beyond the reach of the lanes' own.
+// Compares with the library's functions in twice the precision: the error is at most one unit in the last place, also
+// near multiples of a quarter turn and outside the range of the vectorised code.
 TEST(Program, SinesAndCosinesAreRoundedToTheLastPlace) {
   const auto f = recorded(1, [](const auto& z) {
     using std::cos, std::sin;
