@@ -1,4 +1,4 @@
-// The distance of parts over whole motions, against distances at many moments of each interval.
+// The distance of parts over whole motions, against distances at many times in each interval.
 #include "dmoc/clearance.hpp"
 
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ void expect_bound(const Case& c, const std::vector<PartPair>& pairs, const std::
   const Reached dense = reached(c, pairs, widths);
   const Clearance found = clearance(c.problem, c.x, pairs);
   EXPECT_NEAR(found.at_nodes, dense.at_nodes, 1e-9);
-  // nothing that is reached is less, and between 64 moments little is missed
+  // no sampled distance is smaller, and 64 samples miss little
   EXPECT_LE(found.least, dense.least + 1e-9);
   EXPECT_GE(found.least, dense.least - 2e-3);
   EXPECT_GE(found.missing, dense.missing - 1e-9);

@@ -116,8 +116,8 @@ TEST_P(SolvedGait, StepsOnToTheNextFootprint) {
   }
 }
 
-// Where the swing foot gets between nodes, by the test's own kinematics of shank 0.42 m and thigh 0.58 m. The swing
-// knee is straightened, so that the foot goes under the ground.
+// Height of the swing foot between nodes, by independent kinematics with shank 0.42 m and thigh 0.58 m. The
+// straightened swing knee puts the foot below the ground.
 TEST_P(SolvedGait, FootBetweenNodesIsWhereItsAnglesPutIt) {
   const Solved& s = GetParam()();
   Eigen::VectorXd x = s.solution.x;
@@ -151,7 +151,7 @@ TEST_P(SolvedGait, FootBetweenNodesIsWhereItsAnglesPutIt) {
   EXPECT_NEAR(r.scrape, scrape, 1e-12);
 }
 
-// The torques, integrated forward by an independent formulation through the impact, give the gait back.
+// Integrating the torques forward through the impact, by an independent formulation, reproduces the gait.
 TEST_P(SolvedGait, ReintegratesForward) {
   const Solved& s = GetParam()();
   EXPECT_LE(reintegration_error(s.gait, s.solution.x), 1e-5);

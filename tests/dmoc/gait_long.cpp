@@ -45,8 +45,8 @@ TEST(LongGait, WithoutHyperextensionMatchesTheKnownOptimum) {
   EXPECT_NEAR(best_of(gait, 0, 48).objective, 0.356323, 5e-7);
 }
 
-// The foot may touch the ground at one node or another: neighbouring local minima that differ by half a per cent.
-// Bending a gait in time leads from one to the next, down to the same best one from every start in the basin.
+// The foot may touch the ground at different nodes, which gives local minima with costs that differ by 0.5 %. A time
+// shift leads from one to the next. From every start in the basin it must lead to the same best minimum.
 TEST(LongGait, ShiftsLeadToTheBestOfNeighbouringMinima) {
   const WalkerGait gait = gait_of(uniform(0.2788), GaitSettings{});
   nlp::Options options;

@@ -47,7 +47,7 @@ TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
   }
 }
 
-// ---- many points at once are the points one by one, to the last bit
+// ---- evaluation at many points equals evaluation one by one, bit for bit
 
 TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
   const auto [walker, numbers] = built_in("spatial-biped", 0.42);
@@ -125,7 +125,7 @@ TEST_P(WalkerGaits, GroundImpulsesBalanceTheWeight) {
   for (int k = 1; k < K; ++k) total += h * m.contact_force.row(k).transpose();
   EXPECT_NEAR(total(0), 0.0, 1e-6);
   EXPECT_NEAR(total(base - 1), gait.report(solution.x).weight * m.t(K), 1e-6);
-  // Sideways the impulses of one step turn the motion round for the next, which is its mirror image.
+  // The lateral impulses of one step reverse the lateral motion for the next step, which is its mirror image.
   if (base == 3) {
     EXPECT_GT(std::abs(total(1)), 1e-3);
   }
@@ -205,9 +205,9 @@ TEST(WalkerGaits, SpatialKeepsItsLimits) {
     EXPECT_LE((m.q.row(k + 1) - m.q.row(k)).lpNorm<Eigen::Infinity>(), 12.0 * 0.9 / 16 + 1e-7);
 }
 
-// ---- legs that pass on their own side
+// ---- legs that pass each other on their own sides
 
-// Least distance over points of two segments that count, on a mesh.
+// Returns the smallest distance between the parts of two segments that the pair compares, on a mesh.
 double least_on_a_mesh(const double* p, const Pair& pair, int N) {
   double least = 1e9;
   for (int i = 0; i <= N; ++i)
@@ -239,7 +239,8 @@ TEST(Crossing, DistanceIsTheLeastOfAllPairsOfPoints) {
   }
 }
 
-// A ray along y through the place where two segments cross as seen from the side meets the left one second.
+// The side of a crossing: a ray along y through the point where two segments cross in side view meets the left one
+// second.
 TEST(Crossing, TheSideIsThatOfTheNearerPointOfARay) {
   std::mt19937_64 random(2);
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
@@ -290,8 +291,8 @@ TEST(Crossing, KnowsHipsAndHowFarKneesAndFeetAreFromThem) {
   }
 }
 
-// The condition cannot be got round: of postures of every kind, legs up and sideways, those that keep it never have a
-// link of the swing leg on the wrong side; of those that do not there are many that have.
+// The condition is sufficient for any posture, also with legs up or sideways: if it is satisfied, no link of the swing
+// leg is on the wrong side. It is not vacuous: many postures that violate it have a link on the wrong side.
 TEST(Crossing, WhateverThePostureWhoKeepsToHisSidePassesOnIt) {
   for (const Design& design : {built_in("spatial-biped", 0.4), with_pelvis("0.2")}) {
     const Walker& walker = *design.walker;
@@ -332,7 +333,7 @@ TEST(Crossing, BetweenNodesTheSidesAreThoseOfAnglesBetween) {
             1e-14);
 }
 
-// Least distance of the legs of a posture by pairs of points beyond d from the hip.
+// Smallest distance between the legs of a posture by pairs of points farther than d from the hip.
 double least_by_points(const Eigen::VectorXd& p, double thigh, double shank, double d) {
   const auto point = [&](int i) -> Eigen::Vector3d { return p.segment<3>(3 * i); };
   double least = 1e9;
@@ -372,7 +373,7 @@ TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
   EXPECT_EQ(r.leg_order_violations, 0);
 }
 
-// Legs that go through each other or round on the wrong side from one node to the next.
+// Between two nodes, legs pass through each other, or around each other on the wrong side.
 TEST(WalkerGaits, ACrossingBetweenNodesIsSeen) {
   const WalkerGait gait = gait_of(built_in("spatial-biped", 0.5), everything(4));
   Eigen::VectorXd x = gait.cold_start(1);

@@ -17,12 +17,12 @@ constexpr const char* rail =
     "[model]\ndimension = 2\ngravity = 0\n[link cart]\nparent = ground\njoint = prismatic x\nmass = 2\n"
     "[actuator push]\ncoordinate = x\n";
 
-// From where, how fast, to where, how fast, in a second.
+// Initial position and speed, final position and speed; the duration is 1 s.
 struct Ends {
   double x0, v0, x1, v1;
 };
 
-// A cart on a rail that is to get from here to there for the least of |work| + `weight` of the squared force.
+// A cart on a rail that moves between given states at the minimum of |work| + `weight` times the squared force.
 struct Cart {
   MotionProblem problem;
   Cart(int intervals, double limit, Ends ends, double weight, bool at_ends = true, bool free_duration = false,
@@ -63,12 +63,12 @@ struct Cart {
   Eigen::VectorXd start;
 };
 
-// Comes at `speed` and is to leave from the same place as fast the other way.
+// The cart arrives at `speed` and leaves from the same place at the opposite speed.
 constexpr Ends turned_round = {0.0, speed, 0.0, -speed};
 
-// Braking takes m v^2 / 2, and accelerating the same again, whatever the force. An optimum that turns round within one
-// or two time steps saves at most a quarter of this, however large the force. With a limit of the force it converges to
-// the exact work.
+// Braking takes the work m v^2/2, and accelerating takes it again, for any force. If the optimum turns round within one
+// or two time steps, the discrete work is smaller by at most 25 %. With a limit of the force it converges to the exact
+// work.
 TEST(WorkCost, TurningAMassRoundCostsWhatBrakingAndAcceleratingTakeButAQuarter) {
   const double least = mass * speed * speed;
   double before = 0.0;
@@ -82,9 +82,9 @@ TEST(WorkCost, TurningAMassRoundCostsWhatBrakingAndAcceleratingTakeButAQuarter) 
   EXPECT_GT(before, 0.95 * least);
 }
 
-// A cart that stands is to stand a metre further on a second later, at |u v| + c u^2. By the maximum principle u falls
-// linearly from s t1 to 0 at t1, is 0 till 1 - t1 and falls on to -s t1, with V = s t1^2/(2 m) in between, where t1^2 =
-// 2 m c (1 - 2 t1): continuous, so that the cost converges with the second order.
+// From rest to rest over 1 m in 1 s at |u v| + c u^2. By the maximum principle u falls linearly from s t1 to 0 at t1,
+// is 0 until 1 - t1, and falls linearly to -s t1. In between V = s t1^2/(2 m), where t1^2 = 2 m c (1 - 2 t1). The force
+// is continuous, so the cost converges with second order.
 TEST(WorkCost, ConvergesToTheLeastOfAContinuousForceWithOrderTwo) {
   constexpr double c = 0.05, b = 2.0 * mass * c;
   const double t1 = std::sqrt(b * b + b) - b, coast = 1.0 - 2.0 * t1,
@@ -99,12 +99,12 @@ TEST(WorkCost, ConvergesToTheLeastOfAContinuousForceWithOrderTwo) {
   }
 }
 
-// The hole of the work by intervals: a kick while it stands still is for nothing.
+// A gap of work by intervals: a force pulse that reverses the cart within an interval costs almost no work.
 TEST(WorkCost, ByIntervalsAKickIsAllButForNothing) {
   EXPECT_LT(Cart(20, 1000.0, turned_round, 1e-6, false).least_cost(), 0.2 * mass * speed * speed);
 }
 
-// By orders 4 and 6 a kick saves nothing: within an interval a mass moves as the force drives it.
+// At orders 4 and 6 a force pulse saves nothing, because the mass accelerates with the force within an interval.
 TEST(WorkCost, OfHigherOrdersAKickSavesNothing) {
   const double least = mass * speed * speed;
   for (const int order : {4, 6})
