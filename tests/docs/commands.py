@@ -1,5 +1,5 @@
-"""Commands, keys and configurations that the pages and the heads of configurations name are there: every `dodyn ...` line of a code block has a command, options and
-keys that the program knows (keys and values by `dodyn check`), and every `section.key` in a sentence is one of the reference.
+"""Commands, keys and configurations that pages and heads of configurations name must exist. Every `dodyn ...` line of a code block has a command,
+options and keys that the program knows (keys and values by `dodyn check`). Every `section.key` in a sentence is one of the reference.
 Usage: commands.py DODYN"""
 
 import functools
@@ -39,14 +39,14 @@ bad, commands = [], 0
 
 
 def code(text):
-    """The lines of its code blocks, continued ones joined."""
+    """Returns the lines of the page's code blocks, with continued lines joined."""
     blocks = re.findall(r"^```(?:sh|bash)?\n(.*?)^```", text, re.S | re.M) + re.findall(r"(?:^    .*\n)+", text, re.M)
     for block in blocks:
         yield from re.sub(r"\\\n\s*", " ", block).splitlines()
 
 
 def judge(words):
-    """What is wrong with `dodyn WORDS`, or nothing."""
+    """Returns the error in `dodyn WORDS`, or nothing."""
     command, words = words[0], words[1:]
     if command.startswith("-") or command in ("help", "COMMAND"):
         return None
@@ -103,7 +103,7 @@ for page in pages:
                 words = words[: words.index(">")]
             commands += 1
             wrong = judge(words)
-            # Pages show mistakes, too, with what they are answered.
+            # Pages also show mistakes, followed by their messages.
             if wrong and "refused, as it should be" not in text[text.find(line) : text.find(line) + 200] and "swing.model" not in line:
                 bad.append(f"{page}: dodyn {' '.join(words)}: {wrong}")
     prose = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)

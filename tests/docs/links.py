@@ -1,5 +1,5 @@
-"""Every relative link and picture of the pages leads to a file and, behind a #, to a heading of it. Every source file that they name is there, and
-every page of docs/ is reached from the README."""
+"""Every relative link and picture of the pages leads to a file and, after a #, to one of its headings. Every source file that they name exists,
+and every page of docs/ can be reached from the README."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def links(page):
 
 
 def anchors(page):
-    """Of its headings, as GitHub and mkdocs make them."""
+    """Returns the anchors of the page's headings, as GitHub and mkdocs form them."""
     text = re.sub(r"^```.*?^```", "", open(os.path.join(ROOT, page), encoding="utf-8").read(), flags=re.S | re.M)
     titles = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"^#+ +(.*)$", text, re.M))
     return {re.sub(r"[^\w -]", "", title.strip().lower()).replace(" ", "-") for title in titles}

@@ -14,14 +14,14 @@ if listed.returncode:
 files = [f for f in listed.stdout.splitlines() if os.path.exists(f)]
 folders = {part for f in files for part in f.split("/")[:-1]}
 COMMENT = {".hpp": "//", ".cpp": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", ".cfg": "#", ".model": "#", ".md": ""}
-# Of other projects, or files that a test or an example writes.
+# Files of other projects, or files that a test or an example writes.
 FOREIGN = {"libensemble/manager.py", "src/EffGlobalMinimizer.cpp", "packages/dodyn/package.py", "siconos/kernel/SiconosKernel.hpp",
            "a.cpp", "b.cpp"}  # fmt: skip
 NAME = re.compile(r"(?<![\w./$-])((?:[\w-]+/)*[\w-]+\.(?:hpp|cpp|md|cfg|model|py|sh))(?![\w-])")
 
 
 def comments(path):
-    """The lines of a page, or what follows the comment sign, with their numbers."""
+    """Yields the lines of a page, or the comments of a source file, with their line numbers."""
     sign = COMMENT[os.path.splitext(path)[1]]
     text = open(path, encoding="utf-8").read()
     if path.endswith(".py"):  # their docstrings, too
@@ -35,7 +35,7 @@ def comments(path):
 
 bad, seen = [], 0
 for path in files:
-    if os.path.splitext(path)[1] not in COMMENT or path == "CHANGELOG.md":  # a history names what was
+    if os.path.splitext(path)[1] not in COMMENT or path == "CHANGELOG.md":  # a history may name deleted files
         continue
     for number, line in comments(path):
         for name in NAME.findall(line):
@@ -44,7 +44,7 @@ for path in files:
             if name in FOREIGN or not (ours or plain):
                 continue
             seen += 1
-            # as it stands, from the file's own folder, or the end of a path: `dmoc/gait.hpp`
+            # from the root, from the file's own folder, or as the end of a path: `dmoc/gait.hpp`
             beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
             if not any(f in (name, beside) or f.endswith("/" + name) for f in files):
                 bad.append(f"{path}:{number}: {name} does not exist")

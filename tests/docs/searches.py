@@ -1,5 +1,5 @@
-"""Runs the studies in the last table of docs/surrogates.md: each ends by itself after about as many evaluations, at the cost and the place
-that the table states. Without `long`, the costliest study solves each gait from fewer initial guesses: its optima are the same.
+"""Runs the studies in the last table of docs/surrogates.md. Each must end by itself after about the stated number of evaluations, at the stated
+cost and place. Without `long`, the most expensive study solves each gait from fewer initial guesses: its optima are the same.
 Usage: searches.py DODYN [long]"""
 
 import os
@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Rounding differs between machines, and moves a stop by some evaluations.
+# Rounding differs between machines and changes the number of evaluations by a few.
 SHARE_OF_EVALUATIONS = 0.3
 # Of 58 s of processor time, 16 initial guesses take 32 s more than these two; evaluations, cost and place are the same in all digits.
 LIGHTER = {"configs/knee-step.cfg": ["--gait.initial-guesses", "2"]}

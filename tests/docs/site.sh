@@ -9,7 +9,7 @@ trap 'rm -rf "$place"' EXIT
 "$(dirname "${BASH_SOURCE[0]}")/../../docs/site/make.sh" "$place" "$1" 2>"$place/warnings" || { cat "$place/warnings"; exit 1; }
 [[ ! -s $place/warnings ]] || { cat "$place/warnings"; exit 1; }
 grep -q 'study.max-evaluations' "$place/site/docs/reference.html" || { echo "the site lacks the reference of keys"; exit 1; }
-# A comment before a declaration and one behind it arrive where they belong.
+# Comments before and after a declaration appear at that declaration.
 grep -q 'infeasible&#160;</td>.*locally minimal infeasibility' "$place/api/namespacedodyn_1_1nlp.html" ||
   { echo "the reference lacks what stands behind an enumerator"; exit 1; }
 grep -q 'std::invalid_argument if sizes do not match' "$place/api/namespacedodyn_1_1nlp.html" ||
@@ -27,7 +27,7 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attributes):
         for name, value in attributes:
             if name in ("href", "src") and value:
-                if tag != "script":  # those are the theme's; Debian has some of them in packages that it only recommends
+                if tag != "script":  # links of the theme; Debian has some of their targets in recommended packages only
                     self.links.append(value)
             if name in ("id", "name"):
                 self.places.add(value)

@@ -22,7 +22,7 @@ def page(name):
 
 
 def expect(name, sentence):
-    """The page has this sentence, wherever its lines break."""
+    """Asserts that the page has this sentence, with any line breaks."""
     if " ".join(sentence.split()) not in " ".join(page(name).split()):
         bad.append(f"{name}: a run gives: {sentence}")
 

@@ -1,4 +1,4 @@
-"""Does what docs/tutorial.md says, block by block, in an empty directory. The README and docs/cases/rabbit.md state figures of the same studies of
+"""Runs docs/tutorial.md block by block in an empty directory. The README and docs/cases/rabbit.md state figures of the same studies of
 RABBIT's knee. Usage: tutorial.py DODYN"""
 
 import math
@@ -24,7 +24,7 @@ assert len(blocks) > 8
 
 
 def states(name, sentence):
-    """Asserts that a page has this sentence, wherever its lines break."""
+    """Asserts that a page has this sentence, with any line breaks."""
     page = open(os.path.join(ROOT, name), encoding="utf-8").read()
     assert sentence in " ".join(page.split()), f"{name}: a run gives: {sentence}"
 
@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as directory:
             told += run(["bash", "-e", "-c", code])
         elif what == "run":
             told += run(["/usr/bin/python3", "-c", code])
-    # What the page promises.
+    # Checks the output that the page states.
     assert "did you mean" in told and "refused, as it should be" in told
     knee, slow, throw, spring, long, wide = (package.open(f"{name}.h5") for name in ("knee", "slow", "throw", "motion", "long", "wide"))
     built = float(re.search(r"^cost +(\S+)", told, re.M)[1])
@@ -79,7 +79,7 @@ with tempfile.TemporaryDirectory() as directory:
     v = (g * (h + (h * h + d * d) ** 0.5)) ** 0.5
     assert f"{v:.3f}" in text and f"{0.2 * v * v:.2f}" in text
     assert 0.2 * v * v * (1 - 1e-9) <= best.cost < 0.2 * v * v * 1.02, (best, v)
-    assert best.metrics["clearance"] >= 0.2 - 1e-9 and len(throw) > 30  # it went on
+    assert best.metrics["clearance"] >= 0.2 - 1e-9 and len(throw) > 30  # the same command continued the study
     for name in ("knee.html", "compared.html", "motion.html", "long.html", "throw.html", "throw.png"):
         assert os.path.getsize(name) > 5000
     print(f"{len(blocks)} blocks; best throw {best.cost:.4f} J of {0.2 * v * v:.4f}")
