@@ -22,7 +22,7 @@ rigid::Body<n> wall(int axis) {  // below zero of an axis
   return rigid::fixed_body<n>("wall", {slab.moved(below)}, Vector<n>(Vector<n>::Unit(axis)));
 }
 
-// Three cubes of a soft material and a rigid box fly at each other, turning.
+// Three cubes of a soft material and a rigid box move towards each other and rotate.
 struct Crowd {
   World<3> world;
   Start<3> start;
@@ -151,14 +151,14 @@ TEST(Bodies, SlenderBarLeavesAWallAfterItsWaveIsBack) {
     }
     EXPECT_NEAR((last - first) / (2 * L / c), 1.0, 0.02);
     EXPECT_GT(simulation.velocity(0)[0] / speed, 0.97);
-    // impulses keep it, and where they act at the right time there is nothing else
+    // Impulses preserve the energy, and at the exact contact time there is no other loss.
     if (response == rigid::Response::exact) {
       EXPECT_NEAR(simulation.energies().total(), energy, 1e-3 * energy);
     }
   }
 }
 
-// Momenta are kept to round-off, the energy to a share of it, and overlaps stay below `overlap` (m).
+// Momenta are conserved to round-off, the energy to a relative error, and overlaps stay below `overlap` (m).
 void expect_kept(rigid::Response response, double overlap, double share) {
   Crowd crowd(5e-4);
   crowd.options.response = response;
@@ -182,8 +182,8 @@ TEST(Bodies, ImpulsesKeepMomentaAndEnergyAndLeaveNoOverlap) { expect_kept(rigid:
 // Overlaps: a few steps at closing speeds of 0.7 m/s and less.
 TEST(Bodies, DecomposedMomentaAreKeptAndSoIsTheEnergy) { expect_kept(rigid::Response::decomposition, 2e-3, 5e-3); }
 
-// Rigid squares in the plane have no energy but that of their motion, and no step changes that but impulses: elastic
-// ones keep it to round-off, however many there are at once. Against a wall (1 - e^2) of it goes.
+// Rigid squares in the plane have kinetic energy only, and only impulses change it. Elastic impulses conserve it to
+// round-off, however many act at once. An impact on a wall loses the share 1 - e^2.
 TEST(Bodies, TurningMomentaRoundKeepsEnergyToRoundOff) {
   World<2> world;
   Start<2> start;
@@ -230,7 +230,7 @@ TEST(Bodies, TurningMomentaRoundKeepsEnergyToRoundOff) {
   EXPECT_NEAR(alone.twist(0)[0], 0.5, 1e-12);
 }
 
-// Cubes that meet face to face, with more gaps than independent impulses. They touch as long as with a penalty.
+// Cubes that meet face to face, with more gaps than independent impulses. The contact lasts as long as with a penalty.
 TEST(Bodies, FacesThatMeetPartAgain) {
   const auto together = [](rigid::Response response) {
     World<3> world;

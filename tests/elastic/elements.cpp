@@ -45,7 +45,7 @@ void expect_patch(const Vector<n>& size, const std::array<int, n>& cells, Matrix
   int inverted;
   const double energy = elements.forces(x, force, inverted);
   ASSERT_EQ(inverted, -1);
-  // W and P by principal stretches, of which the program knows nothing
+  // W and P by principal stretches, which the program does not use
   const Eigen::JacobiSVD<Matrix<n>> svd(F, Eigen::ComputeFullU | Eigen::ComputeFullV);
   const Vector<n> stretch = svd.singularValues();
   const double log_J = stretch.array().log().sum();
@@ -61,7 +61,7 @@ void expect_patch(const Vector<n>& size, const std::array<int, n>& cells, Matrix
   int inner = 0;
   for (Eigen::Index i = 0; i < x.cols(); ++i) {
     if ((rest.col(i).cwiseAbs() - 0.5 * size).maxCoeff() < -1e-12) {
-      EXPECT_LT(force.col(i).norm(), 1e-13);  // nothing pulls at what is inside
+      EXPECT_LT(force.col(i).norm(), 1e-13);  // no force acts on inner nodes
       ++inner;
     }
     virial -= force.col(i) * rest.col(i).transpose();
