@@ -1,4 +1,4 @@
-// Evaluator `air-table`: a steady field is measured and cancelled, one that changes meanwhile is not; closed forms,
+// Evaluator `air-table`: a steady field is measured and cancelled; a field that changes is not. Closed forms and
 // mistakes.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ TEST(AirTable, AFieldFromAFileIsWhatItCancelsBy) {
       for (const double y : {-0.2, 0.2}) file << x << "," << y << ",0.001," << 0.01 * x << ",0\n";
     return "--air-table.cancel=" + path;
   };
-  // no field but the one that is "cancelled": it drives the craft, by straight lines between the places of the file
+  // no field except the recorded one, linear between the places of the file: its cancellation drives the craft
   const Outcome driven = measured({write(0.3), "--air-table.force=1e-12"});
   ASSERT_TRUE(driven.evaluation.ok()) << driven.evaluation.reason;
   for (Eigen::Index i = 0; i < 6; ++i) {

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def box(size, at=(0, 0, 0)):
-    """Corners of a box."""
+    """Returns the corners of a box."""
     size, at = np.array(size, float), np.array(at, float)
     return np.array([at + 0.5 * size * s for s in itertools.product((-1, 1), repeat=len(size))])
 

@@ -64,7 +64,7 @@ TEST(CoilFit, ForcesInLineAreThoseOfPoles) {
     const double form = table(0, 2) / std::pow(10.0 * r, 8) - table(0, 3) / std::pow(10.0 * r, 4);
     EXPECT_NEAR(form, poles(r), 0.05 * poles(r)) << r;
   }
-  // f_x and f_y within a tenth where r begins at 0.2 m; torque is not
+  // f_x and f_y are within 10 % if r begins at 0.2 m; the torque is not
   const Outcome far = fitted({"--coil-fit.min-distance=0.2"});
   EXPECT_LT(far.evaluation.cost, 0.1);
   EXPECT_GT(far.evaluation.metrics[2], 0.1);

@@ -1,4 +1,4 @@
-// One evaluation by a program: its input, the use of its answer, and that no process or file of it remains.
+// One evaluation by a program: its input and the use of its answer. No process or file of the program may remain.
 #include "evaluators/command.hpp"
 
 #include <fcntl.h>
@@ -55,7 +55,8 @@ class CommandTest : public ::testing::Test {
     task.time_limit = time_limit;
     return farm::perform([&](const Task& now) { return evaluator.evaluate(now); }, task, 0);
   }
-  // Whether `test` holds in a child process of a user who may not write everywhere; true where this user is such a one.
+  // Runs `test` in a child process of a user without permission to write everywhere. True if this user has none
+  // already.
   bool as_nobody(const std::function<bool()>& test) const {
     if (geteuid() != 0) return test();
     std::filesystem::permissions(directory, std::filesystem::perms::all);
@@ -74,7 +75,7 @@ class CommandTest : public ::testing::Test {
     all << std::ifstream(directory + "/" + file).rdbuf();
     return all.str();
   }
-  // The process that wrote its id to a file; waits until it has.
+  // Returns the id of the process that writes it to a file; waits for the file.
   pid_t process(const std::string& file) const {
     int pid = 0;
     for (int i = 0; i < 6000 && !(std::ifstream(directory + "/" + file) >> pid); ++i)
@@ -82,7 +83,7 @@ class CommandTest : public ::testing::Test {
     return pid;
   }
   static bool gone(pid_t pid) { return kill(pid, 0) != 0; }
-  // Evaluates with a time limit that grows until it sufficed for what writes this file.
+  // Evaluates with a time limit that increases until it suffices for the process to write this file.
   template <class Run>
   auto limited_after(const std::string& file, Run&& run) const {
     for (double limit = 0.3;; limit *= 2) {
@@ -121,7 +122,7 @@ TEST_F(CommandTest, TellsTheDesignAndReadsTheAnswer) {
   EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));  // it was empty
 }
 
-// Two names in the environment of the program that are one would give it the value of the other.
+// Two names that map to one environment variable would give it the value of the other.
 TEST_F(CommandTest, NamesInTheEnvironmentAreDistinct) {
   const auto complaint = [&](const std::string& more, std::vector<std::string> words = {}) {
     try {
@@ -172,7 +173,7 @@ TEST_F(CommandTest, AFailureSaysWhatTheProgramSaidLast) {
   EXPECT_EQ(e.metrics(0), 3);
   EXPECT_EQ(text("c.work/000003/stderr"), "first\nno mesh\n");  // kept, to look at
   EXPECT_EQ(evaluate("echo no slots >&2; echo ------- >&2; exit 1").evaluation.reason,
-            "exit code 1, and no result.json; stderr: no slots");  // mpirun frames what it says with such rules
+            "exit code 1, and no result.json; stderr: no slots");  // mpirun surrounds its messages with such lines
   EXPECT_EQ(evaluate("true").evaluation.status, Status::failed);
   EXPECT_EQ(evaluate("kill -SEGV $$").evaluation.reason,
             "killed by signal 11 (Segmentation fault), and no result.json");
@@ -505,7 +506,7 @@ TEST_F(ServeTest, OneProcessAnswersAll) {
 TEST_F(ServeTest, OneThatDiesIsReplaced) {
   const auto all = serve("read line\nn=7\n" + answer + "echo sorry >&2\nexit 5\n", 3);
   EXPECT_TRUE(all[0].evaluation.ok()) << all[0].evaluation.reason;
-  for (const Outcome& one : all) {  // it had gone before the next line came, or died on it
+  for (const Outcome& one : all) {  // the process had ended before the next line, or ended because of it
     if (one.evaluation.ok()) continue;
     EXPECT_EQ(one.evaluation.status, Status::failed);
     EXPECT_EQ(one.evaluation.reason, "the server ended, exit code 5; stderr: sorry");

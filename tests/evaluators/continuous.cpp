@@ -191,7 +191,7 @@ TEST_F(Continuous, APlanThatItsControlsDoNotMakeIsRefinedOrRefused) {
   EXPECT_LE(less, error / 10.0);
   EXPECT_EQ(std::fmod(std::log2(more / 16.0), 1.0), 0.0);
   EXPECT_GT(more, 16.0);
-  // Time steps of the study's mesh are not those of the motion: what they turn by is no finding.
+  // Time steps of the study's mesh are larger than those of the refined motion; their rotations are not suspicious.
   EXPECT_EQ(fine.evaluation.reason.find("in one time step"), std::string::npos) << fine.evaluation.reason;
   // the motion of that mesh, at the study's nodes
   const auto [meshed, error_there, there] = evaluated(static_cast<int>(more), "accuracy = 0\n");

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Drives the planned controls of an acrobot through equations of motion of its own, by scipy, and asks dodyn's `end_error` and
-`max_deviation` to be the same; then with feedback, and asks that of `tracking_error`.
+"""Drives the planned controls of an acrobot through independent equations of motion, by scipy, and compares dodyn's `end_error` and
+`max_deviation`; then with feedback, and compares `tracking_error`.
 
     continuous.py DODYN
 

@@ -150,7 +150,7 @@ TEST_F(Controlled, MistakesAreTold) {
             std::string::npos);
   EXPECT_NE(told("--control.delay=0.1").find("set control.sample-rate"), std::string::npos);
   EXPECT_NE(told("--design.gain-spin=0").find("gain-spin is not positive"), std::string::npos);
-  // of a study, a design may be refused and others not
+  // ranges of a study may include designs that are refused
   EXPECT_EQ(complaint({"--design.gain-position.min=1", "--design.gain-position.max=2", "--design.gain-spin=0"}), "");
   EXPECT_NE(told("--design.dipole-offset=0.2").find("in front of the dock"), std::string::npos);
   EXPECT_NE(complaint({"--control.replan=1 cm"}, docking).find("has no effect without control.craft"),

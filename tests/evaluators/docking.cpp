@@ -167,7 +167,7 @@ class DockingStudy : public testing::Test {
         words.emplace_back(more);
     return make_evaluator(read_settings(std::string(CONFIGS) + "/" + name, words));
   }
-  // When a run along the axis first touches, s.
+  // Time of the first contact of a run along the axis, s.
   double touch(std::vector<std::string> words) const {
     for (const char* word :
          {"--initial-states.bearing=0", "--initial-states.distance=0.15", "--initial-states.count=1",
@@ -190,7 +190,7 @@ TEST_F(DockingStudy, ClosesInTheStatedTime) {
   EXPECT_NEAR(touch({"--simulation.fixed=none"}), 30.0 * std::sqrt(0.5), 0.02);
 }
 
-// Mirrored in the female craft's axis, groove and all, everything is mirrored until they touch, and ends the same.
+// With initial states mirrored in the female craft's axis, motions are mirrored until contact, and outcomes are equal.
 TEST_F(DockingStudy, MirroredStartGivesTheMirroredMotion) {
   std::string text = systems::model_text("docking-craft");
   for (const auto& [name, from, to] : {std::array{"groove_upper", "spacing/2", "-spacing/2"},
@@ -256,7 +256,7 @@ TEST_F(DockingStudy, ResultsDoNotDependOnTheParts) {
   }
 }
 
-// If a farm took one part for a failure, the whole evaluation would fail.
+// The farm must not report a part with failed runs as a failure, or the whole evaluation would fail.
 TEST_F(DockingStudy, PartsPassTheFarm) {
   const Settings given =
       read_settings(std::string(CONFIGS) + "/docking.cfg",
@@ -274,7 +274,7 @@ TEST_F(DockingStudy, AlignedStartsDockAndFarOnesMiss) {
   const Outcome dock = whole(*aligned);
   EXPECT_EQ(dock.evaluation.cost, 0.0);
   EXPECT_EQ(metric(*aligned, dock, "failure_rate_low"), 0.0);
-  EXPECT_GT(dock.evaluation.cost_stderr, 0.0);  // none failed, but some might
+  EXPECT_GT(dock.evaluation.cost_stderr, 0.0);  // no run failed, but the failure rate is not known to be zero
   EXPECT_EQ(metric(*aligned, dock, "restricted_time"), metric(*aligned, dock, "docked_time"));
   const auto far = evaluator({"--initial-states.distance=0.5 .. 0.6"});
   const Outcome miss = whole(*far);
@@ -307,7 +307,7 @@ TEST_F(DockingStudy, RobustVariantVariesWhatItSaysAndNoMore) {
   EXPECT_NE(channel(*uneven, e, "outcome"), channel(*otherwise, f, "outcome"));
 }
 
-// The archived film of each run begins at its initial state and ends at its outcome.
+// The archived frames of each run begin at its initial state and end at its outcome.
 TEST_F(DockingStudy, FilmsShowEveryRun) {
   const auto docking = evaluator({"--simulation.frames=9"});
   const Outcome outcome = whole(*docking);
@@ -320,7 +320,7 @@ TEST_F(DockingStudy, FilmsShowEveryRun) {
     EXPECT_NEAR(runs(9 * k, 5), (0.1 + start(k, 1)) * std::sin(start(k, 0)), 1e-5);
     EXPECT_NEAR(runs.col(0).segment(9 * k, 9).maxCoeff(), ends(k, 1), 1e-3);
     for (int i = 1; i < 9; ++i) EXPECT_TRUE(!(runs(9 * k + i, 0) <= runs(9 * k + i - 1, 0)));
-    EXPECT_EQ(runs.block(9 * k, 1, 1, 3).norm(), 0.0);  // the female craft is held
+    EXPECT_EQ(runs.block(9 * k, 1, 1, 3).norm(), 0.0);  // all nodes of the first start
   }
   const auto without = evaluator({"--simulation.frames=0"});
   const Outcome same = whole(*without);
@@ -370,7 +370,7 @@ TEST(DisturbanceField, IsSmoothRepeatableAndOfItsStrength) {
       const double strength = c < n ? 1e-3 : 1e-3 * 0.02;
       EXPECT_NEAR(std::sqrt(square[c]), strength, 0.05 * strength);
     }
-    // no shorter wave than stated: steps of a hundredth of it change little
+    // no wave is shorter than stated: over 1 % of that length the field changes little
     const Field field(d, 3);
     for (int k = 0; k < 100; ++k) {
       const Vector<n> x = 0.013 * k * Vector<n>::Unit(k % n), step = 0.002 * Vector<n>::Unit((k + 1) % n);

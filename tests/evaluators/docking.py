@@ -1,5 +1,5 @@
-"""How tries of docking end, judged from the archive by geometry of its own, and the constant of the magnets from energy along
-the axis. Usage: docking.py DODYN ROOT"""
+"""Outcomes of docking attempts, checked from the archive by independent geometry, and the constant of the magnets, by the energy along the
+axis. Usage: docking.py DODYN ROOT"""
 
 import math
 import os
@@ -61,7 +61,7 @@ def placed(pose, point):
 
 
 def verdict(spacing, female, male, touched):
-    """What the last moment of a run tells, None where it does not."""
+    """Returns the outcome that the last row of a run shows, None if the row does not determine it."""
     slack = 3e-5  # of numbers rounded in the archive
     tips = [seen_from(female, placed(male, (HULL / 2 + DEPTH, -side * spacing / 2))) for side in (1, -1)]
     seats = [np.array([HULL / 2 + MOUNT, side * spacing / 2]) for side in (1, -1)]
@@ -88,7 +88,7 @@ def main():
     text = open(os.path.join(ROOT, "models", "docking-craft.model"), encoding="utf-8").read()
     K = float(re.search(r"^charge_constant = pull\*(\S+)", text, re.M)[1])
     assert abs(closing_time(K) - 30) < 1e-6, closing_time(K)
-    assert abs(closing_time(4 * K) - 15) < 1e-6  # the pace goes with the root of K/mass
+    assert abs(closing_time(4 * K) - 15) < 1e-6  # speeds scale with sqrt(K/mass)
 
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "docking.h5")

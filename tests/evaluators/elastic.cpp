@@ -130,7 +130,7 @@ TEST(Elastic, AnotherMeshThanThatOfTheMiddleLeavesItsNodesOut) {
 }
 
 TEST(Elastic, MapsItsCorners) {
-  // a wedge in place of a rectangle: its kinetic energy is that of its area
+  // a wedge instead of a rectangle: the kinetic energy is proportional to its area
   const auto wedge = made("bar-wall.cfg", {"--body.bar.map=x, y*(1.5 + x/length)", "--elastic.duration=2 ms",
                                            "--cost.cost=kinetic", "--design.speed=5 mm/s", "--elastic.step=auto"});
   const Outcome outcome = wedge->evaluate({});
@@ -153,7 +153,7 @@ TEST(Elastic, PinIsHeldByTheLatchUnlessItIsTooSoft) {
   EXPECT_GT(outcome.evaluation.cost, 0.3);
 }
 
-// A pin that starts too far away to touch is never held, one that starts inside its shell always is.
+// A pin is not attached if it starts too far away to touch. It is always attached if it starts inside its shell.
 TEST(Elastic, StartsAreCountedInParts) {
   const std::vector<std::string> words = {
       "--design.megapascal=0.2",  "--design.interference=0.01",           "--elastic.duration=5 ms",

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Examines the gait of a shipped study by its archive alone: numpy, kinematics and Lagrangian read from the model's text here and
-differentiated by complex steps.
+"""Examines the gait of a shipped study from its archive alone, with numpy. The kinematics and the Lagrangian are read from the model file here
+and differentiated by complex steps.
 
     examine.py DODYN ROOT CONFIG [NAME=VALUE ...] [--KEY VALUE ...]
 
-NAME=VALUE are the design at which the study's gait is examined (its optimum), keys make the solve lighter. Nothing of the program
-is used but its command line. Worked out anew from q and u: the discrete Euler-Lagrange equations, the ground's force, its cone, the jump
-at touch-down, the exchange of the legs and the footprint, ranges, limits, clearance, the cost; in space, at 20 points of every
-interval, legs of real thickness and the side on which they pass each other. Of a study with scenarios, each one's gait and their mean."""
+NAME=VALUE set the design at which the study's gait is examined (its optimum); keys reduce the cost of the solve. Only the command line of the
+program is used. Computed again from q and u: the discrete Euler-Lagrange equations, the ground's force and its cone, the jump at touch-down,
+the exchange of the legs and the footprint, ranges, limits, clearance, and the cost. In space, at 20 points of every interval: the distance of
+legs with thickness, and the side on which they pass each other. For a study with scenarios: the gait of each scenario, and the mean cost."""
 
 import os
 import re
@@ -90,14 +90,14 @@ def gradient(f, x):
 
 
 def examine(scenario, design, Q, U, cost):
-    """One gait: the design with what its scenario says, nodes and torques, and the cost that is stated.
-    Whole: it is one derivation from the model's text to the residuals, in the order of the source, and uses its symbols throughout."""
+    """Checks one gait: the design with the scenario's settings, nodes and torques, and the stated cost.
+    It is one function, because it is one derivation from the model file to the residuals, in the order and the symbols of the source."""
     # ---- the model, read from its text
     model = sections(os.path.join(ROOT, "models", ASKED.get("gait.model", "planar-biped").split("/")[-1].removesuffix(".model") + ".model"))
     of_kind = lambda kind: [(name, entries) for k, name, entries in model if k == kind]
     head, given = of_kind("model")[0][1], dict(design)
     legs = ASKED.get("gait.leg-mass-model", "uniform-density")
-    if of_kind("parameters")[0][1].get("shank_mass", "").replace(".", "").isdigit():  # walkers whose masses the settings give
+    if of_kind("parameters")[0][1].get("shank_mass", "").replace(".", "").isdigit():  # walkers whose masses come from settings
         leg, knee = get("gait.leg-length", 1.0), design["knee"]
         shank, thigh = get("gait.shank-mass", 2.0), get("gait.thigh-mass", 3.0)
         if legs == "uniform-density":
@@ -155,7 +155,7 @@ def examine(scenario, design, Q, U, cost):
     springs = [(names.index(e["coordinate"]), value(e.get("stiffness", "0")), value(e.get("rest", "0")), value(e.get("damping", "0"))) for _, e in of_kind("spring")]
 
     def frames(q, v):
-        """Place, rotation, velocity, angular velocity of every link."""
+        """Returns position, rotation, velocity and angular velocity of every link."""
         all_ = []
         for l in links:
             x, R, u, w = (np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3)) if l["parent"] < 0 else all_[l["parent"]]
@@ -172,7 +172,7 @@ def examine(scenario, design, Q, U, cost):
         return all_
 
     def moving(q, v):
-        """Place, velocity, angular velocity, inertia in the world and mass of every body."""
+        """Returns position, velocity, angular velocity, inertia in the world frame and mass of every body."""
         f = frames(q, v)
         for link, at, mass, inertia in bodies:
             x, R, u, w = f[link]
@@ -202,7 +202,8 @@ def examine(scenario, design, Q, U, cost):
     forces = np.array([-(D4[k - 1] + D2[k])[:base] / h for k in range(1, K)])
     normal, ratio = forces[:, -1].min(), (np.linalg.norm(forces[:, :-1], axis=1) / forces[:, -1]).max()
 
-    # ---- touch-down: the momentum that arrives gives the rates; bodies of the exchanged legs keep theirs but for an impulse at the new foot
+    # ---- touch-down: the momentum before it determines the rates. Bodies of exchanged legs keep their momenta, except
+    # for an impulse at the new foot.
     momentum = lambda q, v: gradient(lambda w: lagrangian(q.astype(complex), w), v.astype(complex))
     unit = np.eye(N)
     still = np.zeros(N)
@@ -223,8 +224,8 @@ def examine(scenario, design, Q, U, cost):
         pairs.append(int(np.argmin(distances)))
         period = max(period, min(distances))
     assert sorted(pairs) == list(range(len(bodies))), pairs
-    # A flywheel turns by what its joint's links turn against each other: the joint of the partners takes over its speed, with the other
-    # sign where their order along the tree is the other way round.
+    # A flywheel turns with the relative rotation of the links of its joint. After the exchange the partners' joint has
+    # this speed, with opposite sign if the order of the links along the tree is reversed.
     joint = {l["first"]: (name, links[l["parent"]]) for name, l in zip(index, links)}
     taken = {}
     for c, m in driven:
@@ -290,14 +291,14 @@ def examine(scenario, design, Q, U, cost):
         s = np.linspace(0, 1, 16)[:, None]
         line = lambda f, n: f[index[n]][0] + s * (f[index[n]][1] @ links[index[n]]["end"])
         nearest, wrong, hidden = np.inf, 0.0, 0
-        free = 4 * r / step[1]  # of legs of 1 m: from here on the radius holds whole
+        free = 4 * r / step[1]  # for legs of 1 m: distance from the hip from where the full radius applies
         for k in range(K):
             for i in range(20):
                 f = frames(Q[k] + i / 20 * (Q[k + 1] - Q[k]), still)
                 one, other = (np.vstack([line(f, n) for n in leg]) for leg in (stance, swings))
                 hip = f[index["swing_thigh"]][0]
                 apart = other[None] - one[:, None]
-                beside = np.hypot(apart[..., 0], apart[..., 2]) < max(2 * r, 0.04)  # one hides the other from the side
+                beside = np.hypot(apart[..., 0], apart[..., 2]) < max(2 * r, 0.04)  # the points overlap in side view
                 hidden += beside.any()
                 wrong = min(wrong, np.where(beside, apart[..., 1], 0).min())
                 along = lambda leg: np.concatenate([P["thigh"] * s[:, 0], P["thigh"] + P["knee"] * s[:, 0]]) if leg else np.concatenate([P["thigh"] + P["knee"] * (1 - s[:, 0]), P["thigh"] * (1 - s[:, 0])])
@@ -325,7 +326,7 @@ for scenario, (Q, U) in MOTIONS.items():
     entries = {k: number(v) for k, v in SCENARIOS.get(scenario, {}).items() if k not in ("weight", "reference")}
     assert not any("." in k for k in entries), "keys of the evaluator in a scenario are not read here"
     design = {**DESIGN, **entries}
-    for name, text in DERIVED.items():  # in their order; what is given or free stays
+    for name, text in DERIVED.items():  # in their order; given or free values are not replaced
         if name not in dict(AT) and name not in entries:
             design[name] = number(text.replace("step-", "step_"), {k.replace("-", "_"): v for k, v in design.items()})
     costs[scenario] = examine(scenario, design, Q, U, METRICS[scenario + ":cost"] if scenario else TOLD)

@@ -155,7 +155,7 @@ TEST(GaitEvaluator, OptimaAreListedOnceTheBestFirst) {
       << report;
 }
 
-// All guesses at one optimum say nothing of optima that they could not reach.
+// If all guesses lead to one optimum, that gives no information on optima that the guesses cannot reach.
 TEST(Optima, OneAloneIsNotSaidToBeTheOnlyOne) {
   const std::string text = optima_text(table({{13.5, 8, 1e-10, Eigen::VectorXd::Zero(2)}}, 9), 8, 8, "rad");
   EXPECT_NE(text.find("8 of 8 initial guesses found this motion; 8 ended at an optimum"), std::string::npos) << text;
@@ -348,7 +348,8 @@ TEST(GaitEvaluator, JointsAreNoFasterThanTheirLimit) {
   }
 }
 
-// The source's walker keeps to the ranges of its text unless it is set free, which is cheaper and no walk.
+// The source's walker satisfies the joint ranges of its model unless they are disabled. Without them a lower cost
+// exists, which is not a valid gait.
 TEST(GaitEvaluator, JointsKeepToTheRangesOfTheModelOrAreFree) {
   const auto found = [](const std::string& ranges) {
     return make_evaluator(small_study({"--gait.joint-limits", ranges, "--gait.initial-guesses", "4"}))
@@ -369,7 +370,7 @@ TEST(GaitEvaluator, JointsKeepToTheRangesOfTheModelOrAreFree) {
   EXPECT_LE(beyond(kept), 1e-7);
   EXPECT_GT(beyond(free), 0.1);
 
-  // a knee stop is one row a node and knee, and none where the range says so already
+  // a knee stop adds one row per node and knee, unless the joint range implies it
   const auto rows = [](const std::string& ranges, const std::string& stops) {
     const GaitDesigns designs(small_study({"--gait.joint-limits", ranges, "--gait.knee-stops", stops}));
     return designs.problem(Eigen::VectorXd::Constant(1, 0.45), 16).problem().constraints();

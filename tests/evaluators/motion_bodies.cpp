@@ -346,13 +346,12 @@ TEST(MotionBodies, WhatOverlapsIsNamed) {
   const auto by = reason.find("overlap by ");
   ASSERT_NE(by, std::string::npos) << reason;
   const double told = 1e-3 * std::stod(reason.substr(by + 11)), least = metric(*evaluator, outcome, "clearance");
-  EXPECT_LE(told, 1.01 * -least);  // which was looked for on a finer mesh, and is told in three digits
+  EXPECT_LE(told, 1.01 * -least);  // the clearance comes from a finer mesh, and the reason has three digits
   EXPECT_GE(told, 0.5 * -least);
 }
 
-// Where a goal gives a link in the middle of a chain and the joints, all of the chain stands somewhere: here in the
-// wall, whose face stands 10 mm behind the origin, into which the second bar, 20 mm thick to either side, reaches
-// across the hole.
+// A goal that gives joints and one link in the middle of a chain determines the whole chain. Here the second bar is in
+// the wall: the wall's face is 10 mm behind the origin, and the bar extends 20 mm to either side, across the hole.
 TEST(MotionBodies, AChainThatEndsInTheWallIsRefused) {
   const auto complaint = [](const std::string& pose) {
     try {

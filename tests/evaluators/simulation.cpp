@@ -141,9 +141,8 @@ TEST_F(Simulations, ABodyWithoutShapesHasNoChannelOfShapes) {
   }
 }
 
-// A box that slides in at speed v goes v^2/(2 mu g) far: those that end short of 0.3 m are faster than 0 and slower
-// than sqrt(0.6 mu g). Of a number of the design's parameters and of designs that cannot be nothing has to be
-// simulated.
+// A box that slides in at speed v travels v^2/(2 mu g). Boxes that stop before 0.3 m have speeds between 0 and sqrt(0.6
+// mu g). A misalignment that depends on design parameters alone, and refused designs, need no simulation.
 TEST_F(Simulations, CaptureIsTheLargestMisalignmentBeforeOneThatFails) {
   std::string text = sliding;
   text.replace(text.find("speed = 1.3"), 11, "count = 40\nsampling = grid\nspeed = 0.02 .. 2.02");
@@ -306,7 +305,7 @@ TEST_F(Simulations, RulesHoldWheneverTheirConditionDoes) {
   EXPECT_EQ(time("(y < 1) and (has_touched)"), landed);
   EXPECT_EQ(time("not (not has_touched)"), landed);
   EXPECT_EQ(time("has_touched or t > 0.1"), time("t > 0.1"));
-  EXPECT_GE(time("resting"), landed);  // what is let go has no velocity at first, and is not at rest
+  EXPECT_GE(time("resting"), landed);  // a released body has no initial velocity, but is not at rest
   EXPECT_LT(time("not has_touched"), landed);
   EXPECT_EQ(time("not has_touched and y < 1"), 0.0);
 }
@@ -422,7 +421,7 @@ TEST_F(Simulations, SharesOfAnOutcomeArePaired) {
   EXPECT_EQ(first.trajectory.values[0], of_set(*drop, 0x123456789abcdef).trajectory.values[0]);
 }
 
-// Means over all initial states are paired, too. A mean over those of one outcome is not: designs differ in its states.
+// Means over all initial states are paired. Means over those of one outcome are not: the set depends on the design.
 TEST_F(Simulations, MeansArePaired) {
   const auto drop = evaluator(dropped);
   EXPECT_EQ(drop->pairing(), Pairing::extensible);
@@ -488,7 +487,7 @@ TEST_F(Simulations, DesignsThatCannotBeAreInfeasible) {
   EXPECT_NE(whole(*overlapping, task({0.4})).evaluation.reason.find("overlap"), std::string::npos);
 }
 
-// The exact response gives up where contact lasts.
+// The event-driven response fails if contact lasts.
 TEST_F(Simulations, TooManyBreakdownsFail) {
   const auto drop = evaluator(dropped, {"--outcome.landed.when=t > 5", "--simulation.contact-method=event-driven"});
   const Outcome outcome = whole(*drop, task());
@@ -797,7 +796,7 @@ TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
     in_overlaps = std::max(in_overlaps, overlaps);
   }
   EXPECT_GT(in_overlaps, 1e-4);
-  // the drag can only take: what the independent sum lost, and a hundredth more at most, is in its totals
+  // drag only dissipates; the program's totals contain the independently computed loss to 1 %
   const double lost = own(0) - own(last), unaccounted = outcome.evaluation.cost;
   EXPECT_GT(lost, 0.05);
   EXPECT_LT(std::abs(unaccounted), 0.01 * lost);
