@@ -104,7 +104,8 @@ TEST(LocalFarm, ReturnsEveryTaskOnceInOrder) {
   EXPECT_FALSE(farm->next(forever)) << "nothing outstanding, nothing to wait for";
 }
 
-// Several threads: as many evaluations at once, no more, each once; who does not stop costs one of them.
+// Several threads run as many evaluations at once, each exactly once. An evaluation that never stops occupies one
+// thread.
 TEST(LocalFarm, SeveralWorkersShareTheQueue) {
   std::atomic<int> running = 0, most = 0;
   std::atomic<bool> released = false;

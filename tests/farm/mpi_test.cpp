@@ -27,7 +27,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }  // all threads
 
-// Submits tasks 0 ... n-1 and returns the outcomes by id; fails where one is missing or comes twice.
+// Submits tasks 0 ... n-1 and returns the outcomes by id. Fails if one is missing or arrives twice.
 std::map<std::int64_t, Outcome> run(Farm& farm, int n, Task (*make_task)(std::int64_t) = sample_task) {
   for (int id = 0; id < n; ++id) farm.submit(make_task(id));
   std::map<std::int64_t, Outcome> outcomes;
@@ -144,9 +144,9 @@ TEST(MpiFarm, LargeTrajectoriesBothWays) {
   std::cout << "8 MB trajectories: " << 20 / seconds_since(start) << " per second on " << session->size() << " ranks\n";
 }
 
-// A rank that is slow, whatever the task: what it has is begun again elsewhere, the first answer counts, each task has one,
-// and the slow rank is free again as soon as it heeds the word to stop. ("Lost" is the one answer for which a copy is
-// waited for: this work has none.)
+// A slow rank: its task is repeated on another rank, and the first answer counts. Each task has one answer. The slow
+// rank is available again as soon as it receives the request to stop. (Only after the answer "lost" does the farm wait for the copy; this work never
+// gives that answer.)
 TEST(MpiFarm, StragglersAreBegunAgainElsewhere) {
   const Timeouts timeouts{.duplicate_after = 4};
   const auto never_lost = [](const Task& task) {
