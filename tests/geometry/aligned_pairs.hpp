@@ -1,7 +1,7 @@
-// Boxes and hexagonal prisms in line with each other, exactly or but for 1e-17 to 1e-5 of a turn, met with bases kept
-// from other such pairs: the configurations in which whole faces, edges and corners of the Minkowski difference lie on
-// the line along beta, or differ from it by rounding. What the program says is held to a sum over generators in
-// quadruple precision, which has no basis to begin from and no tolerance.
+// Aligned boxes and hexagonal prisms, exact or rotated by 1e-17 to 1e-5 of a turn, with bases kept from other such
+// pairs. Whole faces, edges and corners of the Minkowski difference then lie on the line along beta, to rounding. The
+// results are compared with a sum over generators in quadruple precision, which needs neither an initial basis nor a
+// tolerance.
 #pragma once
 
 #include <vector>
@@ -34,8 +34,8 @@ inline Zonotope<3> aligned_prism(double side, double height) {
   return {regular_prism(6, side, height), {{s, h, 0}, {-s, h, 0}, {2.0 * s, 0, 0}, {0, 0, 0.5 * height}}};
 }
 
-// F of (2.29) and |alpha|: the facets of the difference of two zonotopes, itself one, are spanned by n - 1 of its
-// generators. Infinite where the line along beta misses the difference.
+// Returns F of (2.29) and |alpha|. The difference of two zonotopes is a zonotope, whose facets are spanned by n - 1 of
+// its generators. F is infinite if the line along beta misses the difference.
 template <int n>
 std::array<double, 2> zonotope_value(const Zonotope<n>& k1, const Frame<n>& f1, const Zonotope<n>& k2,
                                      const Frame<n>& f2, const Vector<n>& beta) {
@@ -69,7 +69,7 @@ std::array<double, 2> zonotope_value(const Zonotope<n>& k1, const Frame<n>& f1, 
       support += s < 0 ? -s : s;
     }
     const Quadruple apart = dot(a, between) - support;
-    const double value = static_cast<double>(apart / along);  // not a number for generators in parallel
+    const double value = static_cast<double>(apart / along);  // NaN for parallel generators
     if (along == 0 ? apart > 0 : value > best[0])
       best = {along == 0 ? infinity : value, std::sqrt(static_cast<double>(dot(a, a))) / static_cast<double>(along)};
   };
@@ -91,9 +91,9 @@ struct AlignedPairs {
   int most_passes = 0;
 };
 
-// Every offset is, axis by axis, none, flush, or anything; half the pairs are then turned as a whole, half of those and
-// of the others also against each other. A third of the bases comes from another pair, a third is drawn from all
-// corners, a third is left by the pair before. Every fourth query has beta fixed in body 2.
+// Each component of an offset is zero, flush or random. Half of the pairs are rotated as a whole. Half are rotated
+// against each other, independently. One third of the bases comes from another pair, one third is drawn from all
+// corners, and one third is left by the previous pair. In every fourth query beta is fixed in body 2.
 template <int n>
 AlignedPairs meet_aligned_pairs(long pairs, std::uint64_t seed) {
   Random random(seed);
@@ -158,7 +158,7 @@ AlignedPairs meet_aligned_pairs(long pairs, std::uint64_t seed) {
         fixed ? find_contact(k1.polytope, f1, k2.polytope, f2, Vector<n>(Vector<n>::Unit(any(n))), basis, c)
               : find_contact(k1.polytope, f1, k2.polytope, f2, basis[0], c);
     const auto [value, steepness] = zonotope_value(k1, f1, k2, f2, c.beta);
-    // a fixed beta along a flank of the difference meets it anywhere on the flank, or nowhere
+    // a fixed beta parallel to a facet meets it at any of its points, or nowhere
     if (fixed && !(steepness < 1e8)) continue;
     last = kept[any(kept.size())] = basis[0];
     const double slope = c.alpha.norm();
@@ -171,7 +171,7 @@ AlignedPairs meet_aligned_pairs(long pairs, std::uint64_t seed) {
     for (const auto& v : k1.polytope.corners()) low = std::min(low, c.alpha.dot(f1(v)));
     for (const auto& v : k2.polytope.corners()) high = std::max(high, c.alpha.dot(f2(v)));
     const double plane = std::max(std::abs(low - high + c.gap), (c.separation() + c.gap * c.beta).norm()) / slope;
-    met.worst = error <= met.worst ? met.worst : error;  // what is not a number counts
+    met.worst = error <= met.worst ? met.worst : error;  // NaN counts as an error
     met.worst_plane = plane <= met.worst_plane ? met.worst_plane : plane;
   }
   return met;

@@ -1,4 +1,4 @@
-// Random bodies, and the program solved the long way: shared by the tests and the benchmark of geometry.
+// Random bodies, and the program solved by brute force, for the tests and the benchmark of geometry.
 #pragma once
 
 #include <Eigen/Geometry>
