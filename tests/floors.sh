@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Holds the includes to the map of the house: an include points down, to a lower floor or into its own folder, and only
-# the folders named here meet MPI, HDF5 and the solvers. A type that the README of a folder names exists there. Prints
-# each violation as file:line; exit code 1 on any.
+# Checks includes against the floors of folders: an include points to a lower floor or to its own folder. Only the
+# folders named here include MPI, HDF5 and the solvers. A type that the README of a folder names must exist there.
+# Prints each violation as file:line; exit code 1 if there is any.
 #   floors.sh [ROOT]
 set -euo pipefail
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Disturbs studies that run over several hosts (hosts.sh), and checks that each comes to the same end.
+"""Disturbs studies that run over several hosts (hosts.sh), and checks that each gives the same result.
 
     tests/hosts/disturb.py DODYN [--disturbances 13] [--hosts 4] [--kinds KIND,...] [--seed 1] [--parallel 1] [--minutes M]
 

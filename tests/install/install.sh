@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install.sh BUILD CMAKE: installs the build into a prefix of its own, runs a study from an empty directory, builds a
-# project that finds the libraries, and looks at man page and completion.
+# project that uses the libraries, and checks man page and completion.
 set -euo pipefail
 build=$1
 cmake=$2
