@@ -13,11 +13,12 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Whether the text alone gives the pose of one link relative to the other: links lead from one to the other, and each
-// is placed relative to the next one, or the coordinates of their joint are given.
+// Returns whether placements and given coordinates determine the pose of link `one` relative to link `other`. Then a
+// chain connects both: each link is placed relative to the next one, or all coordinates of its joint are given.
 bool placed(const PhasedMotion& motion, const MotionEnd& at, int one, int other) {
   const auto& links = motion.system->structure().links;
-  std::vector<int> group(links.size() + 1);  // of links, by their numbers; last: the ground
+  // [links + 1] links of one group have known relative poses; last: the ground
+  std::vector<int> group(links.size() + 1);
   std::iota(group.begin(), group.end(), 0);
   const auto of = [&](int link) { return group[link < 0 ? links.size() : static_cast<std::size_t>(link)]; };
   const auto join = [&](int a, int b) { std::replace(group.begin(), group.end(), of(a), of(b)); };
@@ -36,7 +37,7 @@ bool placed(const PhasedMotion& motion, const MotionEnd& at, int one, int other)
   return of(one) == of(other);
 }
 
-// Returns the pairs of shapes.
+// Returns the pairs of shapes of the two links, as indices of the model's shapes.
 std::vector<std::pair<int, int>> part_pairs(const PhasedMotion& motion, const AvoidedPair& clear) {
   const auto& shapes = motion.system->model().shapes;
   std::vector<std::pair<int, int>> all;
@@ -101,7 +102,6 @@ void read_avoided(PhasedMotion& motion) {
   }
 }
 
-// A pair of parts in the order of avoided_parts().
 std::string pair_name(const PhasedMotion& motion, std::size_t pair) {
   std::vector<std::pair<int, int>> all;
   for (const AvoidedPair& clear : motion.avoided)
@@ -127,7 +127,8 @@ std::vector<dmoc::PartPair> avoided_parts(const PhasedMotion& motion, const Eige
         if (gaps[p] < these[p].margin.value + 1e-6)
           these[p].nearer.emplace_back(where, dmoc::Coefficient(gaps[p] - contact_slack));
     }
-    for (const MotionContact& c : motion.contacts) {  // they touch at its node, and as long as it stays
+    // The parts touch at the contact's node, and afterwards if the contact stays
+    for (const MotionContact& c : motion.contacts) {
       const auto [one, other] = links_of(motion, c);
       if (std::minmax(clear.one, clear.other) != std::minmax(one, other)) continue;
       const auto at = [&motion](int phase) { return motion.phases[static_cast<std::size_t>(phase)].intervals; };

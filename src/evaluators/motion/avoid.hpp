@@ -6,13 +6,13 @@
 
 namespace dodyn::evaluators {
 
-// Reads [avoid]. Throws ConfigError.
+// Reads the sections [avoid] into motion.avoided, max_rotation and growth_steps. Throws ConfigError.
 void read_avoided(PhasedMotion& motion);
 // Returns the pairs of parts that must not overlap.
 std::vector<dmoc::PartPair> avoided_parts(const PhasedMotion& motion, const Eigen::VectorXd& design);
-// Returns the names of a pair, in the order of avoided_parts().
+// Returns the names of the two parts. `pair`: index in avoided_parts().
 std::string pair_name(const PhasedMotion& motion, std::size_t pair);
-// Describes an overlap at the start or the goal; empty: none.
+// Describes an overlap of parts at the start or the goal; empty: none.
 std::string overlap(const PhasedMotion& motion, const MotionValues& values, const Eigen::VectorXd& design);
 
 }  // namespace dodyn::evaluators

@@ -16,7 +16,7 @@ dmoc::ContactEvent contact_event(const PhasedMotion& motion, const MotionContact
   event.part = c.part;
   event.shape = c.shape;
   if (c.edges) {
-    event.outward = {0, 0, 0};  // it turns with them
+    event.outward = {0, 0, 0};  // the normal turns with the edges
   } else if (c.side) {
     event.outward = *c.side;
   } else {
@@ -103,7 +103,7 @@ std::vector<TouchingFeature> touching(const PhasedMotion& motion, const MotionVa
   return all;
 }
 
-// By the least change of slides, along the gradient of the height.
+// Changes only slides, along the gradient of the height: the smallest change that closes the gap.
 void touch(const PhasedMotion& motion, const MotionContact& contact, const MotionValues& values, Eigen::VectorXd& q) {
   const auto numbers = autodiff::values_of(values.model.numbers);
   const dmoc::ContactEvent event = contact_event(motion, contact, values);
@@ -142,7 +142,8 @@ void add_contacts(const PhasedMotion& motion, TranscribedMotion& planned, const 
                                     motion.system->no_reference(),
                                     row.transpose())[static_cast<std::size_t>(std::max(event.corner, 0))];
       };
-      event.way = seen(path.q.back().bottomRows(1)) - seen(path.q.front().topRows(1));  // starts are bent in between
+      // From end to end, because initial guesses bend the path between
+      event.way = seen(path.q.back().bottomRows(1)) - seen(path.q.front().topRows(1));
     }
     planned.asked.emplace_back(next(), "[contact " + motion.contacts[i].name + "]");
     planned.begin.push_back(add_contact(problem, event));

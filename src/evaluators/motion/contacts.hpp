@@ -1,4 +1,4 @@
-// Contacts on schedule: their rows, their touching corners and edges, and their energies if they are penalties.
+// Scheduled contacts: rows of the optimisation, touching corners and edges, and energies of penalty contacts.
 #pragma once
 
 #include <utility>
@@ -14,14 +14,15 @@ dmoc::ContactEvent contact_event(const PhasedMotion& motion, const MotionContact
 // Returns restitution and friction of a contact; infinite friction: it sticks without limit.
 std::pair<double, double> bounce(const PhasedMotion& motion, const MotionContact& contact,
                                  const Eigen::VectorXd& design);
-// Returns the links of the part and of the shape.
+// Returns the indices of the part's link and of the shape's link.
 std::pair<int, int> links_of(const PhasedMotion& motion, const MotionContact& contact);
 // Adds the contacts to the system as penalty energies. Throws ConfigError.
 void add_penalties(PhasedMotion& motion);
-// Returns the overlap of a contact at each row of coordinates without references, m.
+// Returns the overlap of a contact at each row of q, m. q: coordinates without references, [rows, n].
 Eigen::VectorXd depths(const PhasedMotion& motion, const MotionContact& contact, const Eigen::VectorXd& design,
                        const Eigen::MatrixXd& q);
-// Returns for every contact the lowest corner of the part at its node, or the nearest edges.
+// Returns for every contact the corner of the part that is lowest above the face at the contact's node, or the nearest
+// edges.
 std::vector<TouchingFeature> touching(const PhasedMotion& motion, const MotionValues& values, const MotionPath& path);
 // Changes a posture so that the contact's point, or the lowest corner, touches.
 void touch(const PhasedMotion& motion, const MotionContact& contact, const MotionValues& values, Eigen::VectorXd& q);

@@ -1,4 +1,4 @@
-// Which corner of a part touches: motions near one that was found, turned so that another corner comes down first.
+// Initial guesses near a solved motion: a part is rotated so that another of its corners touches.
 #include <Eigen/Geometry>
 #include <Eigen/QR>
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// How much lower than all others a corner is brought, of the part's size.
+// Minimum height of the other corners above the lowest one, relative to the part's size.
 constexpr double clearly_lower = 0.02;
-// Largest step of a turn, rad, and limit of the number of steps.
+// Largest rotation in one step, rad, and maximum number of steps.
 constexpr double largest_turn_step = 0.1;
 constexpr int most_turn_steps = 100;
 
-// Returns for every corner a direction of the link in which this corner is the farthest: the mean of the normals of the
-// sides that meet there.
+// Returns for every corner the mean of the normals of the adjacent sides, in link axes. In this direction the corner is
+// the farthest one.
 template <int n>
 std::vector<Eigen::Vector3d> outward_of_corners(const std::vector<systems::Vector3<double>>& corners) {
   std::vector<geometry::Vector<n>> points;
@@ -73,7 +73,8 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
     }
   if (turns.empty()) return false;
   const Eigen::Vector3d down = -Eigen::Map<const Eigen::Vector3d>(event.outward.data());
-  const auto seen = [&](const Eigen::VectorXd& at) -> Eigen::Vector3d {  // the corner's direction, from the face
+  // The corner's direction, in the frame of the face's link
+  const auto seen = [&](const Eigen::VectorXd& at) -> Eigen::Vector3d {
     const auto frames = tree.frames(at.data());
     return eigen_of(frames[static_cast<std::size_t>(face)].rotation).transpose() *
            eigen_of(frames[static_cast<std::size_t>(part.link)].rotation) * outward[static_cast<std::size_t>(corner)];
@@ -94,7 +95,8 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
     Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factor;
     factor.setThreshold(1e-5);
     Eigen::Vector3d miss = down - now;
-    if (now.dot(down) < 0.0) {  // more than a quarter turn away: by the way across first
+    // More than a quarter turn away, the difference to `down` is no usable direction of rotation.
+    if (now.dot(down) < 0.0) {
       miss = down - now.dot(down) * now;
       if (miss.norm() < 1e-6) miss = now.unitOrthogonal();
     }
@@ -106,8 +108,8 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
   return false;
 }
 
-// Around its contact the motion turns and slides to the posture where the corner touches, steadily from the contact or
-// end before and back to the one after.
+// The change of posture that brings the corner into contact increases linearly from the preceding contact (or the
+// start), and decreases linearly until the following contact (or the goal).
 std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, const MotionPath& path,
                                                  const Eigen::VectorXd& design) {
   std::vector<MotionPath> all;
@@ -120,7 +122,7 @@ std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, con
   for (std::size_t i = 0; i < motion.contacts.size(); ++i) {
     const MotionContact& contact = motion.contacts[i];
     if (contact.part < 0 || contact.edges) continue;
-    // phases over which it turns, stands as it touched, and turns back
+    // first ... contact.phase: the change increases; until `stands`: constant; until `last`: it decreases
     const int first = i > 0 ? motion.contacts[i - 1].phase + (motion.contacts[i - 1].stays ? 2 : 1) : 0;
     const int stands = contact.phase + (contact.stays ? 1 : 0);
     const int last =

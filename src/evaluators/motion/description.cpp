@@ -81,7 +81,7 @@ Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const
   problem.fill(x);
   if (balanced && path.controls.empty()) {
     x = dmoc::with_balancing_forces(problem, x);
-    problem.fill(x);  // the work of these forces
+    problem.fill(x);  // The unknowns of work depend on the balancing forces.
   }
   for (const auto& begin : planned.begin) begin(x);
   planned.separation.fill(problem, x);

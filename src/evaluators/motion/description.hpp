@@ -1,6 +1,6 @@
 // Interface to the motion that a configuration describes. There are two kinds: motions in explicit phases (design.hpp),
-// and gaits, which [gait] expands into a phase and its touch-down (evaluators/gait/design.hpp). One search (search.hpp)
-// and one evaluator (motion.cpp) serve both.
+// and gaits (evaluators/gait/design.hpp). A gait has one phase that ends with touch-down. One search (search.hpp) and
+// one evaluator (motion.cpp) serve both.
 #pragma once
 
 #include <functional>
@@ -23,29 +23,29 @@
 
 namespace dodyn::evaluators {
 
-// The touching feature of a contact's part: a corner, or an edge and the edge that it meets. Neither if a point
-// touches.
+// The touching feature of a contact's part: a corner, or an edge together with the other part's edge. If a named point
+// touches, `corner` is -1 and `edges` is empty.
 struct TouchingFeature {
   int corner = -1;
   std::optional<dmoc::EdgePair> edges = {};
   bool operator==(const TouchingFeature&) const = default;
 };
 
-// Path of a motion, phase by phase: coordinates at its knots (dmoc/scheme.hpp), [Kd + 1, n], relative to references (in
-// space) or without.
+// Path of a motion, phase by phase. q: coordinates at the knots (dmoc/scheme.hpp), [Kd + 1, n]. If `references` is not
+// empty, angles of spherical joints are relative to them.
 struct MotionPath {
   std::vector<Eigen::MatrixXd> q;
   std::vector<std::vector<dmoc::Reference>> references;
   std::vector<double> duration;           // duration of each phase, s
   std::vector<TouchingFeature> touching;  // [contacts]
-  bool simulated = false;                 // from a simulation without controls
+  bool simulated = false;                 // computed by a simulation without controls
   std::vector<Eigen::MatrixXd> controls;  // controls of each phase at the points, [Kd, actuators]; or empty: none
 };
 
-// Sets the references of a path that has none.
+// Sets the references of a path that has none, and makes its coordinates relative to them.
 void refer_along(const dmoc::System& system, MotionPath& path);
 
-// A transcription, with the planes that separate bodies.
+// The optimisation problem of a motion, with the planes that separate bodies.
 struct TranscribedMotion {
   dmoc::MotionProblem problem;
   dmoc::SeparatingPlanes separation;
@@ -53,11 +53,10 @@ struct TranscribedMotion {
                                                                   // unknowns in an initial guess
   dmoc::NamedRows asked = {};
 };
-// Describes the worst violations at x: the parts that overlap most, and the condition with the largest violation, with
-// time.
+// Describes the largest violations at x: the parts that overlap most, and the worst conditions with their times.
 std::string missed(const TranscribedMotion& planned, const Eigen::VectorXd& x);
 
-// A result of a solver, with the problem that it solves.
+// A result of the solver, with the problem that was solved.
 struct SolvedMotion {
   TranscribedMotion planned;
   nlp::Solution solution;
@@ -78,7 +77,7 @@ struct Measure {
 // Returns the value of a column.
 using MetricOf = std::function<double(const std::string& name)>;
 
-// The phases that drive_continuously() can integrate: for each, whether the integration restarts
+// The phases that drive_continuously() can integrate. restarts: for each phase, whether the integration restarts there
 // (PlannedPhase::restarts). `note` names the restarts and the phases that are not integrated.
 struct ContinuousPlan {
   std::vector<bool> restarts;
@@ -90,71 +89,73 @@ class MotionDescription {
   virtual ~MotionDescription() = default;
 
   virtual std::string section() const = 0;      // section of its keys: "gait" or "motion"
-  virtual const std::string& text() const = 0;  // text of the model
-  virtual std::string model_name() const = 0;   // the name in the settings
+  virtual const std::string& text() const = 0;  // text of the model file
+  virtual std::string model_name() const = 0;   // name of the model in the settings
   virtual const dmoc::System& system() const = 0;
   virtual std::vector<PhaseOutline> outline() const = 0;
   int intervals() const;  // total of all phases
-  int knots() const;      // the same: rows of a trajectory
+  int knots() const;      // knots of all phases: rows of a trajectory
   int degree() const { return system().scheme().degree; }
   // Returns the description on a mesh with `intervals` in total. Null: a phase or a contact has no node on that mesh.
   virtual std::shared_ptr<const MotionDescription> on_mesh(int intervals) const = 0;
-  // Returns the numbers of a design without derivatives. Throws ConfigError if the model refuses the design.
+  // Returns the model's numbers for a design, without derivatives. Throws ConfigError if the model refuses the design.
   virtual systems::Values<double> plain(const Eigen::VectorXd& design) const = 0;
   static Eigen::VectorXd middle(const Settings& settings);  // returns the middle of the design variables' ranges
   // Returns for every actuator whether the cost depends on it.
   virtual std::vector<bool> has_cost() const = 0;
 
-  // Why a design is not valid; empty: it is valid. `required`: a requirement of the configuration is not satisfied.
+  // Reason why a design is not valid; empty: it is valid. `required`: the design violates a requirement of the
+  // configuration.
   struct Rejection {
     std::string reason;
     bool required = false;
   };
   virtual Rejection rejection(const Eigen::VectorXd& design) const = 0;
-  // Makes the transcription relative to the references of a path. `size`: scale of the bodies that must not overlap,
-  // for growing them.
+  // Returns the optimisation problem of a design, relative to the references of a path. `size`: scale of the bodies
+  // that must not overlap; initial solves use smaller bodies.
   virtual TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const = 0;
 
-  // Returns the path of cold start `number` for this evaluation's seed, relative to references.
+  // Returns the path of cold start `number`, relative to references. `seed`: of the evaluation.
   virtual MotionPath initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const = 0;
-  // Returns coordinates without references, and controls, of a solution.
+  // Returns the path of a solution: coordinates without references, and controls.
   MotionPath path_about_none(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const;
-  // Returns coordinates relative to references, without controls.
+  // Returns the path of a solution: coordinates relative to references, without controls.
   MotionPath path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& design) const;
   // Sets the references of a path that has none, and its touching corners and edges.
   virtual void refer(MotionPath& path, const Eigen::VectorXd& design) const;
-  // Returns the unknowns along a path, with its controls if it has any. Otherwise controls and forces are zero, or, if
-  // `balanced`, those that balance the momenta of the path best.
+  // Returns the unknowns along a path, with its controls if it has any. Otherwise controls and forces are zero. If
+  // `balanced`, a least-squares fit determines them from the momentum balances of the path.
   Eigen::VectorXd start(const TranscribedMotion& planned, const MotionPath& path, bool balanced = false) const;
-  // Returns guesses near a motion, without references, in which another corner touches: one for each contact and
-  // corner.
+  // Returns initial guesses near a motion in which another corner touches: one for each contact and corner. They have
+  // no references.
   virtual std::vector<MotionPath> with_other_corners(const MotionPath&, const Eigen::VectorXd&) const { return {}; }
-  // Returns the number of steps in which bodies grow from small ones.
+  // Returns the number of preceding solves with smaller bodies; 0: none.
   virtual int grow() const { return 0; }
-  // nlp::Options::push of cold starts, and nlp::Options::barrier of motions from another mesh or after a time warp; 0:
-  // default.
+  // Return nlp::Options::push of cold starts, and nlp::Options::barrier of motions from another mesh or after a time
+  // warp; 0: default.
   virtual double push_of_cold_start() const { return 0.0; }
   virtual double barrier_of_refined() const { return 0.0; }
 
-  // Metrics of the description for a motion on this mesh; null: returns them without values.
+  // Inputs of measures(): a motion on this mesh.
   struct MetricInputs {
     const Eigen::VectorXd& design;
     const SolvedMotion& solved;
     const dmoc::Motion& motion;
     const Trajectory& trajectory;
-    dmoc::Clearance clearance = {};  // of the pairs that must not overlap
+    dmoc::Clearance clearance = {};  // distances of the pairs that must not overlap
   };
   virtual std::vector<Measure> measures(const MetricInputs* seen) const = 0;
   // Examines the motion on the mesh of `trajectory`.
   virtual ExaminedQuantities examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
                                       const MetricOf& metric) const = 0;
   virtual ContinuousPlan continuous_plan() const = 0;
-  virtual std::string report(const MetricOf& metric) const = 0;  // lines about its own metrics
+  virtual std::string report(const MetricOf& metric) const = 0;  // returns lines about the description's own metrics
 
-  // Returns the channels of the description, which follow those of every motion (trajectory.hpp), and their values.
+  // Return the additional channels of the description, and their values. They follow the channels of every motion
+  // (trajectory.hpp).
   virtual Channels more_channels() const = 0;
   virtual std::vector<Eigen::MatrixXd> more_values(const MetricInputs& seen) const = 0;
-  virtual std::string root_name() const { return "root"; }  // name of the first point
+  virtual std::string root_name() const { return "root"; }  // returns the name of the first point
   // Forces on constrained coordinates: the channel's name, and for each coordinate the name of its column.
   struct Forces {
     std::string name = "held_force", unit = "",
@@ -164,12 +165,12 @@ class MotionDescription {
   };
   virtual Forces forces() const;
 
-  // Applies the controls of an archived motion in the simulation of free bodies; nullopt if a foot stands in some
-  // phase.
+  // Applies the controls of an archived motion in the contact simulation of bodies; nullopt: the description has no
+  // such simulation.
   virtual std::optional<Simulated> open_loop_run(const Outcome&) const { return std::nullopt; }
-  // Returns the foot that touches down at the end of a phase, for rollouts.
+  // Returns the foot that touches down at the end of a phase, for rollouts; nullopt: none.
   virtual std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const = 0;
-  virtual double control_limit() const { return nlp::infinity; }  // in addition to the limits of actuators
+  virtual double control_limit() const { return nlp::infinity; }  // returns a limit in addition to those of actuators
 };
 
 }  // namespace dodyn::evaluators

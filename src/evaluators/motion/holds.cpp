@@ -15,7 +15,7 @@ bool is_point(const dmoc::System& system, const std::string& name) {
   return std::any_of(points.begin(), points.end(), [&](const auto& point) { return point.name == name; });
 }
 
-// Returns the names of "A - B" if both are points.
+// Returns the names A and B of "A - B"; nullopt: one of them is not a point.
 std::optional<std::pair<std::string, std::string>> pair_of(const dmoc::System& system, const std::string& text) {
   const auto minus = text.find('-');
   if (minus == std::string::npos) return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<HeldPlaces> read_holds(const dmoc::System& system,
     }
   }
   if (expressions.empty()) return std::nullopt;
-  // one by one, so that a mistake is reported where it is
+  // one by one, so that an error names its expression
   for (std::size_t i = 0; i < expressions.size(); ++i) try {
       dmoc::check_position(system, expressions[i], parameters);
     } catch (const ExpressionError& error) {

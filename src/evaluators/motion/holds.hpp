@@ -1,4 +1,4 @@
-// Reads the points and expressions that a phase of a motion holds: [phase NAME] hold, and the model's [constraint
+// Reads the points and expressions that a phase holds constant: `hold` of [phase NAME], and the model's [constraint
 // NAME].
 #pragma once
 
@@ -19,9 +19,9 @@ struct HeldPlaces {
   std::vector<bool> at_zero;  // [size] true: a constraint; false: the value at the phase's first node is kept
   dmoc::NamedPositionFunction function;
 
-  // Whether an earlier phase has all components of this one.
+  // Returns whether the earlier phase holds all components of this one, too.
   bool continues(const HeldPlaces& before) const;
-  // Returns the component whose force is normal(POINT), tangential(POINT) or reaction(NAME); -1: none.
+  // Returns the index of the component whose force is normal(POINT), tangential(POINT) or reaction(NAME); -1: none.
   int component(const Expression::Quantity& force, int dimension) const;
 };
 

@@ -19,19 +19,18 @@ using dmoc::Coefficient;
 
 namespace {
 
-// For every second guess: largest factor of its detours over those of other guesses, and its number of harmonics after
-// the first two.
+// Every second guess has larger detours: up to this factor, with this number of harmonics after the first two.
 constexpr double largest_detour = 10.0;
 constexpr int more_harmonics = 3;
-// Detours of coordinates, m or rad, and turns of bodies that may move round others, rad. A body with held points does
-// not move round others.
+// Amplitude of a coordinate's detour, m or rad. Rotation amplitude of bodies that may move around others, rad. Bodies
+// with held points do not.
 constexpr double usual_detour = 0.3, turn_of_a_detour = 1.0;
-// Width that a range with one end counts as, m or rad.
+// Width assumed for a range with only one end, m or rad.
 constexpr double open_range = 1.0;
 
-// Changes the first and last coordinates of a periodic motion until the last ones, after the exchange, are `ahead` of
-// the first ones. Gauss-Newton steps: three for the end alone, then the smallest ones for both. `begins`, `ends`:
-// coordinates that may change.
+// Changes the first and last coordinates of a periodic motion until exchange(last) = first + ahead. Takes eight
+// Gauss-Newton steps: three that change `last` alone, then minimum-norm steps of both. `begins`, `ends`: indices of the
+// coordinates that may change in `first` and in `last`.
 void close(const autodiff::Element& exchange, const std::vector<int>& begins, const std::vector<int>& ends,
            const Eigen::VectorXd& ahead, Eigen::VectorXd& first, Eigen::VectorXd& last) {
   const Eigen::Index n = first.size(), b = static_cast<Eigen::Index>(begins.size()),
@@ -55,20 +54,20 @@ struct Knot {
   Eigen::VectorXd q;
 };
 
-// Returns the coordinates at a fraction of the path from one knot to another.
+// Interpolates the coordinates between two knots. `share`: fraction of the path from `before` to `after`.
 Eigen::VectorXd posture_between(const dmoc::System& system, const Knot& before, const Knot& after, double share) {
   return dmoc::Attitudes(system).between(before.q, system.no_reference(), after.q, system.no_reference(), share);
 }
 
-// Returns the index of the first knot, from the second on, that is not before this fraction; the last one if all are.
+// Returns the index (>= 1) of the first knot at or after this fraction of the time; the last knot if there is none.
 std::size_t knot_after(const std::vector<Knot>& knots, double share) {
   std::size_t i = 1;
   while (i + 1 < knots.size() && share > knots[i].share) ++i;
   return i;
 }
 
-// Returns the largest share, at most 1, of the detours that a path may make with steps of at most 90 % of `reach`
-// between its knots; 0 if the path alone has larger ones.
+// Returns the factor in [0, 1] by which detours must be scaled to keep steps between nodes below 90 % of `reach`; 0:
+// steps of the path alone are larger.
 double share_within(double reach, const Eigen::VectorXd& path, const Eigen::VectorXd& detours) {
   const auto step = [](const Eigen::VectorXd& of) {
     return (of.tail(of.size() - 1) - of.head(of.size() - 1)).cwiseAbs().maxCoeff();
@@ -77,8 +76,8 @@ double share_within(double reach, const Eigen::VectorXd& path, const Eigen::Vect
   return bent > 0.0 ? std::clamp((0.9 * reach - step(path)) / bent, 0.0, 1.0) : 1.0;
 }
 
-// Moves coordinates into the ranges of their joints, and sets their sizes of detours, which are also the `largest`
-// ones.
+// Sets the coordinates of joints with ranges: 0, moved at least 10 % of the range inside it. Sets the amplitude `size`
+// of their detours and its limit `largest` to 20 % of the range.
 void enter_ranges(const systems::Tree<Coefficient>& tree, Eigen::VectorXd& q, Eigen::VectorXd& size,
                   Eigen::VectorXd& largest) {
   for (const auto& range : tree.ranges) {
@@ -91,7 +90,8 @@ void enter_ranges(const systems::Tree<Coefficient>& tree, Eigen::VectorXd& q, Ei
   }
 }
 
-// Returns the durations of phases that contacts split, as if nodes were evenly spread, s; 0: of other phases.
+// Returns the durations of the pieces of phases that contacts split, with nodes evenly spaced in time, s; 0: other
+// phases.
 std::vector<double> durations_of_pieces(const PhasedMotion& motion, const MotionValues& all) {
   std::vector<double> durations(motion.phases.size(), 0.0);
   const auto intervals = [&](int i) { return motion.phases[static_cast<std::size_t>(i)].intervals; };
@@ -105,7 +105,7 @@ std::vector<double> durations_of_pieces(const PhasedMotion& motion, const Motion
   return durations;
 }
 
-// Returns the share of the time at which a contact happens.
+// Returns the fraction of the motion's duration at which a contact happens.
 double share_of(const MotionContact& contact, const PhasedMotion& motion, const MotionValues& all,
                 const std::vector<double>& pieces) {
   double passed_by = 0.0, whole = 0.0;
@@ -133,7 +133,7 @@ std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& m
     knots.push_back({way.share, last});
   }
   if (motion.periodic) last = first;
-  // Coordinates that the goal leaves free stay as they are at the last waypoint.
+  // Coordinates that the goal leaves free keep their values of the last waypoint.
   place(motion.goal.placements, motion.goal.given, all, last);
   for (const GivenCoordinate& g : motion.shift) last(g.coordinate) = first(g.coordinate) + all.evaluated(g.value).value;
   if (motion.exchange) {
@@ -159,7 +159,8 @@ std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& m
   return knots;
 }
 
-// Sets the sizes of detours to the sizes of the bodies that they go round.
+// Sets the amplitudes of detours. Slides: the largest radius of a moving body, at least 10 % of `distance`. Rotations:
+// a constant. `largest` limits both.
 void size_of_bodies(const PhasedMotion& motion, const MotionValues& all, double distance,
                     const Eigen::VectorXd& largest, Eigen::VectorXd& size) {
   double radius = 0.1 * distance;
@@ -183,7 +184,7 @@ using Uniform = std::function<double()>;  // draws a number in [-1, 1)
 // Returns the durations of the phases, s; free ones are random. `large`: with a wide spread.
 std::vector<double> durations_of(const PhasedMotion& motion, const MotionValues& all, const std::vector<double>& pieces,
                                  bool large, const Uniform& uniform) {
-  const double spread = large ? 1.0 : 0.3;  // factors of 2.7 or 1.35
+  const double spread = large ? 1.0 : 0.3;  // durations vary by factors up to 2.7 or 1.35
   std::vector<double> durations;
   for (const MotionPhase& phase : motion.phases) {
     const double shortest = all.evaluated(phase.shortest).value, longest = all.evaluated(phase.longest).value;
@@ -195,7 +196,7 @@ std::vector<double> durations_of(const PhasedMotion& motion, const MotionValues&
                                          : guessed());
   }
   if (!motion.period) return durations;
-  // The rest of the period is shared in proportion to the remaining range of each phase.
+  // The remaining time of the period is distributed in proportion to the remaining range of each phase.
   double rest = all.evaluated(*motion.period).value, room = 0.0;
   for (const double T : durations) rest -= T;
   const auto limit = [&](std::size_t i) {
@@ -236,8 +237,8 @@ Detours draw_detours(const Eigen::VectorXd& size, bool straight, bool large, con
   return all;
 }
 
-// Adds the coordinates of all phases to a path with durations. A coordinate moves from its first to its last value
-// during the phases in which it is not held. Detours stay within the speeds of joints.
+// Adds the coordinates of all phases to a path that has durations. A coordinate moves from its first to its last value
+// during the phases in which it is not held. Detours are reduced to the speed limits of joints.
 void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMotion& motion,
             const systems::Tree<Coefficient>& tree, MotionPath& path) {
   const dmoc::System& system = *motion.system;
@@ -291,7 +292,8 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
   }
 }
 
-// Moves the coordinates `free` of theta until the components `zero` of g are zero: Gauss-Newton steps, the least ones.
+// Changes the coordinates `free` of theta until the components `zero` of g are zero, by minimum-norm Gauss-Newton
+// steps.
 void move_onto(const dmoc::Element& g, const std::vector<int>& zero, const std::vector<int>& free,
                Eigen::VectorXd& theta) {
   constexpr int most_steps = 30;
@@ -307,20 +309,21 @@ void move_onto(const dmoc::Element& g, const std::vector<int>& zero, const std::
   }
 }
 
-// Moves the nodes of a path onto the model's constraints, by least changes of the coordinates that the start or the goal
-// leaves free. A path far from them is a guess from which the solver seldom finds a motion.
+// Moves the nodes of a path onto the model's constraints, by minimum-norm changes of coordinates that the start or the
+// goal leaves free. From paths that violate constraints the solver seldom converges.
 void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
   if (motion.system->directors() || !motion.system->charts().empty()) return;
   const std::size_t last = motion.phases.size() - 1;
-  // Correction of the node before, with which the next one begins: so a mechanism stays in one of its configurations.
+  // Correction of the preceding node, and initial correction of the next one. So a mechanism stays on one branch of its
+  // configurations.
   Eigen::VectorXd carried = Eigen::VectorXd::Zero(motion.system->n());
   for (std::size_t i = 0; i <= last; ++i)
     for (const dmoc::Hold& hold : holds_of(motion, static_cast<int>(i), all)) {
-      std::vector<int> zero;  // components; others keep values that are not known yet
+      std::vector<int> zero;  // components that must be zero; the others keep values that are not known yet
       for (std::size_t k = 0; k < hold.at_zero.size(); ++k)
         if (hold.at_zero[k]) zero.push_back(static_cast<int>(k));
       const std::vector<int> moving = motion.system->pinned(motion.phases[i].held).moving;
-      // The path from start to goal of a coordinate that both give stays, if the others suffice.
+      // Coordinates that both the start and the goal give keep their path. The others must suffice.
       std::vector<int> follow;  // of `moving`
       for (std::size_t k = 0; k < moving.size(); ++k)
         if (!motion.start.gives(moving[k]) || !motion.goal.gives(moving[k])) follow.push_back(static_cast<int>(k));
@@ -364,8 +367,8 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
   const bool bodies = !motion.start.placements.empty() || !motion.goal.placements.empty();
   if (bodies) size_of_bodies(motion, all, (knots.back().q - knots.front().q).norm(), largest, size);
 
-  // Every second guess is of another kind: 1 to 10 times larger, with three more harmonics, but not beyond the ranges
-  // of joints.
+  // Every second guess has detours that are 1 to 10 times larger, with three more harmonics, within the ranges of
+  // joints.
   const bool large = number % 2 == 1 && !bodies;
   MotionPath path;
   path.duration = durations_of(motion, all, pieces, large, uniform);

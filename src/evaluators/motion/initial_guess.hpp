@@ -1,4 +1,4 @@
-// Initial guesses of a motion: paths from the start to the goal, and paths near a motion that was found.
+// Initial guesses of a motion: paths from the start to the goal, and paths near a solved motion.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 namespace dodyn::evaluators {
 
 // Returns initial guess `number`: coordinates from the start to the goal through waypoints, or along the given guess,
-// with random deviations. The first guess is straight if bodies are placed.
+// with random deviations. If the configuration places bodies, guess 0 has no deviations.
 MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& design, std::uint64_t seed, int number);
 
 // Replaces the path of bodies without controls by that of a contact simulation from the initial state (Johnson 2013,
 // section 4.4.3.1).
 void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eigen::VectorXd& design);
 
-// Returns guesses near a motion, without references, in which another corner touches: one for each contact and corner.
+// Returns initial guesses near a motion in which another corner touches: one for each contact and corner. They have no
+// references.
 std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, const MotionPath& path,
                                                  const Eigen::VectorXd& design);
 

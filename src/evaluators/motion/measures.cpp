@@ -24,7 +24,7 @@ namespace {
 // Sums and extremes over the phases of a motion.
 struct Totals {
   double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, drift = 0.0;
-  double normal = not_a_number;   // smallest normal force on a standing link, N
+  double normal = not_a_number;   // minimum normal force on a standing link, N
   std::vector<double> durations;  // s
 };
 Totals totals_of(const MotionDescription::MetricInputs& seen) {
@@ -60,13 +60,13 @@ Totals totals_of(const MotionDescription::MetricInputs& seen) {
   return all;
 }
 
-// Rows of the trajectory that are a phase's knots; intervals are those from knot to knot.
+// Rows of the trajectory that belong to the knots of a phase. intervals: number of steps from knot to knot.
 struct KnotRows {
   Eigen::Index first = 0, intervals = 0;
 };
 
-// Returns the kinetic and potential energy at a row, J. `p`: momenta; those that violate the holds are first changed by
-// the holds' impulses.
+// Returns the sum of kinetic and potential energy at a row, J. `p`: momenta. If they violate the holds, impulses of the
+// holds correct them first.
 double energy_at(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
                  dmoc::HeldPostures& holds, const Eigen::VectorXd& q, const Eigen::VectorXd& p) {
   const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
@@ -115,8 +115,8 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
   m.balance -= energy(nodes.first + nodes.intervals) - energy(nodes.first);
 }
 
-// For a foot that is the root. Standing: updates the largest pull of the ground. Moving: updates its depth under the
-// ground and its path lengths. `up`: index of the vertical coordinate.
+// Updates the quantities of a foot that is the root. Standing: the largest pull of the ground. Moving: the depth below
+// the ground and the path lengths. `up`: index of the vertical coordinate.
 void add_foot(int up, bool stands, const Eigen::MatrixXd& q, const Eigen::MatrixXd& force, const KnotRows& nodes,
               ExaminedQuantities& m) {
   if (stands) {
@@ -231,13 +231,13 @@ ExaminedQuantities MotionDesigns::examined(const Eigen::VectorXd& design, const 
   using C = MotionChannel;
   const auto& values = trajectory.values;
   const Eigen::MatrixXd &q = values[C::coordinates], &u = values[C::controls];
-  // Energies are those of the model alone: no dampers, no overlap of parts, no contacts that take or give some.
+  // The energy balance applies only if no dampers, penalty energies or contacts take or supply energy.
   const bool conserves = !tree.actuators.empty() && motion_.system->simply_actuated() &&
                          motion_.system->charts().empty() && motion_.contacts.empty();
   if (conserves) m.work = m.balance = 0.0;
   const MotionValues given = motion_values(motion_, design);
   const auto& numbers = given.model.numbers;
-  // A root whose place is held in some phases and free in others is a foot.
+  // A root whose position is held in some phases and free in others is a foot.
   std::vector<int> root(static_cast<std::size_t>(tree.dimension));
   std::iota(root.begin(), root.end(), 0);
   const auto stands = [&](const MotionPhase& phase) {
@@ -256,15 +256,15 @@ ExaminedQuantities MotionDesigns::examined(const Eigen::VectorXd& design, const 
                    all.back(), m);
     if (has_foot) add_foot(tree.dimension - 1, stands(phase), q, values[C::forces], all.back(), m);
   }
-  // Least squared control spreads a push over all time that it has: one that stands alone is asked for, such as by an
-  // obstacle.
+  // A cost of squared controls spreads effort over time. There an isolated peak is required, for example by an
+  // obstacle, and is not suspicious.
   if (motion_.effort.squared_control == 0.0 || motion_.effort.work()) {
     std::vector<int> intervals_of;
     for (const MotionPhase& phase : motion_.phases) intervals_of.push_back(phase.intervals * degree());
     examine_controls(tree, u, intervals_of, m);
   }
   examine_knees(tree, q, m);
-  if (metric("intervals") > intervals()) {  // a thinned trajectory shows no time steps
+  if (metric("intervals") > intervals()) {  // a thinned trajectory does not contain the steps of the mesh
     m.turn = m.balance = not_a_number;
     m.spike = 0.0;
   }
@@ -349,7 +349,7 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const MetricInputs& seen
   for (std::size_t p = 0; p < motion_.phases.size(); ++p) {
     const MotionPhase& phase = motion_.phases[p];
     if (phase.holds) {
-      // behind that of a contact that stays, if there is one
+      // The hold of a contact that stays, if any, comes first.
       const Eigen::MatrixXd of_phase =
           hold_forces(problem, problem.holds(static_cast<int>(p)).back(), seen.solved.solution.x);
       for (std::size_t i = 0; i < phase.holds->names.size(); ++i) {
@@ -375,7 +375,7 @@ std::optional<Simulated> MotionDesigns::open_loop_run(const Outcome& archived) c
                       motion_.keys.steps);
 }
 
-// A root that is held in the next phase and not in this one is a foot that comes down.
+// A root that is held in the next phase, but not in this one, is a foot that touches down.
 std::optional<systems::Place<double>> MotionDesigns::landing(int phase, const Eigen::VectorXd&) const {
   const std::size_t i = static_cast<std::size_t>(phase), count = motion_.phases.size();
   if (!motion_.phases[i].held.empty() || motion_.phases[(i + 1) % count].held.empty() ||

@@ -41,11 +41,12 @@ class MotionEvaluator final : public Evaluator {
   std::string details() const override { return times_text(times_); }
 
  private:
-  int optima_rows() const { return search_.guesses + 2; }  // and that of a parent, and one found near another
+  // And one each for the parent's trajectory and for another corner
+  int optima_rows() const { return search_.guesses + 2; }
   std::size_t optima_channel() const { return channels().size() - 1; }
-  // Columns of the archive: the description's, then those of every motion. Null: their names alone.
+  // Returns the metrics: the description's, then those of every motion. Null pointers: names without values.
   std::vector<Measure> measures(const MotionDescription::MetricInputs* seen, const FoundMotion* found) const;
-  Eigen::Index place(const std::string& name) const;  // of a metric
+  Eigen::Index place(const std::string& name) const;  // index of a metric
   double metric(const Evaluation& e, const std::string& name) const {
     const Eigen::Index at = place(name);
     return at < e.metrics.size() ? e.metrics(at) : not_a_number;
@@ -155,7 +156,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
 
   const nlp::Solution& solution = found.best->solution;
   e.cost = solution.objective;
-  // Envelope theorem: at a solution d cost / d design is the partial derivative of the Lagrangian.
+  // Envelope theorem: at a solution, d cost / d design equals the partial derivative of the Lagrangian.
   if (e.status == Status::ok)
     e.gradient = found.best->planned.problem.problem().design_gradient(solution.x, solution.multipliers,
                                                                        static_cast<int>(e.design.size()));
@@ -167,7 +168,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   const int stride = found.mesh->intervals() / description_->intervals();
   outcome.trajectory = stride > 1 ? thinned(*description_, found.trajectory, stride) : std::move(found.trajectory);
   outcome.trajectory.values.push_back(table(found.optima, optima_rows()));
-  // parts carry the motions themselves, so that join() can distinguish them
+  // Results of tasks contain the motions, so that join() can distinguish optima.
   if (search_.tasks > 1)
     outcome.trajectory.values.push_back(joints_of(found.optima));
   else
@@ -225,7 +226,7 @@ void MotionEvaluator::conclude(const FoundMotion& found, Evaluation& e) const {
   e.reason = "none of " + tried + " converged; the most feasible: " + reason;
 }
 
-// Takes the best of the tasks; optima are distinguished and their counts added.
+// Returns the best result of the tasks. Merges their optima; counts of equal ones are added.
 Outcome MotionEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const {
   const auto has_cost = [](const Outcome& o) { return std::isfinite(o.evaluation.cost); };
   std::stable_sort(parts.begin(), parts.end(), [&](const Outcome& a, const Outcome& b) {
@@ -281,7 +282,7 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   return s + warnings_text(findings(*description_, e, outcome.trajectory));
 }
 
-// The best motion, then its controls driven forward.
+// Solves all tasks, then applies the controls of the best motion in a simulation.
 std::optional<Simulated> MotionEvaluator::simulate(const Task& task) const {
   std::vector<Outcome> answers;
   for (Task part = task; part.part < parts(); ++part.part) answers.push_back(evaluate(part));
@@ -296,7 +297,7 @@ std::optional<Simulated> MotionEvaluator::simulate(const Task& task) const {
   return simulated;
 }
 
-// Simulates an archived motion forward: walkers with feet on the ground by rollout(), bodies by open_loop_run().
+// Simulates an archived motion: open_loop_run() if the description has it, otherwise evaluators::rollout().
 std::optional<Simulated> MotionEvaluator::rollout(const Outcome& archived) const {
   if (auto driven = description_->open_loop_run(archived)) return driven;
   const systems::Model& model = description_->system().model();

@@ -14,7 +14,7 @@ namespace dodyn::evaluators {
 
 namespace {
 
-constexpr double least_impulse = 1e-9;  // N s; smaller impulses between touching parts are rounding
+constexpr double least_impulse = 1e-9;  // N s; smaller impulses between touching parts are rounding errors
 
 template <int n>
 double angle_between(const rigid::Pose<n>& a, const rigid::Pose<n>& b) {
@@ -53,8 +53,8 @@ class Driver {
         result_.note = "what stays after [contact " + contact->name + "] is not driven forward";
         break;
       }
-      // By rounding, bodies that touch at the end of a phase may meet a little earlier. So the second half of a phase
-      // has the contact law of its end.
+      // Bodies that touch at the end of a phase may meet slightly earlier, by rounding. So the second half of a phase
+      // uses the contact law of its end.
       const auto* next = contact_before(static_cast<int>(i) + 1);
       const int K = plan_.phases[i].intervals * plan_.degree(), half = contact && next && K > 1 ? K / 2 : K;
       if (!move(static_cast<int>(i), row, 0, half, contact ? contact : next)) break;
@@ -89,8 +89,8 @@ class Driver {
     return {motion_.values[channel].row(row).begin(), motion_.values[channel].row(row).end()};
   }
 
-  // Where bodies begin, and the velocities that have the momenta which leave the first node: from the posture about its
-  // own attitudes, where no angles fail.
+  // Returns the initial state: the posture of the first node, and the velocities of the momenta that leave it. The
+  // references are the attitudes of this posture, so no chart is singular.
   State first() const {
     const auto& system = *plan_.system;
     const dmoc::Attitudes attitudes(system);
@@ -137,9 +137,8 @@ class Driver {
     return state;
   }
 
-  // Notes hinges whose coordinates the simulation reads differently than planned. Of three hinges through one point, it
-  // assumes that the middle angle is within a quarter turn. Beyond that, controls act on other coordinates than
-  // planned.
+  // Notes hinges whose coordinates the simulation computes differently from the plan. For three hinges through one
+  // point, it assumes a middle angle below 90 deg. Beyond that, controls act on other coordinates than planned.
   void check_massless_intermediates(const systems::Bodies<n>& bodies, const State& planned,
                                     const std::vector<double>& q) {
     if (!result_.note.empty()) return;
@@ -153,7 +152,8 @@ class Driver {
               "[joint-limit]";
   }
 
-  // Through these nodes of a phase, whose first one is this row of the motion. False: that is as far as it comes.
+  // Simulates the nodes `first` ... `last` of a phase. `row`: row of the phase's first node. Returns false if the
+  // simulation ends early.
   bool move(int phase, Eigen::Index row, Eigen::Index first, Eigen::Index last, const MotionContact* contact) {
     const Eigen::Index K = plan_.phases[static_cast<std::size_t>(phase)].intervals * plan_.degree();
     const double begin = motion_.values[0](row, 0),
@@ -172,14 +172,15 @@ class Driver {
     }
     rigid::Options options;
     options.step = h / steps_;
-    if (plan_.system->directors()) options.stepper = rigid::Stepper::variational_nodal;  // as its transcription
+    if (plan_.system->directors()) options.stepper = rigid::Stepper::variational_nodal;  // as in the transcription
     options.stiffness = plan_.penalty;
     options.response = !shaped || !touching_    ? rigid::Response::none
                        : plan_.penalty > 0.0    ? rigid::Response::penalty
                        : plan_.contacts.empty() ? rigid::Response::decomposition
                                                 : rigid::Response::exact;
-    options.refine = 1.0;                                      // a step that is cut is another discrete path
-    options.tolerance = plan_.contacts.empty() ? 1e-6 : 1e-7;  // touching parts come nearer by contact_slack
+    // A divided step would give another discrete path than the plan's.
+    options.refine = 1.0;
+    options.tolerance = plan_.contacts.empty() ? 1e-6 : 1e-7;  // touching parts may overlap by contact_slack
     rigid::Simulation<n> simulation(bodies.world, options);
     try {
       simulation.start(state_.poses, state_.twists, begin + static_cast<double>(first) * h);

@@ -14,24 +14,24 @@ struct OpenLoopRun {
   double max_position_error = 0.0;  // largest distance of a centre of mass from its planned position at a node, m
   double max_angle_error = 0.0;     // largest angle between a body's attitude and the planned one, rad
   double overlap = 0.0;             // largest overlap at nodes, m; negative: minus the smallest distance found
-  std::vector<std::pair<double, double>> impacts;  // intervals of time (from, to) in which bodies were in contact, s
+  std::vector<std::pair<double, double>> impacts;  // time intervals (from, to) with contact, s
   double impact_energy = 0.0;                      // energy lost by impacts, J, <= 0
-  int cuts = 0;                                    // steps that the simulation divided
+  int cuts = 0;                                    // number of steps that the simulation divided
   double time = 0.0;                               // end of the simulation, s
   std::string failure;                             // why it ended early; empty: it reached the end
   std::string note;                                // what was not simulated
-  // If bodies pushed each other although no contact was planned: deviation (m, rad) of a second simulation without
-  // contacts
+  // Set if contact forces acted although no contact was planned: deviations (m, rad) of a second simulation without
+  // contacts.
   std::optional<std::pair<double, double>> without_contacts;
   Channels channels;  // t, q, u, energy
   Trajectory trajectory;
 };
 
-// Runs the simulation. `motion`: channels t, q, p, u ... of the evaluator. `steps`: steps of the simulation per
-// interval. Throws ConfigError if the model cannot be expressed as a world of bodies.
+// Runs the simulation. `motion`: the evaluator's trajectory, channels t, q, p, u, ... `steps`: number of simulation
+// steps per interval. Throws ConfigError if the model cannot be expressed as a world of bodies.
 OpenLoopRun simulate_open_loop(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion,
                                int steps);
-// Returns the deviations as text.
+// Returns the trajectory of the run, with its deviations as text.
 Simulated to_simulated(const OpenLoopRun& forward, int steps);
 
 }  // namespace dodyn::evaluators

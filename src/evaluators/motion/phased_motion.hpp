@@ -18,15 +18,15 @@
 
 namespace dodyn::evaluators {
 
-// Additional overlap that is allowed in the first or last interval to parts that are in contact at the start or the
-// goal, m. Without it there is no room for a plane between them.
+// Additional overlap that is allowed in the first or last interval for parts in contact at the start or the goal, m.
+// Without it the constraints of the separating plane have no interior.
 inline constexpr double contact_slack = 1e-7;
 
 struct MotionKeys {
   std::string model;
-  int order = 2;  // of the integrator (dmoc/scheme.hpp)
+  int order = 2;  // order of the integrator (dmoc/scheme.hpp)
   int steps = 1;
-  bool simulated = false;  // the first initial guess is simulated
+  bool simulated = false;  // a simulation without controls computes the first initial guess
   bool penalty = false;
   bool corners = true;                    // try guesses in which other corners touch
   bool node_planes = false;               // planes at nodes between two moving bodies in contact
@@ -38,25 +38,26 @@ struct MotionPhase {
   std::vector<int> held;
   std::optional<HeldPlaces> holds;
   int intervals = 20;
-  Expression shortest, longest;                                  // range of the duration, s; equal if it is given
+  // Range of the duration, s; equal: the duration is given
+  Expression shortest, longest;
   std::vector<std::pair<dmoc::PathFunction, bool>> constraints;  // function, and whether it is an equality
   std::vector<Expression> forces;  // linear expressions >= 0 of normal(POINT), tangential(POINT), reaction(COORDINATE)
-  std::vector<Expression> hold_forces;  // the same of `holds`
+  std::vector<Expression> hold_forces;  // the same for forces of `holds`
   std::vector<dmoc::PathFunction> costs;
   bool timed() const { return !(shortest == longest); }
 };
 
-// A contact at the end of a phase.
+// A scheduled contact at the end of a phase.
 struct MotionContact {
   std::string name;
   int phase = 0, point = -1, part = -1, shape = 0;
   std::optional<std::array<double, 3>>
-      side;  // side of the shape as a direction in link axes; nullopt: its outward normal
+      side;  // direction of the touched face, in axes of the shape's link; nullopt: the shape's own outward direction
   Expression restitution = 1.0;
   bool sticks = false, slides = false, stays = false;
   bool edges = false;  // an edge of the part touches an edge of the shape
   std::optional<Expression> friction;
-  int node = 0;  // node of the phase at which initial guesses touch, for penalty contacts
+  int node = 0;  // for penalty contacts: node of the phase at which initial guesses touch
 };
 
 // Value of a coordinate or a rate.
@@ -67,24 +68,24 @@ struct GivenCoordinate {
   std::string source;
 };
 
-// The start or the goal: what is given there, conditions on positions and rates, and terms of the cost.
+// The start or the goal: given coordinates and placements, conditions on positions and rates, and terms of the cost.
 struct MotionEnd {
   std::vector<GivenCoordinate> given;
   std::vector<Placement> placements;
   std::vector<std::pair<dmoc::PathFunction, bool>> conditions;  // function, and whether it is an equality
   std::vector<dmoc::PathFunction> costs;
-  bool gives(int coordinate) const;  // whether it has a place for the coordinate
+  bool gives(int coordinate) const;  // whether `given` has a value of the coordinate (not its rate)
   bool has_functions() const { return !conditions.empty() || !costs.empty(); }
 };
 
 // A point through which initial guesses pass.
 struct Waypoint {
-  double share = 0.5;  // fraction of the motion's duration at which a guess passes
+  double share = 0.5;  // fraction of the motion's duration
   std::vector<Placement> placements;
   std::vector<GivenCoordinate> given;
 };
 
-// Links that must not overlap.
+// Two links that must not overlap.
 struct AvoidedPair {
   int one = 0, other = 0;
   Expression margin;  // m
@@ -102,16 +103,16 @@ struct PhasedMotion {
   std::string text;  // of the model
   std::shared_ptr<const dmoc::System> system;
   std::vector<std::pair<std::string, Expression>> parameters;  // entries of [parameters]
-  std::vector<std::string> names;                              // names of these entries, and `weight`
+  std::vector<std::string> names;                              // names of [parameters], and `weight`
   std::vector<MotionPhase> phases;
   std::vector<CutPhase> cut_phases;
   std::vector<MotionContact> contacts;
   double penalty =
       0.0;  // stiffness of contacts by penalty (dmoc/penalty.hpp) instead of events, N/m; 0: contacts are events
   bool periodic = false;
-  std::optional<Relabelling> exchange;  // at the end of a periodic motion
-  std::optional<Expression> period;     // total duration of its phases, s
-  std::vector<GivenCoordinate> shift;   // how far the end of a periodic motion is ahead of its start
+  std::optional<Relabelling> exchange;  // map applied at the end of a periodic motion
+  std::optional<Expression> period;     // total duration of all phases of a periodic motion, s
+  std::vector<GivenCoordinate> shift;   // differences between end and start of a periodic motion
   MotionEnd start, goal;
   std::vector<GivenCoordinate> guess;
   std::vector<Waypoint> waypoints;
@@ -127,7 +128,7 @@ struct PhasedMotion {
   const MotionEnd& at(bool end) const { return end ? goal : start; }
 };
 
-// Numbers of a design, with their derivatives.
+// Numbers of a design, with derivatives with respect to the design variables.
 struct MotionValues {
   std::shared_ptr<const dmoc::System> system;
   systems::Values<dmoc::Coefficient> model;
@@ -138,13 +139,13 @@ struct MotionValues {
 };
 // Throws ConfigError if the model refuses the design.
 MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& design);
-// The same without derivatives.
+// Returns the model's numbers without derivatives.
 systems::Values<double> plain_values(const PhasedMotion& motion, const Eigen::VectorXd& design);
 
-// The middle of the design variables' ranges.
+// Returns the middle of the design variables' ranges.
 Eigen::VectorXd middle_design(const PhasedMotion& motion);
 
-// Returns the coordinate that a quantity is the force on; -1: it is not a force.
+// Returns the held coordinate on which a force acts, such as normal(POINT); -1: the quantity is not a force.
 int held_coordinate(const PhasedMotion& motion, const Expression::Quantity& force);
 
 }  // namespace dodyn::evaluators

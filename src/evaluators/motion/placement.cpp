@@ -18,7 +18,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// At blanks outside parentheses; a unit goes with the number before it, both sides of `..` with it.
+// Splits at blanks outside parentheses. A unit belongs to the number before it; both sides of `..` form one word.
 Words words_of(const std::string& text) {
   Words all;
   int depth = 0;
@@ -73,9 +73,10 @@ bool is_placement(const CustomEntry& entry, const dmoc::System& system) {
   const Words words = words_of(entry.value);
   const bool is_clause = !words.empty() && std::find(clauses.begin(), clauses.end(), words[0]) != clauses.end();
   const bool is_link = link_index(system, names_of(entry).first) >= 0;
-  // A link and its coordinate may have one name; what follows tells which is meant.
+  // A link and its coordinate may have the same name. The value then decides: a clause such as `pose` means the link.
   if (std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end()) return is_link && is_clause;
-  return entry.key.find(" from ") != std::string::npos || is_link || is_clause;  // or a link misspelt
+  // An unknown name with a clause is a misspelt link
+  return entry.key.find(" from ") != std::string::npos || is_link || is_clause;
 }
 
 Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
@@ -92,7 +93,7 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
   }
   const std::string allowed = std::string("; allowed: pose ") + (d == 2 ? "X Y" : "X Y Z") + ", place, turn " +
                               (d == 2 ? "ANGLE" : "AXIS ANGLE") + ", velocity, spin, rest, separated by commas";
-  std::set<std::string> given;  // what earlier clauses give
+  std::set<std::string> given;  // properties set by earlier clauses
   for (const std::string& clause : split_list(entry.value)) {
     const Words words = words_of(clause);
     const std::string what = words.empty() ? "" : words[0];
@@ -146,7 +147,7 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
 
 namespace {
 
-// Turns one after the other about the body's own axes, row by row.
+// Returns the rotation matrix of successive rotations about the body's own axes, row by row.
 template <class T>
 std::array<T, 9> rotation_of(const std::vector<std::pair<int, T>>& turns) {
   systems::Frame<T> frame = systems::Frame<T>::at_rest();
@@ -198,7 +199,7 @@ void put(const std::vector<Placement>& placements, const Evaluate& evaluate, con
     const auto frames = tree.frames(q.data());
     const auto rest = systems::Frame<double>::at_rest();
     const auto& base = p.from < 0 ? rest : frames[static_cast<std::size_t>(p.from)];
-    // A link on the ground whose joint slides along all axes first: its slides are its place in the world.
+    // For a link on the ground whose joint begins with slides along all axes, the slides are the world position.
     int slides = 0;
     while (slides < static_cast<int>(link.moves.size()) &&
            link.moves[static_cast<std::size_t>(slides)].kind == systems::Move::slide &&
@@ -207,7 +208,7 @@ void put(const std::vector<Placement>& placements, const Evaluate& evaluate, con
     if (link.parent < 0 && slides == d) {
       systems::Vector3<double> wanted{};
       const auto now = frames[static_cast<std::size_t>(p.link)].origin;
-      for (int i = 0; i < d; ++i) {  // begins with the present place, seen from the base
+      for (int i = 0; i < d; ++i) {  // current position in the frame of the base
         for (int j = 0; j < 3; ++j)
           wanted[static_cast<std::size_t>(i)] +=
               base.rotation[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] *

@@ -38,8 +38,8 @@ using Evaluate = std::function<dmoc::Coefficient(const Expression&)>;
 dmoc::LinkPose pose_of(const Placement& placement, const Evaluate& evaluate, int dimension);
 dmoc::LinkTwist twist_of(const Placement& placement, const Evaluate& evaluate);
 
-// Sets the coordinates in q, [n], of the links to be placed. Applies to free links, and to the rotation of links on
-// spherical joints. Free components stay unchanged; a range gives its middle.
+// Sets the coordinates of the placed links in q, [n]. Applies to free links, and to the rotation of links on spherical
+// joints. Free components do not change; a range sets its middle.
 void put(const std::vector<Placement>& placements, const Evaluate& evaluate, const dmoc::System& system,
          const systems::Tree<double>& tree, Eigen::VectorXd& q);
 

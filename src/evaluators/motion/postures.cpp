@@ -1,4 +1,4 @@
-// The posture that the start, or the goal, asks for, and whether there is one: places and attitudes of links through all joints.
+// Solves the inverse kinematics of the start and the goal: poses of links, through all joints. Reports contradictions.
 #include "evaluators/motion/postures.hpp"
 
 #include <Eigen/QR>
@@ -12,7 +12,7 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Adds the distance of a link from its required place, seen from the other link: m, and components of directors or rad.
+// Appends the residuals of a link's pose to `all`, in the frame of link `from`: m, then components of directors or rad.
 void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<double>>& frames, int dimension,
                   std::vector<double>& all) {
   using systems::operator-, systems::operator*;
@@ -85,7 +85,8 @@ Postures postures(const PhasedMotion& motion, const MotionValues& values) {
     place(placements, given, values, q);
     found.at[end ? 1 : 0] = q;
     if (placements.empty()) continue;  // coordinates alone are never inconsistent
-    // Gauss and Newton's method from there, and from elsewhere in case it stands still; steps of a radian or a metre at most
+    // Gauss-Newton method from q, then from seven other postures in case it stagnates. Steps are limited to 1 rad or 1
+    // m.
     Eigen::VectorXd best = q, least = residual(q);
     for (int start = 0; start < 8 && least.size() > 0 && least.lpNorm<Eigen::Infinity>() > allowed; ++start) {
       Eigen::VectorXd at = q;

@@ -16,7 +16,7 @@ struct Postures {
 };
 Postures postures(const PhasedMotion& motion, const MotionValues& values);
 
-// Moves a posture to that of the start, a waypoint or the goal: [n], without references.
+// Changes q to the posture that placements and coordinates give: [n], without references.
 void place(const std::vector<Placement>& placements, const std::vector<GivenCoordinate>& given,
            const MotionValues& values, Eigen::VectorXd& q);
 

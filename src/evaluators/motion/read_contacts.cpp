@@ -1,4 +1,4 @@
-// Reads [contact]: contacts on schedule, which cut a phase into pieces.
+// Reads [contact]: scheduled contacts, which split a phase into pieces.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Reads touch = POINT or SHAPE, SHAPE SIDE, or edges SHAPE, SHAPE.
+// Reads the value of `touch`: "POINT or SHAPE, SHAPE SIDE", or "edges SHAPE, SHAPE".
 void read_touch(const systems::Model& model, const CustomEntry& where, MotionContact& contact) {
   std::vector<std::string> names;
   auto parts = split_list(where.value);
@@ -62,7 +62,7 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
     throw where.error("both belong to the same link; choose shapes or points of two links");
 }
 
-// Reads law = clauses, by commas.
+// Reads the value of `law`: clauses separated by commas.
 void read_law(const PhasedMotion& motion, const CustomEntry& law, MotionContact& contact) {
   bool bounces = false;
   const auto number = [&](const std::string& clause, std::size_t from, double most) {

@@ -186,8 +186,8 @@ PhasedMotion read_motion(const Settings& settings) {
   read_cost(motion);
   if (motion.keys.order > 2) check_order(motion);
   const Eigen::VectorXd middle = middle_design(motion);
-  const MotionValues all = motion_values(motion, middle);         // refuses numbers that the model cannot have
-  if (motion.keys.simulated) initial_path(motion, middle, 0, 0);  // refuses models that the simulation cannot have
+  const MotionValues all = motion_values(motion, middle);         // throws if the model refuses these numbers
+  if (motion.keys.simulated) initial_path(motion, middle, 0, 0);  // throws if the simulation does not support the model
   if (!settings.variables.empty()) return motion;
   if (const std::string complaint = postures(motion, all).contradiction; !complaint.empty())
     throw ConfigError(complaint);

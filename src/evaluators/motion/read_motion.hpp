@@ -9,7 +9,7 @@
 
 namespace dodyn::evaluators {
 
-// Returns every parameter of the model and of [parameters] in the configuration.
+// Returns the possible design variables: parameters of the model, and of [parameters] in the configuration.
 std::vector<DesignVariable> motion_variables(const Settings& so_far);
 std::vector<ini::SectionKind> motion_sections();
 const KeyTable<MotionKeys>& motion_keys();
@@ -40,7 +40,7 @@ void read_contact(PhasedMotion& motion, const CustomSection& section, int phase)
 Expression parameter_expression(const PhasedMotion& motion, const CustomEntry& entry, const std::string& text);
 // Returns the index of a coordinate.
 int read_coordinate(const PhasedMotion& motion, const CustomEntry& entry, const std::string& name);
-// Returns the clock of a phase that has `earlier` phases before it.
+// Returns the clock of a phase. `earlier`: number of phases before it.
 dmoc::PhaseClock clock_of(const PhasedMotion& motion, const MotionPhase& phase, std::size_t earlier);
 
 }  // namespace dodyn::evaluators

@@ -9,11 +9,11 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// How many times longer or shorter than planned a piece between contacts may be.
+// Largest ratio of the actual to the planned duration of a piece between contacts, and of its inverse.
 constexpr double piece_stretch = 8.0;
 
-// Returns the coordinates that an entry fixes, ascending. A point at the root's own place stands for the root's slides.
-// Throws ConfigError for other points.
+// Returns the indices of the coordinates that an entry fixes, ascending. A point at the root's origin means the root's
+// slides. Throws ConfigError for other points.
 std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
   const auto& tree = motion.system->structure();
   std::vector<int> held;
@@ -46,9 +46,10 @@ bool is_force(const Expression::Quantity& q) {
   return q.name == "normal" || q.name == "tangential" || q.name == "reaction";
 }
 
-// Throws if a condition of forces has a part without forces. Rows of forces are homogeneous, so that they hold for impulses, too.
+// Throws ConfigError if a condition on forces has a term without forces. Conditions must be homogeneous, because they
+// also apply to impulses.
 void expect_homogeneous(const CustomEntry& entry, const Expression& condition) {
-  constexpr double any = 1.7;  // of quantities that are no forces
+  constexpr double any = 1.7;  // value of all quantities that are not forces
   std::vector<double> values;
   for (const auto& q : condition.quantities()) values.push_back(is_force(q) ? 0.0 : any);
   if (const double rest = condition.evaluate<double>(values); std::isfinite(rest) && rest != 0.0)
@@ -104,7 +105,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
   }
 }
 
-// A phase, in pieces where contacts cut it: their durations are unknowns.
+// Reads a phase, and splits it at its contacts. The durations of the pieces are unknowns.
 void read_phase(PhasedMotion& motion, const CustomSection& section,
                 const std::vector<systems::HolonomicConstraint>& model_constraints) {
   MotionPhase phase;

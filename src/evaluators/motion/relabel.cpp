@@ -7,7 +7,7 @@ Relabelling relabelling(const systems::Model& model, const systems::Reset& excha
   using Vars = std::vector<Var>;
   const int n = model.structure.n(), m = static_cast<int>(moving.size());
   using Changes = std::vector<std::pair<int, systems::Formula<systems::Number>>>;
-  // returns the entries of a state after these changes
+  // returns the coordinates or rates `entries` after the assignments of a reset
   const auto changed = [&model](const Changes& changes, Vars entries, const Vars& q, const Vars& v,
                                 const Vars& numbers) {
     const auto tree = model.tree<Var>(numbers);

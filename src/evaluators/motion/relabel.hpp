@@ -1,4 +1,4 @@
-// A model's [reset NAME] at the end of a periodic motion: the map of coordinates and momenta.
+// The maps of coordinates and momenta by which a model's [reset NAME] acts at the end of a periodic motion.
 #pragma once
 
 #include <vector>

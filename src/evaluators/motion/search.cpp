@@ -121,8 +121,8 @@ std::string times_text(const SolveTimes& times) {
 
 namespace {
 
-// The mesh on which other corners are tried: minimum of a phase's intervals, limit of iterations, and number of motions
-// that are solved again on the study's mesh.
+// Solves with other touching corners: minimum number of a phase's intervals, maximum number of iterations, and number
+// of motions that are solved again on the study's mesh.
 constexpr int fewest_intervals = 3, corner_iterations = 150;
 constexpr std::size_t corners_refined = 2;
 
@@ -134,7 +134,7 @@ bool better(const SolvedMotion& a, const SolvedMotion& b) {
                       : a.solution.residuals.feasibility < b.solution.residuals.feasibility;
 }
 
-// Controls and planes of a point, put into another one of the same layout.
+// Returns x with the controls and planes of another point of the same problem layout.
 Eigen::VectorXd controlled(const TranscribedMotion& planned, Eigen::VectorXd x, const Eigen::VectorXd& from) {
   const auto& problem = planned.problem;
   for (int i = 0; i < problem.phases(); ++i) {
@@ -190,9 +190,9 @@ class Search {
   bool out_of_time() const { return found_.best && task_.seconds_left() == 0.0; }
   const Eigen::VectorXd& design() const { return task_.evaluation.design; }
 
-  // Solves from a path. If bodies are to grow, it solves with smaller bodies first. It solves again if attitudes are
-  // far from their references (with new references), and if another corner is lower than the one that touches, or other
-  // edges are nearer (with these).
+  // Solves from a path, with smaller bodies first if the description has growth steps. Solves again with new references
+  // if attitudes are far from them. Solves again with other touching features if another corner is lower, or other
+  // edges are nearer.
   SolvedMotion solve(const MotionDescription& mesh, MotionPath path, nlp::Options options) {
     const double limit = std::min(options.max_seconds, std::max(task_.seconds_left(), 1e-3));
     const auto began = std::chrono::steady_clock::now();
@@ -201,8 +201,8 @@ class Search {
     const int steps = path.controls.empty() ? mesh.grow() : 0;
     SolvedMotion found{mesh.plan(design(), path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
     Eigen::VectorXd x = mesh.start(found.planned, path, settings_.balances);
-    // A simulated guess satisfies everything except the goal. A large barrier parameter would leave it: 7 of 10
-    // two-cubes problems then fail.
+    // A simulated guess satisfies all rows except the goal. A large barrier parameter would move the iterates away from
+    // it: 7 of 10 two-cubes problems then fail.
     if (path.simulated) options.warm_start = true, options.barrier = 1e-4;
     const auto run = [&] {
       const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
@@ -238,7 +238,7 @@ class Search {
   MotionPath path_about_none(const SolvedMotion& motion) const {
     return study_->path_about_none(motion.planned.problem, motion.solution.x);
   }
-  // A path on another mesh of the same phases.
+  // Interpolates a path on another mesh of the same phases.
   static MotionPath resampled(const MotionDescription& mesh, const MotionPath& path) {
     const auto phases = mesh.outline();
     return mapped(path, [&](const dmoc::Sampled& phase, std::size_t i) {
@@ -262,7 +262,7 @@ class Search {
     found_.best = std::move(motion);
     found_.best_start = start;
   }
-  // Those that move, at all knots.
+  // Returns the coordinates that move, at all knots.
   Eigen::VectorXd coordinates(const SolvedMotion& motion) const {
     const dmoc::MotionProblem& problem = motion.planned.problem;
     std::vector<double> all;
@@ -282,13 +282,13 @@ class Search {
   void from_neighbour() {
     const MotionPath path = path_from(*study_, task_.warm_start);
     SolvedMotion motion = solve(*study_, path, warm_);
-    // multipliers of a neighbour may lead astray where its motion does not
+    // With the multipliers of a neighbour, the solver may fail although the motion is a good guess.
     if (!is_solved(motion)) motion = solve(*study_, path, cold_);
     count(motion);
     keep(std::move(motion), -1);
   }
 
-  // This task's share of the cold starts.
+  // Solves this task's share of the cold starts.
   void from_cold_guesses() {
     for (int number = task_.part; number < settings_.guesses && !out_of_time(); number += settings_.tasks) {
       SolvedMotion motion = from_guess(*study_, number);
@@ -333,7 +333,7 @@ class Search {
     }
   }
 
-  // Solves again from the time-warped best motion, while that finds a better one.
+  // Solves from time warps of the best motion until none gives a better one.
   void bend() {
     for (bool improved = settings_.shifts > 0; improved;) {
       improved = false;
@@ -374,7 +374,7 @@ class Search {
       }
     }
   }
-  // The mesh of fewest intervals on which every phase has enough of them; the study's where there is none.
+  // Returns the mesh of fewest intervals on which every phase has at least fewest_intervals; if none, the study's mesh.
   std::shared_ptr<const MotionDescription> coarsest() const {
     for (int count = 1; count < study_->intervals(); ++count) {
       const auto mesh = study_->on_mesh(count);
@@ -387,7 +387,7 @@ class Search {
     return study_;
   }
 
-  // Reads the best motion off, and drives it.
+  // Sets the trajectory of the best motion, its deviation in a continuous integration, and its clearance.
   void look() {
     if (!found_.best || !found_.best->solution.x.allFinite()) return;
     const dmoc::MotionProblem& problem = found_.best->planned.problem;

@@ -1,5 +1,5 @@
-// Searches the best motion of a design from many initial guesses, optionally on a coarse mesh first. Then warps the
-// best motion in time and refines its mesh. Gaits and motions have the same keys.
+// Searches for the best motion of a design from many initial guesses, optionally on a coarse mesh first. Then warps the
+// best motion in time, and refines its mesh. Gaits and motions have the same keys.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@ namespace dodyn::evaluators {
 
 struct MotionSearch {
   int guesses = 8;           // number of cold starts of a design
-  int tasks = 1;             // number of tasks that share them
+  int tasks = 1;             // number of tasks that share the guesses
   int coarse_intervals = 0;  // total intervals of the mesh of the first solves; 0: the study's mesh
   int candidates = 1;        // number of coarse solutions, per task, that are solved again on the study's mesh
-  bool balances = false;     // initial guesses begin with the forces that their paths need
+  bool balances = false;     // initial guesses contain the forces that their paths need
   int shifts = 0;            // largest time warp of the best motion, in nodes, in both directions
   MeshLimits mesh = {.accuracy = 0.05, .refinements = 2};
   bool rejects = true;  // refuses motions that are impossible or not resolved by their mesh
@@ -32,11 +32,11 @@ struct MotionSearch {
 // `section`: "gait." or "motion."; `unit`: unit of the accuracy.
 KeyTable<MotionSearch> search_keys(const std::string& section, const std::string& unit, const MotionSearch& defaults);
 
-// Reads these keys. Throws ConfigError if they are inconsistent, or if the description has no such mesh.
+// Reads these keys. Throws ConfigError if they are inconsistent, or if the description cannot use the coarse mesh.
 MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& settings,
                          const MotionDescription& description);
 
-// Times of the solves.
+// Computing times and numbers of the solves.
 struct SolveTimes {
   nlp::Timing timing;
   double seconds = 0.0;
@@ -45,7 +45,7 @@ struct SolveTimes {
 };
 std::string times_text(const SolveTimes& times);
 
-// Value of FoundMotion::best_start if the motion was found from another one by a change of the touching corner.
+// Value of FoundMotion::best_start if another corner touches than in the motion from which the solve began.
 inline constexpr int start_by_corner = -2;
 
 struct FoundMotion {
@@ -61,10 +61,11 @@ struct FoundMotion {
   std::array<int, 5> ends{};  // number of guesses by nlp::SolveStatus
   bool out_of_time = false;
   double change = 0.0;  // relative change of the cost by the last refinement
-  std::string note;     // error message of a failed refinement
+  std::string note;     // message about a failed refinement; empty: none
 };
 
-// Searches the initial guesses of a task's part. Throws ConfigError if the model refuses the design.
+// Solves from this task's share of the initial guesses, and returns the best motion. Throws ConfigError if the model
+// refuses the design.
 FoundMotion search_motion(const MotionSearch& search, std::shared_ptr<const MotionDescription> description,
                           const Task& task, SolveTimes& times);
 

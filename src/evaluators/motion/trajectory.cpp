@@ -21,7 +21,8 @@ Channels motion_channels(const MotionDescription& description) {
     of_q[static_cast<std::size_t>(c)] = slides(c) ? "m" : "rad";
     of_p[static_cast<std::size_t>(c)] = slides(c) ? "N s" : "N m s";
   }
-  for (const auto& actuator : tree.actuators) {  // one at a place gives a force and a torque
+  // An actuator at a point may exert a force and a torque, so it has no unit
+  for (const auto& actuator : tree.actuators) {
     controls.push_back(actuator.name);
     control_units.emplace_back(actuator.coordinate < 0 ? "" : slides(actuator.coordinate) ? "N" : "N m");
   }
@@ -89,7 +90,7 @@ Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design
 
 namespace {
 
-// Returns the value at knot `k` of the coarse mesh: that of the polynomial of the fine interval in which it lies.
+// Returns the value at knot `k` of the coarse mesh, from the polynomial of the fine interval that contains the knot.
 Eigen::RowVectorXd at_coarse_knot(const dmoc::Scheme& scheme, const Eigen::MatrixXd& rows, Eigen::Index from,
                                   int stride, int k) {
   const double at = stride * scheme.position(k);
@@ -106,7 +107,7 @@ Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int st
   Trajectory all;
   for (std::size_t c = 0; c < fine.values.size(); ++c) {
     const Eigen::MatrixXd& rows = fine.values[c];
-    if (rows.rows() != nodes) {  // not of nodes
+    if (rows.rows() != nodes) {  // the channel has no row per node
       all.values.push_back(rows);
       continue;
     }
@@ -131,8 +132,8 @@ Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int st
 
 namespace {
 
-// All phases, each from its own first node. Of degrees above 1, the way from knot to knot is taken for an interval; of degree 3
-// these differ.
+// Returns all phases, with constant spacing in time. For degrees above 1, the steps from knot to knot are treated as
+// equal intervals; this is approximate for degree 3.
 std::vector<PlannedPhase> phases_of(const MotionDescription& mesh, const Trajectory& trajectory) {
   const auto& values = trajectory.values;
   std::vector<PlannedPhase> phases;

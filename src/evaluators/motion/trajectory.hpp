@@ -6,7 +6,7 @@
 
 namespace dodyn::evaluators {
 
-// The channels of every motion, in their order; those of the description follow.
+// Indices of the channels of every motion. Channels of the description follow.
 struct MotionChannel {
   enum : std::size_t { time, coordinates, momenta, controls, forces, energies, points, phase };
 };
@@ -17,19 +17,19 @@ Channels motion_channels(const MotionDescription& description);
 Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design, const SolvedMotion& solved,
                     const dmoc::Motion& motion);
 
-// Returns the trajectory on a mesh with `stride` times fewer intervals. Controls and energies are averaged.
+// Returns the trajectory on a mesh with 1/stride of the intervals. Controls and energies are averaged.
 Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int stride);
 
-// Returns an initial guess from a neighbour's trajectory: without references, with its controls.
+// Returns an initial guess from the trajectory of another design, with its controls and without references.
 MotionPath path_from(const MotionDescription& mesh, const Trajectory& trajectory);
-// Maps each phase of a path (dmoc/resample.hpp).
+// Applies `map` (phase, index of the phase) to each phase of a path, such as a map of dmoc/resample.hpp.
 MotionPath mapped(const MotionPath& path, const std::function<dmoc::Sampled(const dmoc::Sampled&, std::size_t)>& map);
 
 // Returns the phases for drive_continuously().
 std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Trajectory& trajectory);
 
 // Returns an archived motion as a plan for the contact simulation. `archived`: channels as above. Throws ConfigError if
-// another constraint is held than the first link's position. `loss`: kinetic energy lost at touch-downs, J.
+// a phase holds anything except the first link's position. `loss`: kinetic energy lost at touch-downs, J.
 PlannedMotion planned(const MotionDescription& description, const Outcome& archived, double loss);
 
 }  // namespace dodyn::evaluators

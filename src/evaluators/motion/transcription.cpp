@@ -1,4 +1,4 @@
-// The transcription of a design's motion: phases, events, conditions and cost.
+// Transcribes the motion of a design: phases, events, conditions and cost.
 #include "evaluators/motion/transcription.hpp"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ void lay_out(const PhasedMotion& motion, dmoc::MotionProblem& problem, const Mot
   problem.transcribe();
 }
 
-// Records `what` as the source of the rows that are added next; with `before` also of that number of earlier rows.
+// Records `what` as the source of the rows that are added next, and of the last `before` rows.
 void ask(TranscribedMotion& planned, const std::string& what, std::size_t before = 0) {
   planned.asked.emplace_back(planned.problem.problem().add_rows(0, 0.0, 0.0) - static_cast<int>(before), what);
 }

@@ -8,8 +8,8 @@
 
 namespace dodyn::evaluators {
 
-// Makes the transcription relative to the references of a path. `size`: scale of the bodies that must not overlap, for
-// growing them.
+// Returns the optimisation problem of a design, relative to the references of a path. `size`: scale of the bodies that
+// must not overlap; initial solves use smaller bodies.
 TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& design, const MotionPath& path,
                              double size);
 // Returns the position function that a phase holds in addition to coordinates, as a list of one element; empty: none.

@@ -1,5 +1,5 @@
-// An initial guess without actuators: the contact simulation throws the bodies from the initial state (Johnson 2013,
-// section 4.4.3.1).
+// An initial guess without controls: a contact simulation of free motion from the initial state (Johnson 2013, section
+// 4.4.3.1).
 #include <algorithm>
 #include <cmath>
 
@@ -16,12 +16,12 @@ using dmoc::Coefficient;
 namespace {
 
 struct FreeMotion {
-  std::vector<double> t;           // s, evenly
-  std::vector<Eigen::VectorXd> q;  // coordinates about no reference
-  std::vector<double> impacts;     // s; of those that last several steps the first
+  std::vector<double> t;           // s, equally spaced
+  std::vector<Eigen::VectorXd> q;  // coordinates without references
+  std::vector<double> impacts;     // times of impacts, s; if contact lasts several steps, the first
 };
 
-struct InitialTwist {  // of a link's centre of mass, along the world's axes
+struct InitialTwist {  // velocity (m/s) and angular velocity (rad/s) of a link's centre of mass, in world axes
   int link = 0;
   std::optional<std::array<double, 3>> velocity, spin;
 };
@@ -62,7 +62,7 @@ FreeMotion simulate_free_motion(const systems::Model& model, const systems::Valu
       touched = touches;
     }
   } catch (const std::invalid_argument&) {
-    found.t.clear();  // it cannot begin there
+    found.t.clear();  // the simulation cannot start from this state
   }
   return found;
 }
@@ -110,8 +110,7 @@ void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eig
   if (found.t.size() < 2) return;
   path.simulated = true;
 
-  // Each simulated touch ends one piece. The remaining pieces share the remaining time in proportion to their
-  // durations.
+  // Each simulated impact ends one piece. The other pieces share the remaining time in proportion to their durations.
   std::size_t touched = 0;
   double begin = 0.0;
   const dmoc::Attitudes attitudes(*motion.system);
