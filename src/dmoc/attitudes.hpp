@@ -33,8 +33,8 @@ class Attitudes {
   const System* system_;
 };
 
-// Returns references for a path, and makes the rows of q, which have none, relative to them. The attitude of a node is
-// the reference until a chart has turned by a radian.
+// Returns references for a path, and converts q, given without references, to them. Nodes share the attitude of an
+// earlier node as reference until a chart has turned by 1 rad from it.
 std::vector<Reference> references_along(const System& system, Eigen::MatrixXd& q, Reference first = nullptr);
 
 }  // namespace dodyn::dmoc

@@ -11,11 +11,11 @@ using Matrix = Eigen::SparseMatrix<double>;
 
 namespace {
 
-// Square of a force's weight, relative to the largest square of a slope. Means of neighbouring controls are in the rows, so
-// controls that alternate would be free without it.
+// Regularisation: squared weight of a force, relative to the largest squared derivative. The rows contain means of
+// neighbouring controls, so alternating controls would be undetermined without it.
 constexpr double damping = 1e-6;
 
-// Returns for every unknown its place among the controls and forces of holds, or -1.
+// Returns for every unknown its index among the controls and forces of holds; -1: neither.
 std::vector<int> places_of_forces(const MotionProblem& problem) {
   std::vector<int> place(static_cast<std::size_t>(problem.problem().variables()), -1);
   int count = 0;
@@ -41,7 +41,7 @@ std::vector<int> places_of_balances(const MotionProblem& problem) {
   return place;
 }
 
-// Solves |A y + missing|^2 + a little |y|^2 -> min.
+// Minimises |A y + missing|^2 plus a small multiple of |y|^2.
 VectorXd least_squares(const Matrix& A, const VectorXd& missing) {
   Matrix normal = A.transpose() * A, one(A.cols(), A.cols());
   one.setIdentity();

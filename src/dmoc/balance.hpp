@@ -7,8 +7,9 @@
 
 namespace dodyn::dmoc {
 
-// Returns x with the controls and the forces of holds that balance the momenta of its knots best, by least squares. They
-// stay inside their bounds, so a path that the actuators cannot follow keeps a rest. The other unknowns do not change.
+// Returns x with controls and forces of holds that minimise the residuals of its momentum balances, by least squares.
+// They stay inside their bounds, so residuals remain if the actuators cannot follow the path. The other unknowns do not
+// change.
 Eigen::VectorXd with_balancing_forces(const MotionProblem& problem, const Eigen::VectorXd& x);
 
 }  // namespace dodyn::dmoc

@@ -15,9 +15,9 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Largest difference between the proven and the reached distance, relative to the width of a part.
+// Largest difference between the lower bound and the computed distance, relative to the width of a part.
 constexpr double clearance_tolerance = 1e-6;
-// Shortest piece, relative to an interval. There the bound counts, even if it is far from the reached distance.
+// Shortest piece, relative to an interval. Its bound is accepted, even if it is far below the computed distance.
 constexpr double shortest_piece = 0x1p-10;
 // Samples per interval of the expression that a link follows, and the safety factor on its rate and acceleration
 // between them.
@@ -169,7 +169,7 @@ class Search {
   }
 
   Clearance run() {
-    for (const bool between : {false, true}) {  // nodes first: their smallest distance settles most of the pairs
+    for (const bool between : {false, true}) {  // nodes first: their minimum distance decides most pairs
       begin_ = 0.0;
       for (phase_ = 0; phase_ < problem_.phases(); ++phase_) {
         const PhaseIndex& index = problem_.index(phase_);
@@ -199,7 +199,7 @@ class Search {
   double margin(std::size_t p) const { return pairs_[p].margin_in(phase_, interval_).value; }
   double share_of(std::size_t p, double gap) const { return (margin(p) - gap) / rigid_[p].width; }
 
-  // Records a distance that occurs at the fraction s of the interval.
+  // Records the distance of pair p at the fraction s of the interval.
   void reach(std::size_t p, double gap, double s) {
     nearest_ = std::min(nearest_, gap);
     const double share = share_of(p, gap);
@@ -275,7 +275,7 @@ class Search {
     for (const std::size_t p : of) {
       const auto [gap, normal] = postures_.separation(pairs_[p]);
       reach(p, gap, middle);
-      // the best bound of three directions: fixed in the carrier of both parts, or in one of their links
+      // the largest bound of three directions: fixed in the common carrier, or in one of the two links
       double least = -nlp::infinity;
       const std::array<int, 3> views = {rigid_[p].base, rigid_[p].links[0], rigid_[p].links[1]};
       for (std::size_t view = 0; view < views.size(); ++view) {

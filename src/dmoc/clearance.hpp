@@ -1,5 +1,5 @@
-// Lower bounds on the distances of parts over a whole motion, also between nodes. There slides and hinges move at a
-// constant rate, and spherical joints about a fixed axis (Attitudes::between()).
+// Lower bounds on the distances of parts over a whole motion, also between nodes. Between nodes, slides and hinges are
+// assumed to move at a constant rate, and spherical joints about a fixed axis (Attitudes::between()).
 //
 // Consider a piece [a, b] of an interval with the length w = b - a, and a direction n that is fixed in one of the
 // parts' links or in their common carrier. It separates the parts by sep(s) = min n.x - max n.y over their corners x
@@ -8,9 +8,9 @@
 //
 //   min(sep(a), sep(b)) - (A_x + A_y) w^2/8.
 //
-// A piece is halved until the bound is sharp enough, at most ten times. The distance itself is computed at its middle,
-// by the hyperplane program or Gilbert's algorithm. For a link that follows an expression, A comes from samples of the
-// expression.
+// A piece is halved until the bound is sharp enough, at most ten times. At the middle of each piece the distance is
+// computed by the hyperplane program or Gilbert's algorithm. For a link that follows an expression, A comes from
+// samples of the expression.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ namespace dodyn::dmoc {
 // Signed distances, m; negative: overlap.
 struct Clearance {
   double at_nodes = 0.0;  // minimum at the nodes
-  // Lower bound at all times. It is below the smallest distance that occurs by 1e-6 of a part's width, or by the
-  // uncertainty of the shortest piece.
+  // Lower bound at all times. It is at most 1e-6 of a part's width below the smallest distance, or less accurate where
+  // the shortest piece does not suffice.
   double least = 0.0;
   int pair = -1;         // index of the pair with the largest relative violation of its margin; -1: none
   double missing = 0.0;  // largest violation of its margin, m; negative: the margin is satisfied
@@ -33,7 +33,8 @@ struct Clearance {
 };
 Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs);
 
-// Returns "green and wall overlap by 1.2 mm at t = 0.31 s", or that they are nearer than their margin.
+// Returns a text such as "green and wall overlap by 1.2 mm at t = 0.31 s", or that the parts are nearer than the
+// margin.
 std::string missing_text(const System& system, const PartPair& pair, double missing, double time);
 
 }  // namespace dodyn::dmoc

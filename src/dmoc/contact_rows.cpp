@@ -27,7 +27,8 @@ using Directions = std::vector<std::array<double, 3>>;  // normal first, then ta
 Directions directions_of(const ContactEvent& contact, int d) {
   const auto& n = contact.outward;
   Directions all = {n};
-  if (contact.edges) all.resize(contact.sticks || contact.slides ? 3 : 1);  // directions of edges depend on the posture
+  // placeholders: directions of edges depend on the posture
+  if (contact.edges) all.resize(contact.sticks || contact.slides ? 3 : 1);
   if (contact.edges || (!contact.sticks && !contact.slides)) return all;
   if (d == 2) {
     const double sign = contact.way[1] * n[0] - contact.way[0] * n[1] < 0.0 ? -1.0 : 1.0;
@@ -195,7 +196,7 @@ VectorXd sliding_impulse(const MatrixXd& compliance, const VectorXd& rates, doub
     const VectorXd forth = VectorXd::Ones(1);
     return along(goes(forth)(0) >= 0.0 ? forth : VectorXd(-forth));
   }
-  // finds the angle of the sliding direction
+  // Finds the angle of the sliding direction.
   const auto at = [](double angle) { return VectorXd(Eigen::Vector2d(std::cos(angle), std::sin(angle))); };
   const auto beside = [&](double angle) {
     const VectorXd s = at(angle), u = goes(s);
@@ -283,7 +284,7 @@ std::pair<EdgePair, double> edges_at(const System& system, const std::vector<dou
 
 namespace {
 
-// One contact's unknowns and rows, in the order in which the problem gets them. The equations stand in contact_rows.hpp.
+// Unknowns and rows of one contact, in the order in which they are added. contact_rows.hpp has the equations.
 class ContactRows {
  public:
   ContactRows(MotionProblem& problem, const ContactEvent& contact);
@@ -307,7 +308,7 @@ class ContactRows {
   }
   std::vector<Var> whole(const Var* z) const { return inputs_.whole(system_.n(), z); }
   std::vector<Var> at_rest() const { return std::vector<Var>(static_cast<std::size_t>(system_.n()), Var(0.0)); }
-  // Where an input stands among the coordinates that move.
+  // Returns the index of an input among the moving coordinates.
   int place_in_moving(int input) const {
     return static_cast<int>(std::lower_bound(moving_.begin(), moving_.end(), inputs_.coordinates[input]) -
                             moving_.begin());
@@ -315,7 +316,7 @@ class ContactRows {
   Element at_node(const Function& f, int phase, int node) const {
     return element(f, problem_.numbers(), {}, {problem_.reference(phase, node)});
   }
-  // Unknowns of the inputs at a node, then the velocities of the same coordinates.
+  // Returns the unknowns of the inputs at a node, then those of their velocities.
   std::vector<int> with_velocities(int phase, int node, int first_velocity) const {
     std::vector<int> all = inputs_.unknowns(problem_, phase, node);
     const int by = first_velocity - problem_.index(phase).theta(node);
@@ -331,16 +332,16 @@ class ContactRows {
   const Event& event_;
   const PhaseIndex &before_, &after_;
   const std::vector<int>& moving_;
-  const int d_;  // of space
+  const int d_;  // dimension of space
   const NodeInputs inputs_;
-  const int c_;  // inputs
+  const int c_;  // number of inputs
   const Directions directions_;
-  const int r_;  // directions
+  const int r_;  // number of directions
   const systems::Shape& face_;
   const std::vector<Vector3<double>> corners_;  // of the face's shape
-  const int corner_;                            // its farthest one
+  const int corner_;                            // the outermost one in the direction of `outward`
   Element rate_, push_;
-  int across_ = -1;              // first row of the velocities across the normal afterwards
+  int across_ = -1;              // first row of the tangential velocities after the contact
   int lambda_ = -1, pace_ = -1;  // unknowns: impulses; c, and s after it
 };
 
@@ -389,7 +390,7 @@ Function ContactRows::impulse() const {
       });
 }
 
-// The gap is zero, and the point lies between the edges of the face, or the edges meet between their ends.
+// Adds rows: the gap is zero, and the point lies inside the face, or the edges meet between their ends.
 void ContactRows::add_touch() {
   const bool edges = contact_.edges.has_value();
   const auto lines =
@@ -425,13 +426,14 @@ void ContactRows::add_touch() {
                    inputs_.unknowns(problem_, event_.from, before_.intervals), std::move(terms));
 }
 
-// The restitution of the velocity along the normal; rows of those across it, which other steps complete.
+// Adds the row of restitution along the normal. Also adds rows for tangential velocities; other functions complete
+// them.
 void ContactRows::add_bounce() {
   rate_ = at_node(rates(), event_.from, before_.intervals);
   const int bounce = nlp_.add_rows(1, 0.0, 0.0), approach = nlp_.add_rows(1, -nlp::infinity, 0.0);
   nlp_.add_element(rate_, with_velocities(event_.from, before_.intervals, before_.velocity_before),
                    {{0, bounce, contact_.restitution}, {0, approach, 1.0}});
-  // the posture after is that before, coordinate by coordinate
+  // Coordinates before and after the event are equal, so both give the same directions.
   std::vector<Term> terms = {{0, bounce, 1.0}};
   across_ = nlp_.add_rows(r_ - 1, 0.0, 0.0);
   for (int i = 1; i < r_; ++i) terms.push_back({i, across_ + i - 1, 1.0});
@@ -452,7 +454,7 @@ void ContactRows::add_impulse() {
 void ContactRows::add_slide() {
   pace_ = nlp_.add_variables(1, 0.0, nlp::infinity);
   nlp_.add_variables(r_ - 1, r_ == 2 ? 1.0 : -2.0,
-                     r_ == 2 ? 1.0 : 2.0);  // in the plane it is forth, where it was going
+                     r_ == 2 ? 1.0 : 2.0);  // in the plane the point can only continue in its direction
   std::vector<int> unknowns = {lambda_, pace_};
   std::vector<Term> terms = {{0, nlp_.add_rows(1, 1.0, 1.0), 1.0}};
   const int against = nlp_.add_rows(r_ - 1, 0.0, 0.0);
@@ -467,7 +469,7 @@ void ContactRows::add_slide() {
 
 // (mu lambda_n)^2 - |lambda_t|^2 >= 0
 void ContactRows::add_friction_cone() {
-  if (r_ == 1) return;  // nothing pushes across the normal
+  if (r_ == 1) return;  // there is no tangential impulse
   const Function cone = autodiff::record(r_, 1, [](const auto& z, const auto& mu) {
     Var left = (mu[0] * z[0]) * (mu[0] * z[0]);
     for (std::size_t i = 1; i < z.size(); ++i) left += -(z[i] * z[i]);
@@ -478,7 +480,7 @@ void ContactRows::add_friction_cone() {
   nlp_.add_element(element(cone, {}, {*contact_.friction}), impulses, {{0, nlp_.add_rows(1, 0.0, nlp::infinity), 1.0}});
 }
 
-// The joint that holds the point on the face in the phase that follows, where it touched.
+// Adds the joint that holds the point at its place on the face in the next phase.
 void ContactRows::add_joint() {
   const auto place = [this](const auto& tree, const std::vector<Var>& numbers, const std::vector<Var>& q, const auto&) {
     const auto m = meeting_at(tree, numbers, q, at_rest());
@@ -492,7 +494,7 @@ void ContactRows::add_joint() {
   add_hold(problem_, std::move(hold));
 }
 
-// The same law, worked out from the momenta that arrive: for a motion that is driven forward.
+// Returns the contact law as a function of the arriving velocities, for MotionProblem::reintegrate().
 MotionProblem::Impulse ContactRows::impulse_law() const {
   std::vector<int> places;
   for (int i = 0; i < c_; ++i) places.push_back(place_in_moving(i));

@@ -14,8 +14,9 @@
 //   x(theta_k) = x(theta_0),  DEL_k + D lambda_k = 0     x: the point, in the frame of the face
 //   w = 0                                               if the phase's last velocities are unknowns
 //
-// This is (4.27) of Johnson 2013 with the impulses as unknowns instead of projections of momenta. It is the law of the
-// contact simulation for one point. Whether the point sticks or slides afterwards is given, not found.
+// This is (4.27) of Johnson 2013 with the impulses as unknowns instead of projections of momenta. The contact
+// simulation uses the same law for one point. The configuration specifies whether the point sticks or slides
+// afterwards.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@ struct ContactEvent {
   int event = 0;                              // index of the event
   int point = -1;                             // index of a named point of the model; -1: a corner or an edge touches
   int part = -1, corner = -1;                 // index of a shape and of its corner
-  std::optional<EdgePair> edges = {};         // or the edge of `part` that touches an edge of `shape`
+  std::optional<EdgePair> edges = {};         // or the edges of `part` and of `shape` that touch
   int shape = 0;                              // `outward` selects its face: the supporting plane in that direction
   std::array<double, 3> outward = {0, 0, 1};  // outward normal of the face in its link, unit length
   Coefficient restitution = 1.0;
@@ -39,8 +40,8 @@ struct ContactEvent {
   std::array<double, 3> way = {0, 0, 0};  // mean direction of the tangential motion, in the face's link; in the plane
                                           // the point slides in this direction
   bool stays = false;                     // the contact persists: it sticks, and the next phase has a joint there
-  std::optional<Coefficient> friction = {};  // Coulomb coefficient. If it sticks: bounds the tangential impulse;
-                                             // nullopt: unbounded. If it slides: required
+  // Coulomb coefficient. Sticking: bounds the tangential impulse; nullopt: unbounded. Sliding: required
+  std::optional<Coefficient> friction = {};
 };
 
 // Returns the index of the outermost corner of a face's shape.
@@ -59,8 +60,8 @@ std::pair<EdgePair, double> edges_at(const System& system, const std::vector<dou
                                      const ContactEvent& contact, const Reference& reference, const Eigen::VectorXd& q);
 
 // Adds unknowns (impulses) and rows to a transcribed problem. Both phases must move the same coordinates. Returns a
-// function that initialises the unknowns in an initial guess that has its velocities: the point continues to slide in
-// its direction.
+// function that initialises these unknowns in an initial guess that already has its velocities. In the guess, a sliding
+// point keeps its direction.
 std::function<void(Eigen::VectorXd&)> add_contact(MotionProblem& problem, const ContactEvent& contact);
 
 }  // namespace dodyn::dmoc

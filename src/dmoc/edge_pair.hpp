@@ -9,13 +9,14 @@
 
 namespace dodyn::dmoc {
 
-// Indices of the edges' corners. (one[1] - one[0]) x (other[1] - other[0]) points from the other shape to the one.
+// Indices of the edges' corners. The cross product (one[1] - one[0]) x (other[1] - other[0]) points from shape `other`
+// to shape `one`.
 struct EdgePair {
   std::array<int, 2> one = {-1, -1}, other = {-1, -1};
   bool operator==(const EdgePair&) const = default;
 };
 
-// Computes where the lines through two edges, given by their ends, are nearest to each other:
+// The nearest points of the lines through two edges, which are given by their ends:
 //
 //   n = u x w / |u x w|,   gap = n.(a_0 - b_0),   a_0 + s u and b_0 + t w the nearest points,
 //

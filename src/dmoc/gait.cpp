@@ -49,9 +49,10 @@ WalkerGait::WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coeffic
   build();
 }
 
-// Two cylinders of radius r whose axes start at one point, each on its side of a plane, always overlap near it.
-// Straight legs of length L with feet w apart are w/2 away from the middle plane. A hip that sways by three quarters
-// towards the stance foot leaves w/4. So the radius is required from the distance 4 r L / w on.
+// Returns the distance from the hip along the leg, m, beyond which the legs must have the full distance. Cylinders of
+// radius r whose axes start at one point of the middle plane always overlap near it. Straight legs of length L with
+// feet w apart reach w/2 from the plane at the feet. If the hip sways by w/4, w/4 remains. So the full distance r
+// applies from 4 r L / w on.
 Coefficient WalkerGait::free_of_hip() const {
   const double r = settings_.leg_radius;
   if (!(legs_.hips.value < 2.0 * r)) return 0.0;
@@ -136,7 +137,7 @@ void WalkerGait::build() {
   motion_problem_.problem().finish();
 }
 
-// Names the condition of the rows that are added from here on.
+// Names the condition of the rows that are added next.
 void WalkerGait::ask(const std::string& what) {
   asked_.emplace_back(motion_problem_.problem().add_rows(0, 0.0, 0.0), what);
 }
@@ -202,7 +203,7 @@ void WalkerGait::add_limits_of_joints() {
   ask("gait.joint-speed-limit");
   const Scheme& scheme = walker_->system->scheme();
   if (std::isfinite(settings_.rate_limit))
-    for (int r = 0; r + 1 < index().knots(); ++r)  // a quadrature point for each
+    for (int r = 0; r + 1 < index().knots(); ++r)  // r: index of the quadrature point
       for (int i = 0; i < walker_->joints; ++i) {
         const int row = p.add_rows(1, -settings_.rate_limit, settings_.rate_limit), point = r % scheme.degree;
         for (int knot = scheme.degree; knot >= 0; --knot)
@@ -229,7 +230,7 @@ void WalkerGait::add_limits_of_joints() {
 Eigen::MatrixXd WalkerGait::cold_path(std::uint64_t seed) const {
   const int joints = walker_->joints, K = index().intervals, knots = index().knots();
   std::mt19937_64 random(seed);
-  // uniform in [-1, 1), equal on every standard library
+  // Uniform in [-1, 1). Unlike std::uniform_real_distribution, it gives equal numbers with every standard library.
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
 
   std::vector<double> step(walker_->base, 0.0), first(walker_->n());

@@ -1,11 +1,10 @@
-// Periodic gaits of a legged model by discrete mechanics and optimal control (DMOC; Pekarek 2010, section 4.2).
-//
-// One step, from just after touch-down to the next touch-down, on K intervals of equal length h = T/K. The stance foot
-// is pinned at the origin, so a node holds the joint angles theta_k alone; the torques u_k are constant over an
-// interval. The formulas below are those of order 2; orders 4 and 6 have knots and points (scheme.hpp). The order is
-// that of the walker's system. Touch-down is the last node: it is plastic (the new foot sticks), the old stance foot is
-// released, the legs exchange their roles, and the motion is periodic with period K h at the momentum level. Exchanging
-// the legs twice changes nothing.
+// Periodic gaits of a legged model by discrete mechanics and optimal control (DMOC; Pekarek 2010, section 4.2). The
+// motion is one step, from just after touch-down to the next touch-down, on K intervals of equal length h = T/K. The
+// stance foot is pinned at the origin, so the unknowns of a node are the joint angles theta_k. The torques u_k are
+// constant over an interval. The formulas below are those of order 2; orders 4 and 6 have knots and points
+// (scheme.hpp). The order is that of the walker's system. Touch-down is the last node: it is plastic (the new foot
+// sticks), the old stance foot is released, the legs exchange their roles, and the motion is periodic with period K h
+// at the momentum level. Exchanging the legs twice changes nothing.
 //
 //   minimise   cost of transport = (a int sum|u dtheta| + b int sum(u dtheta)+ + c int u^2 dt) / (weight * step length)
 //              with the work of a torque over an interval taken by the rates at both its ends, see Phase::work_at_ends
@@ -14,15 +13,14 @@
 //              unknowns:
 //                dL/dv(theta_K, v-) = D4 L_d(K-1, K) + F+       the momentum that arrives, on the constraint (Q_N)
 //                dL/dv(theta_0, v+) = -D2 L_d(0, 1) - F-        the momentum that leaves
-//                dL/dv(theta_0, exchanged v-) = dL/dv(theta_0, v+) in the joints   no impulse but at the new foot (P_S)
+//                dL/dv(theta_0, exchanged v-) = dL/dv(theta_0, v+) in the joints   only the new foot has an impulse (P_S)
 //              exchange_legs(theta_K) = step + theta_0,
 //              and optionally: swing-foot clearance, torque limits, knee stops, friction cone for forces and the
 //              impulse.
 //
 // In space every other step is reflected at the plane of walking, so that always the left foot swings. The exchange of
 // the legs includes the reflection. The new foot stands step_length ahead and step_width to the left.
-//
-// A legged model comes as a Walker (dmoc/walker.hpp).
+// Walker (dmoc/walker.hpp) provides the functions of the legged model.
 #pragma once
 
 #include <Eigen/Core>
@@ -68,15 +66,15 @@ struct GaitSettings {
   int clearance_points = 0;  // number of checks between neighbouring knots, in addition to those at inner knots
   double leg_radius = 0.0;   // in space: half the minimum distance of links of different legs, m; 0: they may cross
   double torque_limit = nlp::infinity;  // N m
-  double rate_limit = nlp::infinity;    // limit of every joint's speed at the quadrature points, rad/s (m/s for slides)
+  double rate_limit = nlp::infinity;    // of every joint's speed at the quadrature points, rad/s (m/s for slides)
   bool knee_stops = false;              // knees bend in one direction only
   bool unilateral = false;              // contact force and touch-down impulse push, never pull
   double friction = nlp::infinity;      // coefficient of the friction cone of both; if finite, `unilateral` is implied.
                                         // In space the inscribed pyramid of eight sides, at least 0.924 of the cone
 };
 
-// A motion from the unknowns. Rows: knots 0 .. Kd, which for degree d = 1 are the nodes (for u and energy: quadrature
-// points).
+// A gait, computed from the unknowns. Rows: knots 0 .. Kd, which for degree d = 1 are the nodes. Rows of u and energy:
+// quadrature points.
 struct GaitMotion {
   Eigen::VectorXd t;              // s
   Eigen::MatrixXd q;              // [Kd + 1, n] foot position and joint angles
@@ -89,7 +87,7 @@ struct GaitMotion {
   Eigen::VectorXd energy;         // [Kd] discrete energy D1 L_d, J
   Eigen::VectorXd swing_height;   // [Kd + 1] m
   Eigen::VectorXd leg_distance;   // [K] smallest distance of links of different legs in an interval, m (see GaitReport)
-  std::vector<bool> wrong_side;   // [K] whether they pass on the wrong side in the interval
+  std::vector<bool> wrong_side;   // [K] whether links pass on the wrong side in the interval
   Eigen::VectorXd impulse;        // [base] impulse of the ground on the new foot at touch-down, N s
   double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
 };
@@ -126,8 +124,8 @@ struct GaitReport {
   double energy_balance = 0.0;  // signed work, and gravity's on a slope, minus impact loss, J: O(h^2d)
 };
 
-// Initial barrier parameters (nlp::Options::barrier) of warm starts, found by experiment. refined: a gait on a finer
-// mesh or warped in time. neighbour: the solution with multipliers of a design some millimetres away.
+// Initial barrier parameters (nlp::Options::barrier) of warm starts, found by experiment. refined: the guess is a gait
+// from another mesh or warped in time. neighbour: the guess is the solution of a similar design, with its multipliers.
 inline constexpr double barrier_of_refined = 1e-3, barrier_of_neighbour = 1e-8;
 
 // Distance inside the bounds of a cold start of a planar walker (nlp::Options::push). Feet are then well above the
@@ -147,7 +145,7 @@ class WalkerGait {
   const nlp::AssembledProblem& problem() const { return motion_problem_.problem(); }
   const MotionProblem& motion_problem() const& { return motion_problem_; }
   MotionProblem motion_problem() && { return std::move(motion_problem_); }
-  const NamedRows& asked() const { return asked_; }  // the conditions of its rows
+  const NamedRows& asked() const { return asked_; }  // names of the conditions, with their first rows
   const PhaseIndex& index() const { return motion_problem_.index(0); }
 
   // Returns the path of a cold start, [Kd + 1, n]: interpolated between touch-down postures with random deviations.
@@ -164,9 +162,9 @@ class WalkerGait {
  private:
   void build();
   void ask(const std::string& what);
-  // Returns the element of `Walker::height` or `Walker::sides` at this share of an interval.
+  // Returns the element of `Walker::height` or `Walker::sides` at a fraction of an interval.
   Element inside(const Function& function, double share) const;
-  // Returns the joints at a share of an interval. `q`: coordinates of all knots.
+  // Interpolates the joint angles at a fraction of an interval. `q`: coordinates of all knots.
   Eigen::VectorXd joints_at(const Eigen::MatrixXd& q, int interval, double share) const;
   void add_clearance();
   void add_sides();

@@ -11,7 +11,7 @@ constexpr int leg_samples = 20;
 
 namespace {
 
-// Rates at the knots of a gait: between those of its jump.
+// Returns the rates at the knots of a gait, [Kd + 1, n]. At both ends they are the velocities of the jump.
 Eigen::MatrixXd rates_of(const Scheme& scheme, const PhaseMotion& stance) {
   const int degree = scheme.degree, knots = static_cast<int>(stance.q.rows());
   Eigen::MatrixXd rate = Eigen::MatrixXd::Zero(knots, stance.q.cols());

@@ -34,7 +34,8 @@ void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition
   }
 }
 
-// Adds the rows of g: it is zero at the knots, or equal at neighbouring knots. So the problem stays banded.
+// Adds the rows of g: zero at the knots, or equal at neighbouring knots. Differences of neighbours keep the problem
+// banded.
 void add_positions(MotionProblem& problem, const Hold& hold, const std::vector<Element>& values) {
   nlp::AssembledProblem& nlp = problem.problem();
   const int K = problem.index(hold.phase).knots() - 1, size = hold.function.size;
@@ -87,7 +88,7 @@ void add_hold(MotionProblem& problem, Hold hold) {
   const std::vector<Element> push = at_knots(problem, hold.phase, hold.function.push, push_parameters(problem, hold)),
                              rates = at_knots(problem, hold.phase, hold.function.rates, hold.parameters);
   add_positions(problem, hold, at_knots(problem, hold.phase, hold.function.values, hold.parameters));
-  // of the push on moving coordinates in the rows from `row` on, beside those on fixed ones
+  // returns terms of the forces on moving coordinates in the rows from `row` on, appended to `terms`
   const auto pushed = [&](int row, double factor, std::vector<Term> terms) {
     for (std::size_t i = 0; i < moving.size(); ++i) terms.push_back({moving[i], row + static_cast<int>(i), factor});
     return terms;
@@ -103,8 +104,7 @@ void add_hold(MotionProblem& problem, Hold hold) {
                     pushed(momenta, k == 0 ? -1.0 : 1.0, problem.reactions(hold.phase, k)));
     add_conditions(nlp, hold.conditions, multiplier);
     if (k > 0 && k < K) continue;
-    if (problem.rests(hold.phase, k == K) || (k == 0 && hold.stopped))
-      continue;  // rows that follow from others slow the solver down
+    if (problem.rests(hold.phase, k == K) || (k == 0 && hold.stopped)) continue;  // redundant rows slow the solver down
     const int velocity = k == 0 ? index.velocity_after : index.velocity_before;
     nlp.add_element(rates[static_cast<std::size_t>(k)], followed_by(knot, velocity, index.moving),
                     in_rows(nlp.add_rows(size, 0.0, 0.0), size));

@@ -1,12 +1,13 @@
-// Constraints of a phase besides its fixed coordinates: functions g of the posture that keep their values, for example the
-// place of a second foot. Their forces lambda act along the slopes of g.
+// Constraints of a phase in addition to its fixed coordinates: functions g of the posture with constant values, for
+// example the position of a second foot. Their forces lambda act along the gradients of g.
 //
 //   g(theta_k) = g(theta_0), or = 0          at the knots k; G = dg/dtheta
 //   DEL_k + G(theta_k)^T lambda_k = 0        at every knot with rows of momenta
-//   G v = 0                                  at the phase's ends, if the velocities there are unknowns and not given as zero
+//   G v = 0                                  at the phase's ends, if the velocities are unknowns and not given as zero
 //   dL/dv+ = dL/dv- + G^T mu                 if an event begins the phase: a plastic impact
 //
-// This is discrete mechanics with holonomic constraints and multipliers (Leyendecker, Ober-Bloebaum, Marsden and Ortiz 2010).
+// This is discrete mechanics with holonomic constraints and multipliers (Leyendecker, Ober-Bloebaum, Marsden and Ortiz
+// 2010).
 #pragma once
 
 #include <Eigen/Core>
@@ -16,8 +17,8 @@
 
 namespace dodyn::dmoc {
 
-// Records the functions of a hold in a phase with these fixed coordinates, from values(tree, numbers, q, parameters) -> g,
-// [size], at a node. q: all coordinates.
+// Records the functions of a hold in a phase with these fixed coordinates, from values(tree, numbers, q, parameters) ->
+// g, [size], at a node. q: all coordinates.
 template <class F>
 PositionFunction record_position_function(const System& system, const std::vector<int>& held, int parameters, int size,
                                           F values_of) {
@@ -65,20 +66,21 @@ PositionFunction record_position_function(const System& system, const std::vecto
   return f;
 }
 
-// Adds the unknowns and rows of a hold to a transcribed problem, which keeps it.
+// Adds the unknowns and rows of a hold to a transcribed problem, and stores the hold there.
 void add_hold(MotionProblem& problem, Hold hold);
 
-// Returns G^T lambda on all coordinates, [n], at a knot of the phase; lambda: unknowns from index `first` on. x: the unknowns.
+// Returns G^T lambda on all coordinates, [n], at a knot of the phase; lambda: unknowns from index `first` on. x: the
+// unknowns.
 Eigen::VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int knot, int first,
                           const Eigen::VectorXd& x);
 
-// Returns the forces at the knots of the phase, [Kd + 1, size], in J per unit of g: N if g is a length. At a knot without
-// rows of momenta they are not a number.
+// Returns the forces at the knots of the phase, [Kd + 1, size], in J per unit of g: N if g is a length. At a knot
+// without rows of momenta they are not a number.
 Eigen::MatrixXd hold_forces(const MotionProblem& problem, const Hold& hold, const Eigen::VectorXd& x);
-// Factor from an unknown of a hold at a knot to a force, N.
+// Returns the factor that converts an unknown of a hold at a knot to a force, N.
 double force_per_multiplier(const MotionProblem& problem, int phase, int knot, const Eigen::VectorXd& x);
 
-// Evaluates the holds of a phase, their components one below the other.
+// Evaluates the holds of a phase. Their components are stacked.
 class HeldPostures {
  public:
   HeldPostures(const std::vector<Hold>& holds, const std::vector<Coefficient>& numbers)
@@ -95,12 +97,12 @@ class HeldPostures {
 
   std::vector<Hold> holds_;
   std::vector<Coefficient> numbers_;
-  Reference reference_;  // that the elements are for
+  Reference reference_;  // reference of the current elements
   std::vector<Element> values_, rates_;
 };
 
-// Returns p + G^T lambda such that G M^-1 (p + G^T lambda) = wanted; empty: zero. p: momenta or forces. If holds depend on
-// each other, lambda is the smallest of the possible ones.
+// Returns p + G^T lambda such that G M^-1 (p + G^T lambda) = wanted; empty: zero. p: momenta or forces. If holds depend
+// on each other, lambda has minimum norm.
 Eigen::VectorXd with_holding_force(const Eigen::MatrixXd& mass, const Eigen::MatrixXd& slopes, const Eigen::VectorXd& p,
                                    const Eigen::VectorXd& wanted = {});
 

@@ -14,7 +14,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Slope of v at its roots, as a share of its largest coefficient, below which its second derivatives grow no more.
+// Lower limit on the slope of v at its roots, relative to its largest coefficient. It bounds second derivatives.
 constexpr double smallest_slope = 1e-2;
 
 double polynomial(const VectorXd& coefficients, double s) {
@@ -29,7 +29,7 @@ VectorXd derivative(const VectorXd& coefficients) {
   return slopes;
 }
 
-// Returns the root between two places where a monotone polynomial has different signs.
+// Returns the root of a polynomial that is monotone between `from` and `to` and has different signs there.
 double root_between(const VectorXd& coefficients, double from, double to) {
   const VectorXd slopes = derivative(coefficients);
   const bool falls = polynomial(coefficients, from) > 0.0;

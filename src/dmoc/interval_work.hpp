@@ -4,14 +4,13 @@
 //
 //   u(s) = sum_j beta_j B_j(s),   j = 0 ... d - 1,   B_j(s) = (d-1 over j) s^j (1 - s)^(d-1-j) >= 0.
 //
-// The rate v(s) is the slope of the coordinate's polynomial, of degree d - 1. By the rates V_0, V_1 of both nodes it has
-// a multiple of the Legendre polynomial P_d in addition, which is zero at the points and orthogonal to u. The multiple
-// leaves equal and opposite differences to V_0 and V_1. For a mass without other forces v(s) is then its motion under
-// u(s). The work of part j is
+// The rate v(s) is the slope of the coordinate's polynomial, of degree d - 1. If the rates V_0, V_1 of both nodes are
+// inputs, a multiple of the Legendre polynomial P_d is added. It is zero at the points and orthogonal to u. The
+// multiple is chosen such that v differs from V_0 and V_1 by opposite values. For a free mass, v(s) is then its rate
+// under u(s). The work of part j is
 //
 //   w_j = beta_j h int_0^1 B_j(s) |v(s)| ds,     sum_j |w_j| >= h int_0^1 |u(s) v(s)| ds,
-//
-// which are equal if no two beta_j have different signs. The integral is exact: it is split at the roots of v.
+// with equality if no two beta_j have different signs. The integral is exact: it is split at the roots of v.
 #pragma once
 
 #include <memory>
@@ -28,9 +27,9 @@ enum class StepInput {
   unknown,  // the last input is the duration T, and h = T/K
 };
 
-// Returns the element (u of the points [d], coordinate at the knots [d + 1], then V_0, V_1 if `has_node_rates`, then T if
-// the step is unknown) -> w_j, [d]. `step`: h, or 1/K. Derivatives are continuous except where |v| has a double root or
-// is zero over the whole interval. Second derivatives near a double root are bounded.
+// Returns the element (u of the points [d], coordinate at the knots [d + 1], then V_0, V_1 if `has_node_rates`, then T
+// if the step is unknown) -> w_j, [d]. `step`: h, or 1/K. Derivatives are continuous except where |v| has a double root
+// or is zero over the whole interval. Second derivatives near a double root are bounded.
 std::shared_ptr<const autodiff::Element> interval_work(const Scheme& scheme, bool has_node_rates, StepInput input,
                                                        const nlp::Coefficient& step);
 

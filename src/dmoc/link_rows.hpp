@@ -12,7 +12,7 @@
 
 namespace dodyn::dmoc {
 
-// Some of the moving coordinates of a node, as inputs of elements.
+// A subset of the moving coordinates of a node, as inputs of elements.
 struct NodeInputs {
   std::vector<int> coordinates;  // indices in the system, ascending
   std::vector<int> unknowns(const MotionProblem& problem, int phase, int node) const;
@@ -25,8 +25,8 @@ struct NodeInputs {
 // Returns the moving coordinates on which the poses of these links depend.
 NodeInputs inputs_of(const MotionProblem& problem, int phase, const std::vector<int>& links);
 
-// Pose of a link's frame in the frame of the link `from`; -1: in the world. Components without a value are free. A
-// component with two different ends lies between them, m.
+// Pose of a link's frame in the frame of the link `from`; -1: in the world. Components without a value are free.
+// `place`: range of each component, m; equal ends fix it.
 struct LinkPose {
   int link = 0, from = -1;
   std::array<std::optional<std::pair<Coefficient, Coefficient>>, 3> place = {};

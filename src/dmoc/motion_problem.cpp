@@ -241,7 +241,7 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
   laid.actions = elements(laid.functions->action, laid.functions->timed_action);
   const bool pushed = !system_->simply_actuated();
   if (pushed) laid.pushes = elements(laid.functions->forces, laid.functions->timed_forces);
-  // Places of the pushes at the knots of the interval. For degree 1 they are equal at both ends.
+  // Offset between the forces of neighbouring knots. For degree 1 both ends have equal forces.
   const int pushes_by = degree > 1 || system_->directors() ? n : 0;
   const Element half = timed && !pushed ? element(timed_control(), {}, {per_K}) : nullptr;
   const auto with_time = [&](std::vector<int> inputs) {
@@ -309,7 +309,7 @@ void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i
   const bool timed = index.duration >= 0;
   const auto share = [&](int slot) { return scheme.weights(point) * scheme.values(point, slot); };
   std::vector<Term> terms;  // of h u / 2
-  // The force that holds a coordinate takes the control of an actuator there.
+  // The control of an actuator on a held coordinate enters the force that holds the coordinate.
   for (int f = 0; f < conditions && row < 0; ++f)
     for (const auto& [coordinate, weight] : laid.phase.forces[static_cast<std::size_t>(f)]) {
       if (coordinate != pushed) continue;
@@ -507,7 +507,7 @@ void MotionProblem::add_work_of_intervals(const PhaseLayout& laid, const Effort&
   const int p = static_cast<int>(&laid - phases_.data());
   const Element half_work_of_rate = timed ? element(timed_half_work(), {}, {1.0 / static_cast<double>(index.intervals)})
                                           : element(half_work(), {}, {step(p)});
-  std::map<std::vector<double>, Element> of_weights;  // equal ones share an element
+  std::map<std::vector<double>, Element> of_weights;  // works with equal weights share an element
   const auto add_work = [&](const Work& work, int u, int row) {
     if (!work.coordinates.empty()) {
       std::vector<int> inputs = {u};

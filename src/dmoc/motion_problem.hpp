@@ -12,10 +12,9 @@
 //     relabelled dL/dv- = dL/dv+                     in the moving coordinates: impulses act only on held ones (P_S)
 //     relabelled theta_K = shift + theta_0,
 //   and at a boundary the given coordinates and rates.
-//
-// A gait has one phase and one event, from its end to its own start, which exchanges the legs. A hopper's hop has two
-// phases and two events. transcribe() adds unknowns and these rows. Callers add costs and path constraints to problem()
-// through the indices, before finish().
+// A gait has one phase and one event. The event joins the end of the phase to its start and exchanges the legs. A hop
+// has two phases and two events. transcribe() adds unknowns and these rows. Callers add costs and path constraints to
+// problem() through the indices, before finish().
 #pragma once
 
 #include <Eigen/Core>
@@ -38,8 +37,8 @@ inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
   return a;
 }
 
-// Sum of coefficient times the force (or impulse) on held coordinates, >= 0. A friction cone consists of several of
-// these.
+// A condition on forces: sum of coefficient times force (or impulse) on a held coordinate, >= 0. A friction cone
+// consists of several of these.
 using ForceCondition = std::vector<std::pair<int, Coefficient>>;  // coordinate (of a Hold: component), coefficient
 
 struct Phase {
@@ -76,9 +75,9 @@ struct Event {
                                         // empty
 };
 
-// Functions g of a posture, with their slopes G with respect to what moves.
+// Functions g of a posture, with their derivatives G with respect to the moving coordinates.
 struct PositionFunction {
-  int size = 0;     // of g
+  int size = 0;     // number of components of g
   Function values;  // theta -> g
   Function rates;   // (theta, v) -> G v
   // (theta, forces [size]; parameters, zeros [held]) -> G^T forces, on all coordinates, fixed ones included
@@ -90,7 +89,7 @@ struct Hold {
   int phase = 0;
   PositionFunction function;
   std::vector<Coefficient> parameters = {};  // numbers that `function` takes besides the model's
-  std::vector<bool> at_zero;      // [size] g is zero at all knots; otherwise as it is at the phase's first node
+  std::vector<bool> at_zero;      // [size] true: zero at all knots; false: constant, as at the phase's first node
   bool inherited = false;         // the components that are at zero are already zero at the end of the phase before
   std::optional<int> event = {};  // index of the event at the phase's start, whose impulse the hold exerts; empty: none
   bool stopped = false;           // the rates at the phase's start already satisfy G v = 0
@@ -101,12 +100,12 @@ struct Hold {
   int impulse = -1;
 };
 
-// Given values of coordinates and rates at a node, by coordinate.
+// Given values at the start or the end of a phase: (coordinate, value).
 struct Boundary {
   int phase = 0;
-  bool end = false;  // at the phase's end, not its start
+  bool end = false;  // true: at the phase's end
   std::vector<std::pair<int, Coefficient>> coordinates = {}, rates = {};
-  bool moving = false;  // the velocities are unknowns in any case
+  bool moving = false;  // the velocities are unknowns, even if no rates are given
 };
 
 // Indices of the unknowns of a phase.
@@ -133,7 +132,7 @@ struct PhaseIndex {
 
 // A phase of a solution. Rows: knots 0 ... Kd (for u and energy: quadrature points).
 struct PhaseMotion {
-  double h = 0.0;                           // of an interval, s
+  double h = 0.0;                           // length of an interval, s
   Eigen::MatrixXd q;                        // [Kd + 1, n]
   Eigen::MatrixXd p;                        // [Kd + 1, n] discrete momenta: after node 0, before the others
   Eigen::MatrixXd u;                        // [Kd, controls]
@@ -185,19 +184,19 @@ class MotionProblem {
   int jump_row(int event) const { return events_[static_cast<std::size_t>(event)].jump; }
   const Event& event(int i) const { return events_[static_cast<std::size_t>(i)].event; }
   void set_impulse(int event, Impulse impulse);
-  // Returns the first of the rows that balance momenta at a knot, one per moving coordinate; -1: none, at an end whose
+  // Returns the first row of the momentum balance at a knot, one per moving coordinate. Returns -1 at an end whose
   // velocities are not unknowns.
   int momentum_row(int phase, int knot) const;
-  // Returns the weight of a knot in integrals over its phase, in intervals: a force at the knot is its impulse over
-  // (weight x h). For degree 1: 1, at both ends 1/2.
+  // Returns the quadrature weight of a knot, in intervals: force at the knot = impulse / (weight h). For degree 1: 1,
+  // at both ends 1/2.
   double knot_weight(int phase, int knot) const;
-  // Whether the start of a phase, or its end, is given to be at rest.
+  // Returns whether a boundary gives zero rates at the start of a phase, or at its end.
   bool rests(int phase, bool end) const;
   // Terms by which forces on fixed coordinates, output i of an element for coordinate i, enter the conditions of the
   // phase's forces at a knot, and those of the impulse of an event.
   std::vector<nlp::AssembledProblem::Term> reactions(int phase, int knot) const;
   std::vector<nlp::AssembledProblem::Term> impulse_reactions(int event) const;
-  // Records a hold that add_hold() (hold.hpp) has added.
+  // Stores a hold whose rows add_hold() (hold.hpp) has added.
   void keep(Hold hold) { phases_[static_cast<std::size_t>(hold.phase)].holds.push_back(std::move(hold)); }
   const std::vector<Hold>& holds(int phase) const { return phases_[static_cast<std::size_t>(phase)].holds; }
   // Adds an effort, integrated over a phase and multiplied by `per`, to the objective. Work requires Phase::work.
@@ -219,7 +218,7 @@ class MotionProblem {
   const Reference& reference(int phase, int k) const;  // of a node; for degrees above 1 of any knot
   // Returns the elements of all intervals of a phase; intervals whose nodes have the same references share one.
   std::vector<Element> on_intervals(int phase, const Function& function, const std::vector<Coefficient>& extra) const;
-  // returns h of a phase whose duration is not an unknown
+  // Returns h of a phase whose duration is not an unknown.
   Coefficient step(int phase) const;
 
   // Computes velocities and work in x from its nodes, controls and durations.
@@ -229,9 +228,9 @@ class MotionProblem {
   // Phase::work_at_ends.
   MotionWork work(int phase, const Eigen::VectorXd& x, bool at_ends) const;
 
-  // Integrates the system with the controls of a motion from its first node through its events. Every step is solved
-  // for the next posture, from a guess that continues the last step. Returns the largest difference of a coordinate
-  // from the motion; for cyclic events including the first node after the last phase.
+  // Integrates the system with the controls of a motion from its first node through its events. Each step solves for
+  // the next posture, from an extrapolation of the last step. Returns the largest difference of a coordinate from the
+  // motion; for cyclic events including the first node after the last phase.
   double reintegrate(const Motion& motion) const;
 
  private:
@@ -274,7 +273,7 @@ class MotionProblem {
                                                         int slot) const;
   // Adds the momenta of the velocities at both ends of a phase.
   void add_end_momenta(int phase);
-  // Adds the momenta that arrive through an event with its own function of them.
+  // Adds the momenta after an event that has its own momentum map.
   void add_event_momentum(const EventLayout& joint);
   void add_event_rows(EventLayout& joint);
   void add_boundary_rows(const Boundary& boundary);

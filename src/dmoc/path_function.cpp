@@ -22,7 +22,7 @@ struct Argument {
   Variable variable = {};  // of the model
 };
 
-// Returns the meaning of a name that is neither a variable nor a parameter of the model; nullopt: unknown.
+// Returns the argument for a quantity that the model does not define; nullopt: unknown.
 std::optional<Argument> own_argument(const System& system, const Expression::Quantity& quantity) {
   if (quantity.arguments.empty() && quantity.name == "t") return Argument{Argument::time};
   if (quantity.name != "rate" || quantity.arguments.size() != 1) return std::nullopt;
@@ -71,8 +71,8 @@ std::vector<Argument> arguments_of(const System& system, const Expression& expre
 // Index of the first parameter among the numbers of a path function.
 constexpr std::size_t first_parameter = 4;
 
-// Refuses angles of spherical joints: they are relative to references and have no meaning alone, nor do their
-// differences.
+// Throws ExpressionError for angles of spherical joints. They are relative to references, so neither they nor their
+// differences have a meaning.
 void refuse_charts(const System& system, const std::vector<Argument>& arguments, bool at_midpoints) {
   if (system.charts().empty()) return;
   for (const Argument& a : arguments) {
@@ -123,9 +123,9 @@ StateAt state_at(Place place, const System& system, int point, const std::vector
 
 }  // namespace
 
-// The function's first numbers: the step, or 1/K if the duration is an unknown; the number of steps that a value
-// represents; the part of the time that does not depend on unknown durations, s; and the steps since the start of the
-// phase. Parameters follow.
+// The recorded function has these parameters: first the step, or 1/K if the duration is an unknown. Then the number of
+// steps that a value represents, the part of the time that does not depend on unknown durations (s), and the steps
+// since the start of the phase. Parameters of the expression follow.
 PathFunction path_function(const System& system, const std::vector<int>& held, const PhaseClock& clock,
                            const Expression& expression, const std::vector<std::string>& motion_parameters,
                            bool integrated) {
@@ -228,7 +228,7 @@ void check_position(const System& system, const Expression& expression,
 NamedPositionFunction position_function(const System& system, const std::vector<int>& held,
                                         const std::vector<Expression>& expressions,
                                         const std::vector<std::string>& motion_parameters) {
-  PathFunction all;  // gathers the parameters of all expressions
+  PathFunction all;  // collects the parameters of all expressions
   std::vector<std::vector<Argument>> arguments;
   for (const Expression& expression : expressions)
     arguments.push_back(position_arguments(system, expression, motion_parameters, all));

@@ -34,9 +34,9 @@ struct PhaseClock {
   int timed_earlier = 0;  // number of earlier phases whose durations are unknowns
 };
 
-// Records an expression. `motion_parameters`: names in addition to the model's parameters. `integrated`: not at nodes
-// alone, as for a cost. Throws ExpressionError if the expression contains another name, or if it is integrated and
-// depends on parameters alone.
+// Records an expression. `motion_parameters`: names in addition to the model's parameters. `integrated`: the expression
+// is a cost that is integrated over time. Throws ExpressionError if the expression contains another name, or if it is
+// integrated and depends on parameters alone.
 PathFunction path_function(const System& system, const std::vector<int>& held, const PhaseClock& clock,
                            const Expression& expression, const std::vector<std::string>& motion_parameters,
                            bool integrated = false);
@@ -45,7 +45,7 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
 PathFunction end_function(const System& system, const std::vector<int>& held, const Expression& expression,
                           const std::vector<std::string>& motion_parameters);
 
-// Throws ExpressionError if an expression is not of positions and parameters.
+// Throws ExpressionError if an expression depends on anything except positions and parameters.
 void check_position(const System& system, const Expression& expression,
                     const std::vector<std::string>& motion_parameters);
 
@@ -62,7 +62,8 @@ using Lookup = std::function<Coefficient(const std::string& parameter)>;
 
 // Adds value >= 0 (or == 0) at all knots, points or jumps of a phase.
 void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, bool equality);
-// Limits the rate of a coordinate at the quadrature points to `speed` in both directions; no effect on a held coordinate.
+// Limits the rate of a coordinate at the quadrature points to `speed` in both directions; no effect on a held
+// coordinate.
 void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Coefficient& speed);
 // Adds the integral over a phase, times `weight`, to the objective. At jumps the first and the last value represent one
 // and a half intervals.

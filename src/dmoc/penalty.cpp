@@ -7,8 +7,7 @@ using systems::Vector3;
 
 Energy penalty(const systems::Model& model, const std::vector<double>& numbers, const ContactEvent& contact,
                double stiffness, double width) {
-  const auto kept = std::make_shared<const systems::Model>(model);  // a copy, because the function may outlive the
-                                                                    // model
+  const auto kept = std::make_shared<const systems::Model>(model);  // copy: the function may outlive the model
   const auto corner = static_cast<std::size_t>(
       farthest(model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], numbers), contact.outward));
   return [=](const systems::Tree<Var>& tree, const std::vector<Var>& at,

@@ -36,7 +36,7 @@ Sampled resampled(const System& system, const Sampled& phase, int intervals) {
   const Eigen::Index old = phase.u.rows(), rows = static_cast<Eigen::Index>(intervals) * scheme.degree;
   return sampled(system, phase, rows, [&](Eigen::Index k) {
     if (scheme.degree == 1) return static_cast<double>(k * old) / static_cast<double>(rows);
-    // among the old knots, between which a place goes evenly
+    // position among the old knots, linear between them
     const double at = scheme.position(static_cast<int>(k)) * static_cast<double>(old) / static_cast<double>(rows);
     int before = std::min(static_cast<int>(at) * scheme.degree, static_cast<int>(old) - 1);
     while (before + 1 < old && scheme.position(before + 1) <= at) ++before;

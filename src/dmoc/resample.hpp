@@ -14,8 +14,8 @@ struct Sampled {
 
 // Interpolates on another number of intervals, linearly between knots; controls keep their durations.
 Sampled resampled(const System& system, const Sampled& phase, int intervals);
-// Moves the middle of a phase by `nodes` nodes earlier (negative: later). A foot may touch the ground at different
-// nodes, and each is a local minimum of the discrete problem; this leads to the next one.
+// Moves the middle of a phase by `nodes` nodes earlier (negative: later). For each node at which a foot may touch the
+// ground, the discrete problem has a local minimum. A time warp gives an initial guess for the next one.
 Sampled time_warped(const System& system, const Sampled& phase, double nodes);
 
 }  // namespace dodyn::dmoc

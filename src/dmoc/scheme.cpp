@@ -23,7 +23,8 @@ VectorXd lagrange_slopes(const VectorXd& at, double s) {
   return slopes;
 }
 
-// Those of Lobatto's quadrature. So an integral with phi_j picks the value at knot j to second order or better.
+// Returns the points of Lobatto's quadrature. With them, an integral of f phi_j is proportional to f at knot j, to
+// second order or better.
 VectorXd knots(int degree) {
   VectorXd at = VectorXd::LinSpaced(degree + 1, 0.0, 1.0);
   if (degree == 3) at(1) = 0.5 - std::sqrt(0.05), at(2) = 0.5 + std::sqrt(0.05);
@@ -72,7 +73,7 @@ VectorXd Scheme::slopes_at(double s) const { return lagrange_slopes(knots(degree
 VectorXd Scheme::controls_at(double s) const { return lagrange(points, s); }
 
 double Scheme::change(int point, const Eigen::MatrixXd& q, Eigen::Index first, int coordinate) const {
-  if (degree == 1) return q(first + 1, coordinate) - q(first, coordinate);  // with fewer roundings
+  if (degree == 1) return q(first + 1, coordinate) - q(first, coordinate);  // fewer rounding errors than the sum below
   return weights(point) * slopes.row(point).dot(q.col(coordinate).segment(first, degree + 1));
 }
 

@@ -30,12 +30,12 @@ struct Scheme {
   Eigen::VectorXd slopes_at(double s) const;
   // Returns the weights of the controls at the points, [d]: a polynomial of degree d - 1 through them.
   Eigen::VectorXd controls_at(double s) const;
-  // Returns the rate of a coordinate at a point times the weight and the step. A control times this is its work. `first`: row of
-  // the interval's first knot in the coordinates `q` of knots.
+  // Returns the rate of a coordinate at a point times the weight and the step. A control times this is its work.
+  // `first`: row of the interval's first knot in the coordinates `q` of knots.
   double change(int point, const Eigen::MatrixXd& q, Eigen::Index first, int coordinate) const;
-  // Returns where knot `knot` of a phase is, in intervals since its first node.
+  // Returns the time of knot `knot` since the phase's first node, in intervals.
   double position(int knot) const;
-  // Returns the place that is a share of the way from a knot to the next one, in the same measure.
+  // Returns the time at a fraction of the step from a knot to the next one, in intervals.
   double between(int knot, double share) const;
 };
 

@@ -77,7 +77,7 @@ SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair>
   const int d = system.structure().dimension;
   const Element unit = element(square_of_length(d), {}), along = element(product(d), {});
   auto& nlp = problem.problem();
-  // Blocks of one element are grouped, so that several are evaluated at a time.
+  // Blocks of one element are grouped and evaluated together.
   struct Block {
     std::vector<int> inputs;
     std::vector<Term> terms;

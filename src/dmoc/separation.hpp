@@ -4,8 +4,8 @@
 //   |a|^2 = 1,   a.x - b >= margin/2 at the corners x of one part, a.y - b <= -margin/2 at those y of the other,
 //
 // at both ends of the interval. So the parts are apart at nodes, and between them up to the sag of the corners' arcs
-// (add_turn_limit()). Unlike a distance this is smooth, and it is exact at contact. Parts in scheduled contact that
-// move on together have a plane per node instead, which may turn between nodes:
+// (add_turn_limit()). Unlike the distance, these functions are smooth, and they are exact at contact. Parts in
+// scheduled contact that move on together have a plane per node instead, which may turn between nodes:
 //
 //   a_k.x_k - b_k >= margin/2,   a_k.y_k - b_k <= -margin/2,   a_k.a_{k+1} >= cos(plane_turn)
 //
@@ -37,7 +37,7 @@ struct PartPair {
 };
 
 struct Plane {
-  int phase = 0, interval = 0, pair = 0;  // interval whose planes include the node, and pair
+  int phase = 0, interval = 0, pair = 0;  // interval of the plane, and index of the pair
   int first = 0;                          // index of the first unknown: normal, [dimension], then offset
 };
 
@@ -50,14 +50,14 @@ class SeparatingPlanes {
 
   const std::vector<PartPair>& pairs() const { return pairs_; }
   const std::vector<Plane>& planes() const { return planes_; }
-  // Range of the corner rows of a plane; messages name it if they are violated.
+  // Rows of the corners of a plane. Messages about violated rows use them.
   struct Rows {
     int plane = 0, first = 0, count = 0;
   };
   const std::vector<Rows>& rows() const { return rows_; }
   int variables() const { return variables_; }
 
-  // Sets the planes in x: for each interval the plane that the hyperplane program finds at the mid-configuration.
+  // Sets the planes in x. The hyperplane program computes the plane of an interval at its mid-configuration.
   void fill(const MotionProblem& problem, Eigen::VectorXd& x) const;
 
  private:

@@ -123,7 +123,7 @@ PhaseMotion MotionProblem::phase_motion(int phase, const VectorXd& x) const {
     if (k == 0) p.p.row(0) = -s.head(n).transpose();
     if (degree > 1)
       p.p.middleRows(k * degree + 1, degree - 1) = inner_momenta(laid, h, of_interval, -s.head(n), s.tail(n));
-    // as in add_dynamics(): weight h f = -(sum of slots) inside, and dL/dv- or -dL/dv+ besides at the ends
+    // as in add_dynamics(): weight h f = -(sum of slots) at inner knots; at the ends plus dL/dv- or -dL/dv+
     for (int slot = 0; slot <= degree; ++slot) {
       const int knot = k * degree + slot;
       p.held_force.row(knot) -= (1.0 / knot_weight(phase, knot)) / h * picked(s.segment(slot * n, n), held).transpose();
@@ -155,7 +155,7 @@ MatrixXd MotionProblem::node_rates(int p, const VectorXd& x) const {
   const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
   const PhaseIndex& index = laid.index;
   MatrixXd rates(index.intervals + 1, index.moving);
-  MatrixXd momenta;  // of nodes whose rates are no unknowns
+  MatrixXd momenta;  // of nodes whose rates are not unknowns
   for (int node = 0; node <= index.intervals; ++node) {
     const int first = node == index.intervals             ? index.velocity_before
                       : node == 0 || index.node_rates > 0 ? index.rate(node)
@@ -321,8 +321,8 @@ class MotionProblem::Reintegration {
   const MotionProblem& problem_;
   const Motion& motion_;
   std::vector<HeldPostures> held_;  // of the phases
-  VectorXd kept_;                   // values of what the phase holds besides coordinates
-  VectorXd theta_, p_;              // of what moves; p arrives, or leaves at the first node
+  VectorXd kept_;                   // values of the phase's holds that stay constant
+  VectorXd theta_, p_;              // of the moving coordinates; p: arriving momenta, at the first node leaving ones
   double worst_ = 0.0;
 };
 
@@ -376,7 +376,7 @@ VectorXd MotionProblem::Reintegration::correction(const Step& step, const Vector
       D.row(knot * size + i).head(all) =
           step.J.row(knot * n + step.laid.functions->moving[static_cast<std::size_t>(i)]);
   if (holds == 0) return D.partialPivLu().solve(residual);
-  for (int knot = 0; knot < degree; ++knot) {  // without the change of the slopes at inner knots
+  for (int knot = 0; knot < degree; ++knot) {  // the derivative of the slopes at inner knots is neglected
     D.block(knot * size, all + knot * holds, size, holds) = held_at(step, knot, at).transpose();
     D.block(all + knot * holds, knot * size, holds, size) = held_at(step, knot + 1, at);
   }
@@ -407,7 +407,7 @@ bool MotionProblem::Reintegration::advance(const PhaseLayout& laid, int k, const
       theta_ = next.segment(step.all - size, size);
       return true;
     }
-    // no more than a radian at a time, and less where the residual would grow
+    // The step is at most 1 rad, and shorter if the residual would increase.
     double share = std::min(1.0, 1.0 / turned);
     const double before = missing.norm();
     int cuts = 0;
@@ -421,7 +421,7 @@ bool MotionProblem::Reintegration::advance(const PhaseLayout& laid, int k, const
 
 // Takes steps from the first node of a phase. Returns false if one fails.
 bool MotionProblem::Reintegration::drive(const PhaseLayout& laid, int intervals) {
-  // Of an increment, in those of the step before: on coarse meshes controls may turn a joint round within a step.
+  // Guesses of the increment, relative to the last one. On coarse meshes a joint may reverse within a step.
   constexpr double guesses[] = {1.0, 0.5, 0.0, -0.5, 1.5};
   VectorXd last_but_one = theta_ - planned(number(laid)).h * mass(laid, laid.momentum_first).llt().solve(p_);
   keep(laid);
@@ -437,7 +437,7 @@ bool MotionProblem::Reintegration::drive(const PhaseLayout& laid, int intervals)
   return true;
 }
 
-// Moves theta and p from before an event to after it.
+// Maps theta and p from the state before an event to the state after it.
 void MotionProblem::Reintegration::pass(const EventLayout& joint) {
   const PhaseLayout &from = laid(joint.event.from), &to = laid(joint.event.to);
   satisfy_holds(from, from.momentum_last, from.index.intervals);
@@ -458,7 +458,7 @@ double MotionProblem::Reintegration::run() {
   p_ = picked(planned(0).p.row(0).transpose(), laid(0).functions->moving);
   std::vector<bool> done(problem_.phases_.size(), false);
   for (int now = 0;;) {
-    const bool again = done[static_cast<std::size_t>(now)];  // round the cycle: one more step is enough
+    const bool again = done[static_cast<std::size_t>(now)];  // The cycle is closed: one more step is enough.
     if (!drive(laid(now), again ? 1 : laid(now).index.intervals)) return nlp::infinity;
     if (again) return worst_;
     done[static_cast<std::size_t>(now)] = true;
@@ -467,7 +467,7 @@ double MotionProblem::Reintegration::run() {
     if (joint == problem_.events_.end()) return worst_;
     const auto& holds = laid(joint->event.to).holds;
     const bool together = std::any_of(holds.begin(), holds.end(), [](const Hold& h) { return h.event.has_value(); });
-    if (joint->impulse && together) return worst_;  // one impulse depends on the other
+    if (joint->impulse && together) return worst_;  // The impulses of contact and holds depend on each other.
     pass(*joint);
     now = joint->event.to;
   }

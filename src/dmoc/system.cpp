@@ -233,7 +233,7 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
   return *known;
 }
 
-// In directors only rates of coordinates outside charts exist.
+// With directors, only coordinates outside charts have rates.
 void System::record_pushes(PinnedSystem& known) const {
   const std::vector<int>& moving = known.moving;
   const int m = static_cast<int>(moving.size()), size = n(), controls = inputs(), degree = scheme_.degree;
@@ -241,7 +241,7 @@ void System::record_pushes(PinnedSystem& known) const {
     std::vector<std::vector<Var>> at;
     for (int knot = 0; knot <= degree; ++knot) at.push_back(whole(size, moving, z.data() + knot * m));
     const Var* const u = z.data() + (degree + 1) * m;
-    std::vector<Var> forces;  // of all knots
+    std::vector<Var> forces;  // forces at all knots
     if (degree > 1) forces.assign(static_cast<std::size_t>((degree + 1) * size), Var(0.0));
     for (int point = 0; point < degree; ++point) {
       auto [q, v] = at_point(scheme_, point, at);
@@ -304,7 +304,7 @@ bool System::is_chart(int coordinate) const {
   });
 }
 
-// Refuses expressions of charts' angles, and of rates that do not exist in directors.
+// Throws ConfigError for expressions of charts' angles, and of rates that do not exist with directors.
 void System::check_directors() const {
   const auto& tree = structure();
   const auto refuse = [&](const std::string& what, const std::string& why) {

@@ -29,20 +29,20 @@ using Element = std::shared_ptr<const autodiff::Element>;
 // of the bodies. L_d(theta, theta') = h (T - V). T is the kinetic energy of the differences over an interval, T = sum
 // m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2. V is the mean of the potentials at its ends; for gravity it equals that of the
 // midpoint. Slot derivatives in the coordinates are the reduced equations (4.8), because the derivative of the
-// directors with respect to the coordinates is a null-space matrix. The angles of spherical joints are a chart
-// about an attitude, the node's reference. So no attitude is singular.
+// directors with respect to the coordinates is a null-space matrix. The angles of spherical joints form a chart about
+// the node's reference attitude. With suitable references no attitude is singular.
 struct PinnedSystem {
   std::vector<int> held, moving;  // indices of coordinates, ascending
-  // (theta of the interval's knots; h, numbers) -> slot derivatives of the discrete Lagrangian (scheme.hpp) with respect to
-  // all coordinates at each knot, [(d + 1) n]. For degree 1 these are D2 L_d and D4 L_d ((3.1.1) of Pekarek 2010). The
-  // rows of a transcription are linear combinations of them. A combination with weights w is the derivative of L_d in
-  // the direction w. So its Hessian is the directional derivative of L_d's Hessian.
+  // (theta of the interval's knots; h, numbers) -> slot derivatives of the discrete Lagrangian (scheme.hpp) with
+  // respect to all coordinates at each knot, [(d + 1) n]. For degree 1 these are D2 L_d and D4 L_d ((3.1.1) of Pekarek
+  // 2010). The rows of a transcription are linear combinations of them. A combination with weights w is the derivative
+  // of L_d in the direction w. So its Hessian is the directional derivative of L_d's Hessian.
   Function action;
   // (theta of the knots, T; 1/K, numbers) -> the same with h = T/K an unknown
   Function timed_action;
-  // (theta of the knots, u of the points; h, numbers) -> discrete forces at each knot, [(d + 1) n]: of actuators, dampers,
-  // drag and loads. For degree 1 (h/2) Q at the midpoint, [n], for either end of the interval. Null if the only forces
-  // are actuators on single coordinates.
+  // (theta of the knots, u of the points; h, numbers) -> discrete forces at each knot, [(d + 1) n]: of actuators,
+  // dampers, drag and loads. For degree 1 (h/2) Q at the midpoint, [n], for either end of the interval. Null if the
+  // only forces are actuators on single coordinates.
   Function forces;
   Function timed_forces;  // (theta of the knots, u of the points, T; 1/K, numbers)
   Function momentum;      // (theta, theta'; numbers) -> dL/dv, [n], at the velocity theta'
@@ -52,7 +52,7 @@ struct PinnedSystem {
 };
 
 // An energy in addition to the model's, J: (tree, numbers, frames of the links at a posture) -> value. In the plane it
-// is evaluated at the midpoint of an interval, in directors half at either end, like the model's own.
+// is evaluated at the midpoint of an interval, in directors half at each end, like the model's potentials.
 using Energy = std::function<autodiff::Var(const systems::Tree<autodiff::Var>&, const std::vector<autodiff::Var>&,
                                            const std::vector<systems::Frame<autodiff::Var>>&)>;
 
@@ -73,11 +73,11 @@ class System {
   bool simply_actuated() const { return simply_actuated_; }
 
   bool directors() const { return directors_; }
-  // The links whose joint has three turns, in directors.
+  // Returns the links with spherical joints (three turns), if directors are used.
   const std::vector<int>& charts() const { return charts_; }
   bool is_chart(int coordinate) const;  // whether the coordinate is one of their angles
   const Reference& no_reference() const { return no_reference_; }
-  // Returns the tree with these references, [9 charts()] from `at` on.
+  // Sets the references of a tree. `at`: [9 charts()].
   template <class T>
   void refer(systems::Tree<T>& tree, const T* at) const {
     for (const int l : charts_) {
@@ -88,7 +88,7 @@ class System {
   }
 
   const PinnedSystem& pinned(const std::vector<int>& held) const;
-  // Returns a function of this system, which is recorded at the first call with this name.
+  // Returns the function of this name. The first call with a name records it.
   const Function& known_as(const std::string& name, const std::function<Function()>& record_it) const;
   // Returns the coordinates on which a link's pose depends, ascending; none for the ground, -1.
   std::vector<int> coordinates_of(int link) const;
@@ -110,7 +110,7 @@ class System {
       return f(trees[0], z, first);
     });
   }
-  // f(tree, numbers, z, extra) at a node
+  // Records f(tree, numbers, z, extra) at a node.
   template <class F>
   Function record_at_node_with_numbers(int inputs, int extra, F f) const {
     return record_at(1, inputs, extra, [&](const auto& trees, const auto& numbers, const auto& z, const auto& first) {
@@ -199,7 +199,7 @@ std::vector<T> momentum(const System& system, const std::vector<T>& q, const std
   return p;
 }
 
-// Return values and Jacobian of an element at one point; for few evaluations, instead of a batch.
+// Return the values and the Jacobian of an element at one point. For many points, batches are faster.
 Eigen::VectorXd value(const autodiff::Element& f, const Eigen::VectorXd& z);
 Eigen::MatrixXd jacobian(const autodiff::Element& f, const Eigen::VectorXd& z);
 

@@ -53,7 +53,7 @@ Walker::Walker(systems::Model model, int order) {
   record_functions();
 }
 
-// Finds the links of the swing leg, from the swing foot up to the links whose partners begin there, and those of both legs.
+// Finds the links of the swing leg, from the swing foot up to the hip, and then the links of both legs.
 void Walker::find_legs() {
   const auto& tree = system->structure();
   swing_.assign(tree.links.size(), false);
@@ -73,7 +73,7 @@ void Walker::find_legs() {
 }
 
 void Walker::record_functions() {
-  // The foot at the origin (or at rest), joints from there on.
+  // Prepends zeros for the foot (at the origin, or at rest) to joint values.
   const auto pinned = [b = base](const auto* joint, int count) {
     using T = std::decay_t<decltype(*joint)>;
     std::vector<T> q(static_cast<std::size_t>(b), T(0.0));
@@ -85,7 +85,7 @@ void Walker::record_functions() {
     return std::vector<Var>{t.swing_foot(pinned(z.data(), j).data())[static_cast<std::size_t>(base) - 1]};
   });
   const int knots = system->scheme().degree + 1;
-  // Joints inside an interval.
+  // Interpolates joint angles inside an interval.
   const auto between = [&](const auto& z, const auto& weights) {
     std::vector<Var> theta;
     for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i) {

@@ -1,8 +1,7 @@
 // A legged model for gaits: a tree that stands with its point foot at the origin (models/*.model with a swing-foot).
 // Its coordinates q are the foot's position (`base` coordinates: x forward, in space y to the left, height last), then
 // the joints theta, which are the unknowns at a node of a gait.
-//
-// Made once for a model; designs are values of its numbers.
+// One instance serves all designs of a model; a design is a set of values of the model's numbers.
 #pragma once
 
 #include <memory>
@@ -26,7 +25,7 @@ struct Walker {
   std::vector<std::string> coordinate_names, input_names, point_names;
   std::vector<std::string> joined_points;  // pairs of points that a picture joins by a line, one pair per link
   struct Knee {
-    int joint, flexion;  // direction in which it bends
+    int joint, flexion;  // joint: index; flexion: sign of the direction in which the knee bends
   };
   std::vector<Knee> knees;
   std::vector<double> spread;     // [joints] relative size of the deviations in cold starts
@@ -71,7 +70,7 @@ struct Walker {
 
   std::vector<int> leg_links_;  // links of `segments`
   std::vector<bool> swing_;     // [links] whether the link belongs to the swing leg
-  int of_stance_ = 0;           // number of leg_links_ of the stance leg, which come first
+  int of_stance_ = 0;           // number of links of the stance leg; they come first in leg_links_
 };
 
 }  // namespace dodyn::dmoc

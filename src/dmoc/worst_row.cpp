@@ -45,9 +45,9 @@ std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int 
   return words.empty() ? "" : words + ")";
 }
 
-// For a row that balances momenta at a node: its coordinate and time, and which controls are at their limits.
+// Description of a momentum balance: its coordinate and time, and the controls at their limits.
 struct MomentumRow {
-  std::string what, limits;  // empty: the row is not a momentum balance
+  std::string what, limits;  // both empty: the row is not a momentum balance
 };
 MomentumRow momentum_row_at(const MotionProblem& problem, const Eigen::VectorXd& x, int row) {
   const auto& tree = problem.system().structure();
@@ -77,7 +77,7 @@ std::string worst_row(const MotionProblem& problem, const NamedRows& asked, cons
   Eigen::VectorXd c(nlp.constraints());
   nlp.constraint_values(x, c);
   const Eigen::VectorXd violation = (nlp.constraint_lower - c).cwiseMax(c - nlp.constraint_upper);
-  // The largest violation in each condition, and among all momentum balances.
+  // The largest violation of each condition, and of all momentum balances together.
   struct Violation {
     std::string what;
     double by = 0.0;

@@ -41,7 +41,7 @@ class MotionEvaluator final : public Evaluator {
   std::string details() const override { return times_text(times_); }
 
  private:
-  // And one each for the parent's trajectory and for another corner
+  // One row per guess, one for the parent's trajectory, and one for a motion with another touching corner.
   int optima_rows() const { return search_.guesses + 2; }
   std::size_t optima_channel() const { return channels().size() - 1; }
   // Returns the metrics: the description's, then those of every motion. Null pointers: names without values.
