@@ -31,7 +31,7 @@ void Models::update(const ObservedData& observed, KrigingOptions options, bool g
   std::vector<std::size_t> modelled;
   for (std::size_t i = observed.from; i < evaluations.size(); ++i)
     if (observed.is_informative(evaluations[i])) good.push_back(&evaluations[i]), modelled.push_back(i);
-  // refits from nothing when a newly found plateau removes samples
+  // A new plateau removes samples. Then the models are fitted again, without the last hyperparameters.
   const bool restart =
       modelled.size() < modelled_.size() || !std::equal(modelled_.begin(), modelled_.end(), modelled.begin());
   modelled_ = modelled;
@@ -141,8 +141,8 @@ AcquisitionModel::AcquisitionModel(const ObservedData& observed, const Models& m
   compare();
 }
 
-// Imputes costs for failed designs. Then the uncertainty of a cost that cannot be evaluated attracts no further
-// designs.
+// Imputes costs for failed designs. Without them, the model is uncertain in failing regions, and the acquisition would
+// choose further designs there.
 Kriging AcquisitionModel::with_failures(Kriging model) const {
   int imputed = 0;
   for (auto e = observed_.evaluations.rbegin(); e != observed_.evaluations.rend() && imputed < most_imputed; ++e) {
@@ -167,7 +167,8 @@ Kriging AcquisitionModel::with_pending(const IncrementalKriging& tracked) const 
 
 // Sets the reference of the acquisition: the best cost. With noise: the minimum over the samples of the predicted mean
 // plus one standard deviation. With paired costs: the predicted mean at the recommended design, and the model is
-// conditioned on it. Then the uncertainty that all designs share attracts no design. With several objectives: the front.
+// conditioned on it. Then uncertainty that all designs share does not affect the acquisition. With several objectives:
+// the front.
 void AcquisitionModel::compare() {
   const Warp& warp = models_.objectives()[0].warp();
   if (fantasies_.size() > 1) {

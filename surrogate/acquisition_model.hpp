@@ -19,7 +19,7 @@
 
 namespace dodyn::surrogate {
 
-// A design that evaluates and satisfies the constraints with a lower probability counts as one that does not.
+// Minimum probability that a design evaluates and satisfies the constraints. Designs below it count as unusable.
 inline constexpr double least_usable = 0.1;
 
 // Models of the evaluations, updated incrementally.
@@ -34,8 +34,8 @@ class Models {
   Eigen::VectorXd log_feasible(const ObservedData& observed, const Eigen::MatrixXd& z) const;
   // Returns the feasible evaluation of the lowest predicted cost, of one objective. Null: none, or no model.
   const Evaluation* recommended(const ObservedData& observed) const;
-  // Returns the mean variance of the errors of (an evaluation's cost - that of `from`), among evaluations with the
-  // initial states of `from`. NaN: there is none.
+  // Returns the mean error variance of the cost differences between `from` and other evaluations with the same initial
+  // states. NaN: there are no others.
   double difference_variance(const ObservedData& observed, const Evaluation& from) const;
 
  private:

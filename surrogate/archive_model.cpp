@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double band = 1.959963984540054;       // half width of the 95 % interval, in standard deviations
-constexpr Index most_with_alternatives = 300;    // limit of the number of rows: more leave little doubt of the lengths
+constexpr Index most_with_alternatives = 300;    // number of rows above which length scales are almost certain
 constexpr Index most_left_out = 500;             // limit of the number of samples in cross-validation
 constexpr std::size_t max_quickly_fitted = 500;  // number of evaluations up to which a model is fitted for a note
 constexpr double at_bound = 1e-6;                // relative to the range: a design nearer to a bound lies on it
@@ -389,7 +389,8 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
       if ((i >= spread) == near && count < kept / 2 && is_new(i)) chosen.push_back(i), ++count;
   }
   MatrixXd drawn = cost.drawn(z(Eigen::all, chosen), draws, random);
-  if (!observed.noisy()) drawn.row(0).setConstant(cost.model().warp().forward(best->cost));  // it is known
+  // The best cost is known exactly
+  if (!observed.noisy()) drawn.row(0).setConstant(cost.model().warp().forward(best->cost));
   std::vector<double> costs;
   MatrixXd minima(d, draws);
   for (int i = 0; i < draws; ++i) {

@@ -19,8 +19,8 @@ struct PredictionInterval {
   double middle = 0, lower = 0, upper = 0;  // lower and upper end of the 95 % interval
 };
 
-// The interval accounts for the uncertainty of the model's lengths and variance, which is large if there are few
-// samples: it is that of a Student distribution, and includes Kriging::alternatives().
+// A kriging model of one quantity. Its intervals use a Student distribution and Kriging::alternatives(). So they
+// account for the uncertainty of length scales and variance, which is large if there are few samples.
 class ArchiveModel {
  public:
   static constexpr Eigen::Index most_modelled = 2000;  // maximum number of evaluations in the model
@@ -41,7 +41,7 @@ class ArchiveModel {
   Eigen::MatrixXd drawn(const Eigen::MatrixXd& z, int draws, Random& random) const;
 
   const IncrementalKriging& model() const { return tracked_; }
-  // The models of which the intervals and drawn functions are made: one, if there are many rows.
+  // Returns the models from which intervals and drawn functions are computed; one model if there are many rows.
   const std::vector<Kriging::Alternative>& alternatives() const { return alternatives_; }
   Eigen::Index samples() const { return used_; }
   Eigen::Index available() const { return available_; }  // number of evaluations that have the quantity

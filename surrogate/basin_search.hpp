@@ -1,7 +1,7 @@
-// Searches basins other than that of the best design. In four or more variables expected improvement rarely looks
-// beyond the basin of the best design. So when the last designs only refine that one, the search descends into another
-// basin. It starts at the best sample that has no better one nearby, in a box around it, until there is no more gain.
-// Then it takes the next basin.
+// Searches basins other than that of the best design. In four or more variables, expected improvement rarely chooses
+// designs outside the best design's basin. So when the last designs only refine the best one, the search descends into
+// another basin. It starts at the best sample that has no better one nearby, in a box around it, until there is no more
+// gain. Then it takes the next basin.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,15 +13,15 @@
 
 namespace dodyn::surrogate {
 
-// Whether the last designs, two or a batch, only refined the best one: half of them and at least two are near it, and
-// none gained significantly. `initial`: number of evaluations of initial designs.
+// Returns whether the last designs (two, or a batch) only refined the best one. Then half of them and at least two are
+// near it, and none gained significantly. `initial`: number of evaluations of initial designs.
 bool settling(const ObservedData& observed, std::size_t initial, int batch);
 
 class BasinSearch {
  public:
   static constexpr Eigen::Index least_variables = 4;
-  static constexpr int running_divisor = 4;  // one of this many designs that run may be in the searched basin,
-  static constexpr int least_running = 4;    // and at least this number
+  static constexpr int running_divisor = 4;  // of the running designs, 1/running_divisor may be in the searched basin,
+  static constexpr int least_running = 4;    // or this number if it is larger
 
   // Processes the last evaluation: enters a basin, continues in it, or leaves it. `settling`: whether the last
   // designs only refine the best one; only then the search enters a basin. `batch`: number of designs that run at a
@@ -36,8 +36,8 @@ class BasinSearch {
   bool holds(const ObservedData& observed, const Evaluation& e) const { return holds(observed, observed.unit(e)); }
   // Returns the number of pending designs in the searched box.
   int count_running(const ObservedData& observed) const;
-  // Returns how many of the designs that run at a time may be in the searched box. More of them know too little of each
-  // other there, and the rest of the design range waits.
+  // Returns the maximum number of running designs in the searched box. With more, each would be chosen without the
+  // results of the others, and the rest of the design range would wait.
   static int max_running(int batch) { return std::max(least_running, batch / running_divisor); }
   // Bounds of the searched box in the unit cube.
   Eigen::VectorXd lower(const ObservedData& observed) const;

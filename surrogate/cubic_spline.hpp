@@ -25,7 +25,8 @@ struct CubicSpline {
 // std::invalid_argument if there is no sample, lengths differ, or a number is not finite.
 CubicSpline natural_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y);
 
-// The cubic Hermite spline through values and gradients: once continuously differentiable. Otherwise as above.
+// Returns the cubic Hermite spline through values and gradients: once continuously differentiable. Limits and errors as
+// for natural_spline().
 CubicSpline hermite_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& gradient);
 
 struct Minimum {
@@ -33,7 +34,7 @@ struct Minimum {
 };
 
 // Returns the global minimum on [lower, upper]: the smallest value at the nodes, the bounds and the stationary points
-// of each piece. Of equal values a node wins, the leftmost first. Throws std::invalid_argument unless lower <= upper.
+// of each piece. Of equal values, the leftmost node is returned. Throws std::invalid_argument unless lower <= upper.
 Minimum minimum(const CubicSpline& spline, double lower, double upper);
 
 }  // namespace dodyn::surrogate

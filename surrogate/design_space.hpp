@@ -81,7 +81,7 @@ class DesignSpace {
   bool all_real_ = true, plain_ = true, conditional_ = false;
 };
 
-// "a = 1.2 m (its lower bound), b = 3"
+// Returns a text such as "a = 1.2 m (its lower bound), b = 3".
 std::string place_of(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
 
 }  // namespace dodyn::surrogate

@@ -69,7 +69,8 @@ class Ego final : public Strategy, private EgoState {
 
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
-  std::uint64_t asked_ = 0, skipped_ = 0;  // skipped_: points of the filling that are not allowed
+  // skipped_: number of points of the space-filling sequence that were not allowed
+  std::uint64_t asked_ = 0, skipped_ = 0;
   struct Running {
     VectorXd design;
     Rule rule;
@@ -186,7 +187,7 @@ void Ego::tell(const Evaluation& e) {
 // `informative`: their number.
 std::optional<Proposal> Ego::without_model(const MatrixXd& candidates, std::ptrdiff_t informative,
                                            std::ptrdiff_t failed) {
-  if (observed.plateau && informative == 0) {  // the same everywhere up to now
+  if (observed.plateau && informative == 0) {  // all costs are equal up to now
     stop_rule.undecided_fraction(1);
     const std::string same = std::string(same_cost) + (observed.noisy() ? ", within its standard errors," : "") +
                              " wherever it was evaluated";
@@ -207,7 +208,7 @@ std::optional<Proposal> Ego::without_model(const MatrixXd& candidates, std::ptrd
   return std::nullopt;
 }
 
-// An edge far from the best is no matter: steps along it would only polish it.
+// Steps along an edge far from the best design would refine a design that is not the best.
 bool Ego::best_is_near_an_edge() const {
   const VectorXd centre = observed.unit(*observed.best_of_region());
   return std::any_of(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
@@ -232,8 +233,8 @@ bool Ego::descends_locally(bool failures) const {
          std::none_of(running_.begin(), running_.end(), [](const Running& r) { return r.rule == Rule::descent; });
 }
 
-// Replaces a proposal of the acquisition by a step along an edge that gains, or, where nothing gains, by a check of the
-// model. Ends the search once checks suffice.
+// Replaces a proposal of the acquisition by a step along an edge if the step is predicted to gain. If the acquisition
+// predicts no gain either, replaces the proposal by a check of the model, or ends the search if checks suffice.
 void Ego::step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures) {
   const Kriging& cost = models.objectives()[0].model();
   const double gain = least_gain();
@@ -316,7 +317,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const bool many_variables = dimensions() >= BasinSearch::least_variables;
   if (may_descend && is_local_turn && (many_variables || is_settling())) {
     if (Proposal descent = step_of_descent(*this); descent.design.size() > 0) return descent;
-    may_descend = false;  // it has converged
+    may_descend = false;  // the descent has converged
   }
   const AcquisitionModel& acquisition = thought.emplace(make_acquisition_model(*this));
   Proposal proposal = by_acquisition(*this, acquisition, candidates, lower, upper);
@@ -342,7 +343,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const Evaluation& best = compares ? *selection.recommended : *observed.best();
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
     const double of_error = compares ? best.cost_stderr : 0;
-    // With paired costs the open part already accounts for the uncertainty of the model, by differences of costs.
+    // With paired costs, the undecided region already accounts for the uncertainty of the model, by cost differences.
     const double unexplained = compares ? 0 : p.variance / (cost.model().hyperparameters().variance + 1e-300);
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
                                        observed.quantile(0.5, cost.warp()), unexplained});
@@ -401,7 +402,7 @@ std::vector<VectorXd> Ego::ask(int at_most) {
   }
   if (!designs.empty()) return designs;
   if (options.trust_region && region.spent() && !observed.pending.empty())
-    return {};  // asks again when these are evaluated
+    return {};  // the next ask() follows when these are evaluated
   while (static_cast<int>(designs.size()) < std::min(at_most, std::max(options.batch, 1))) {
     if (observed.evaluations.empty()) {  // more designs were requested than the initial ones, before any was evaluated
       const std::optional<VectorXd> more = next_of_filling();

@@ -8,11 +8,12 @@
 //      maximum likelihood, from none to a logarithm above the minimum. So costs over many orders of magnitude do not
 //      hide the minimum.
 //      The cost of a failed design is imputed: its prediction plus a standard deviation (Forrester et al., 2006).
-//   3. Designs that are asked for and not yet evaluated are pending. Their cost is the model's mean (kriging believer).
+// 3. Designs that ask() returned and that are not yet evaluated are pending. Their cost is the model's mean (kriging
+// believer).
 //   4. The acquisition is maximised over quasi-random candidates, points around the best, and gradient steps from the
 //      best candidates.
-//   5. Once the best design settles, a descent about it takes turns with the global search (local_descent.hpp). The one
-//      that gains continues.
+// 5. Once the best design settles, a local descent about it (local_descent.hpp) and the global search alternate. The
+// one that gains continues.
 //   6. In four or more variables other basins than that of the best design are searched too (basin_search.hpp).
 //   7. Stop when the largest expected improvement is below the tolerance or its design is already evaluated, and the
 //      descent has converged (stop_rule.hpp).
@@ -52,10 +53,11 @@ struct EgoOptions {
   std::vector<Evaluation> known;
   std::uint64_t seed = 1;
   Trend trend = Trend::constant;
-  bool gradient = false;    // use gradients of the cost if available (not with integers or categories)
-  bool noise = false;       // costs have noise in addition to their standard errors, if any
-  bool paired = false;      // costs are paired, see Evaluation::paired_costs; with `repeat` a further evaluation of a
-                            // design has other initial states, the same for all designs
+  bool gradient = false;  // use gradients of the cost if available (not with integers or categories)
+  bool noise = false;     // costs have noise in addition to their standard errors, if any
+  // Costs are paired, see Evaluation::paired_costs; with `repeat` an additional evaluation of a design has other
+  // initial states, the same for all designs
+  bool paired = false;
   double indifference = 0;  // paired costs: a smaller difference does not matter; 0: half the standard error of a cost
   bool repeat = true;       // with noise: a design may be evaluated again. False if a design always has the same cost,
                             // as with common random numbers; then designs are at least 1/200 of the ranges apart
@@ -75,7 +77,7 @@ struct EgoOptions {
   // are left out. `possible` implies it. Empty: there are no conditions.
   std::function<bool(const Eigen::VectorXd& design)> within;
   std::string reason;           // why this strategy was chosen; part of the note of the initial designs
-  std::vector<int> objectives;  // two or three of: index of a metric, -1 for the cost. Empty: the cost alone
+  std::vector<int> objectives;  // two or three entries: index of a metric, or -1 for the cost. Empty: the cost alone
 };
 
 // Prefix of the stop reason if all costs are equal, so that there is no best design.

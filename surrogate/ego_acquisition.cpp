@@ -16,7 +16,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Returns the designs around which candidates are placed, the best first.
+// Returns the evaluations around which candidates are placed, best first.
 std::vector<const Evaluation*> good_designs(const EgoState& ego) {
   const bool descends = ego.descends();
   std::vector<const Evaluation*> good;
@@ -114,7 +114,7 @@ MatrixXd candidates_in(const EgoState& ego, const VectorXd& lower, const VectorX
   const bool repeats = ego.observed.noisy();
   points.conservativeResize(Eigen::NoChange, spread + around + (repeats ? static_cast<Index>(good.size()) : 0));
   for (Index i = 0; i < around; ++i) {
-    // the best few, or designs all along the front
+    // the best designs, or designs distributed along the front
     const Index which = front ? i % seeds * static_cast<Index>(good.size()) / seeds : i % seeds;
     VectorXd u = ego.observed.unit(*good[static_cast<std::size_t>(which)]);
     const double size = std::pow(10.0, -0.5 - 3 * random.uniform());
@@ -147,7 +147,7 @@ Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition
   }
   std::vector<Maximum> found;
   for (const VectorXd& start : starts) found.push_back(refine(ego, acquisition, start, lower, upper));
-  // Adds the best candidate unrefined: the refinement may end on a sample.
+  // Adds the best candidate without refinement, because the refined one may coincide with a sample.
   found.push_back({candidates.col(order[0]), acquisition.score(candidates.col(order[0]), nullptr)});
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
 

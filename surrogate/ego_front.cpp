@@ -11,7 +11,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Returns the objectives of the evaluations, except the last ones.
+// Returns the objectives of all evaluations except the last `but_last`.
 std::vector<VectorXd> outcomes(const ObservedData& observed, std::size_t but_last) {
   std::vector<VectorXd> all;
   for (std::size_t i = 0; i + but_last < observed.evaluations.size(); ++i)

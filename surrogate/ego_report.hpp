@@ -1,4 +1,4 @@
-// Reports how ego chose a design, in enough detail to reproduce it: the models' numbers, and the candidate designs.
+// Reports how ego chose a design: the models' numbers, and the candidate designs. They suffice to reproduce the choice.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,13 +10,13 @@
 
 namespace dodyn::surrogate {
 
-// Returns one row per candidate: the chosen one first, then for each rule those of the highest scores. Without a model
-// the terms of the score are NaN.
+// Returns one row per candidate: first the chosen one, then for each rule the candidates with the highest scores.
+// Without a model the terms of the score are NaN.
 Eigen::MatrixXd candidates_of(const EgoState& ego, const Proposal& proposal,
                               const std::optional<AcquisitionModel>& acquisition);
 std::vector<std::string> candidate_columns(const ObservedData& observed);
 
-// Returns the names of the numbers of the models and of the search, once there is a model of the cost.
+// Returns the names of the numbers of the models and of the search. Requires a model of the cost.
 std::vector<std::string> names_of_numbers(const EgoState& ego);
 std::vector<double> numbers_of(const EgoState& ego, const Proposal& proposal);
 

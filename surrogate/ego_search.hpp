@@ -1,6 +1,6 @@
 // Rules by which ego proposes its next design: maximum of the acquisition, step along a failure boundary or a
 // constraint, space filling, step of the descent, or check of the model's prediction. ego.cpp selects the rule. Also
-// the initial designs, and when a front is complete.
+// chooses the initial designs, and decides whether a front is complete.
 #pragma once
 
 #include <Eigen/Core>
@@ -35,13 +35,12 @@ struct EgoState {
   ObservedData observed;
   Models models;
   StopRule stop_rule;
-  Selection selection = {};   // paired costs of one objective: the choice by the latest models,
-  UndecidedRegion open = {};  // and where a better design may be
+  Selection selection = {};   // paired costs of one objective: the recommended design by the latest models,
+  UndecidedRegion open = {};  // and the region where a better design may be
   TrustRegion region = {};
   BasinSearch basin_search = {};
   LocalDescent local = {};
-  bool is_local_turn = false;     // whether the descent has its turn before the global search; the one that gains
-                                  // continues
+  bool is_local_turn = false;     // whether the descent proposes before the global search; the one that gains continues
   std::size_t initial_total = 0;  // number of initial designs and known evaluations
   int consecutive_failures = 0;   // consecutive latest evaluations that failed or lie on the plateau
   int unpredicted_failures = 0;   // failures among designs of rules other than edge and limits; a success halves it
@@ -53,7 +52,7 @@ struct EgoState {
   int batch() const { return std::max(options.batch, static_cast<int>(observed.pending.size()) + 1); }
   // Returns the index of the next design. Running evaluations count.
   std::size_t next_number() const { return observed.evaluations.size() + observed.pending.size(); }
-  // Whether the next design descends into another basin. Where many designs run, few of them do.
+  // Returns whether the next design belongs to the descent into another basin. Only a share of the running designs may.
   bool descends() const {
     return basin_search.taken() && basin_search.count_running(observed) < BasinSearch::max_running(batch());
   }
@@ -69,14 +68,15 @@ struct EgoState {
   bool is_within(const Eigen::VectorXd& design) const { return !options.within || options.within(design); }
   Eigen::MatrixXd possible_ones(const Eigen::MatrixXd& units) const;  // returns the allowed columns; all columns, if
                                                                       // none is allowed
-  // Returns the smallest significant gain: the tolerance times the magnitude of the best cost, or a small fraction of
+  // Returns the minimum significant gain: the tolerance times the magnitude of the best cost, or a small fraction of
   // the variation of costs if the best cost is near 0.
   double least_gain() const;
-  // Whether costs are paired, and the search has one objective; and whether it has a choice by now.
+  // reports_selection(): whether costs are paired and the search has one objective. compares_pairs(): whether, in
+  // addition, a design is recommended by now.
   bool reports_selection() const { return observed.costs_paired && observed.objectives.size() == 1; }
   bool compares_pairs() const { return reports_selection() && selection.recommended.has_value(); }
-  // Returns the design to evaluate if the acquisition proposes this one: the design itself, or an evaluated design in
-  // its place, which then gets further initial states.
+  // Returns the design to evaluate if the acquisition proposes this one: the design itself, or a similar evaluated
+  // design, which then gets additional initial states.
   Eigen::VectorXd instead_of(const Eigen::VectorXd& design) const;
   // Returns the recommended design if it has no more initial states than an evaluated design, otherwise that design. So
   // each comparison with the recommended design is paired.
@@ -101,7 +101,7 @@ struct Proposal {
   Rule rule = Rule::acquisition;
   std::string note, stopped;
   LocalDescent::Step step = {};              // of the descent
-  double undecided_fraction = not_a_number;  // of a check: share of the box where the model cannot rule out a gain
+  double undecided_fraction = not_a_number;  // for a check: share of the box where the model cannot rule out a gain
   bool waits = false;  // proposes nothing until running designs finish; with the present results the search would end
   std::vector<Candidate> considered;
   Eigen::MatrixXd candidates;      // the considered designs as a table, see Iteration
@@ -112,10 +112,10 @@ struct Proposal {
 // Returns designs that fill the box, or its allowed part.
 std::vector<Eigen::VectorXd> initial_designs(const EgoState& ego);
 
-// Makes the acquisition. If the best design is settling, the model's length scales are limited, and the gain must be at
-// least 1 % of the variation of costs.
+// Returns the acquisition. If the last designs only refine the best one, the model's length scales are limited, and the
+// gain must be at least 1 % of the variation of costs.
 AcquisitionModel make_acquisition_model(const EgoState& ego);
-// Returns the box to search, in the unit cube: around the best of a basin, the trust region, or everything.
+// Sets the box to search, in the unit cube: around the best of a basin, the trust region, or the whole cube.
 void search_box(const EgoState& ego, Eigen::VectorXd& lower, Eigen::VectorXd& upper);
 // Returns candidates: quasi-random points of the box, and points around the best designs at steps of all sizes along
 // some of the variables.

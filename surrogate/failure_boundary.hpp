@@ -8,8 +8,8 @@
 
 namespace dodyn::surrogate {
 
-// Whether a point is nearer to a usable design than to an unusable one (failed, or on the plateau). The boundary runs
-// halfway between the two. So successive best designs approach it by bisection, and move along it.
+// Separates points that are nearer to a usable design than to an unusable one (failed, or on the plateau). The boundary
+// is halfway between the two. So successive best designs approach it by bisection, and move along it.
 class FailureBoundary {
  public:
   explicit FailureBoundary(const ObservedData& observed);
@@ -24,9 +24,9 @@ class FailureBoundary {
   Eigen::MatrixXd good_, bad_;  // embedded
 };
 
-// The boundary near a centre, learned from the nearest designs. Lengths are relative to `scale` (of the range), so the
-// accuracy matches the step size; a classifier of the whole box has a fixed one. The model is a plane or a paraboloid
-// plus a Gaussian process.
+// The boundary near a centre, learned from the nearest designs. Lengths are relative to `scale` (a fraction of the
+// range). So the accuracy matches the step size; a classifier of the whole box has a fixed accuracy. The model is a
+// plane or a paraboloid plus a Gaussian process.
 class LocalFailureBoundary {
  public:
   LocalFailureBoundary(const ObservedData& observed, const Eigen::VectorXd& centre, double scale);

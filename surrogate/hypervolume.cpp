@@ -44,7 +44,7 @@ Front Front::of(const MatrixXd& all) {
   const Index d = all.rows();
   std::vector<Index> order(static_cast<std::size_t>(all.cols()));
   std::iota(order.begin(), order.end(), Index(0));
-  // In this order a point comes after all points that dominate it.
+  // In this order, a point follows all points that dominate it.
   std::sort(order.begin(), order.end(), [&](Index a, Index b) {
     for (const Index k : {d == 2 ? Index(0) : d - 1, Index(0), Index(1)})
       if (all(k, a) != all(k, b)) return all(k, a) < all(k, b);

@@ -16,8 +16,8 @@ namespace dodyn::surrogate {
 
 class IncrementalKriging {
  public:
-  // Updates the model. `samples` must begin with those of the last call unless `restart`. `limit`: of the quantity,
-  // constant over all calls.
+  // Updates the model. Unless `restart`, `samples` must begin with the samples of the last call. `limit`: limit of the
+  // quantity, equal in all calls.
   void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,
               std::optional<double> limit = {});
   const Kriging& model() const { return *model_; }

@@ -160,7 +160,7 @@ struct KrigingFactor {
     return lower.transpose().triangularView<Eigen::Upper>().solve(white) +
            weighted * information.solve(remaining_trend);
   }
-  // Returns by how much the errors' own covariance changes the variances of predictions with these weights.
+  // Returns the change of the variances of predictions with these weights due to the covariance of the errors.
   VectorXd excess_variance(const MatrixXd& white, const MatrixXd& remaining_trend) const {
     if (excess.size() == 0) return VectorXd::Zero(white.cols());
     const MatrixXd w = weights(white, remaining_trend);
@@ -198,7 +198,7 @@ void check_samples(const Samples& s, const VectorXd& scale) {
     throw std::invalid_argument("kriging: a sample exceeds 1e150, its square would overflow");
 }
 
-// Groups of samples at one place, which would make R singular, unless their noise tells them apart.
+// Returns groups of samples at one point. Such samples make R singular unless they have noise.
 std::vector<std::vector<Index>> groups_at_one_place(const MatrixXd& x, const Samples& s, bool nugget) {
   std::vector<std::vector<Index>> groups;
   for (Index i = 0; i < x.cols(); ++i) {
@@ -312,7 +312,8 @@ KrigingFactor places(const Prepared& p, const KrigingOptions& options, const Vec
   return f;
 }
 
-// Factorises R. Adds to its diagonal if rounding makes it indefinite. Returns false if that does not help.
+// Factorises R. If rounding makes it indefinite, increases its diagonal. Returns false if the matrix remains
+// indefinite.
 bool factorise(KrigingFactor& f, const MatrixXd& r, bool patient) {
   Eigen::LLT<MatrixXd> llt(r);
   for (double extra = 10 * jitter; llt.info() != Eigen::Success || !(llt.matrixLLT().diagonal().minCoeff() > 0);
@@ -782,7 +783,7 @@ Kriging::LeaveOneOut Kriging::leave_one_out(const std::vector<Index>& which) con
     VectorXd unit = VectorXd::Zero(m);
     unit(0) = 1;
     double error = ldlt.solve(VectorXd(alpha_.segment(r, m)))(0), spread = ldlt.solve(unit)(0);
-    // there are no other samples that determine it
+    // no other samples determine this one
     if (f.samples() < 2 || !std::isfinite(error) || !(spread > 0)) error = 0, spread = 1;
     out.observed(k) = centre_ + spread_ * observed_(r);
     out.mean(k) = out.observed(k) - spread_ * error;

@@ -9,8 +9,8 @@
 // The trend coefficients follow by generalised least squares, the lengths (and the nugget) by maximum a posteriori. A
 // weak log-normal prior on each length prevents extreme lengths from few samples. An inverse-gamma prior with the
 // weight of 0.1 rows keeps the variance above 0. If standard errors of the samples are known, the lengths are one
-// posterior standard deviation shorter, by a common factor: the longest lengths that noisy samples allow make a model
-// overconfident, too short ones only let it smooth less.
+// posterior standard deviation shorter, by a common factor: if noisy samples allow long lengths, a model with these is
+// overconfident; lengths that are too short only smooth less.
 //
 // Sources: C. E. Rasmussen and C. Williams, Gaussian Processes for Machine Learning (2006), chapters 2, 4, 5;
 // A. Forrester, A. Sobester, A. Keane, Engineering Design via Surrogate Modelling (2008), chapters 2, 6, 7;
@@ -33,8 +33,8 @@ struct Samples {
   Eigen::VectorXd variance;         // [samples] squared standard errors of y; or empty
   Eigen::MatrixXd covariance = {};  // [samples, samples] of the errors of y; empty: the errors are independent
   // [samples, samples] A simpler covariance of the errors, from which the hyperparameters and the weights of the mean
-  // follow. The variances of predictions are those of these weights with `covariance`. Empty: `covariance`. `variance` is
-  // the diagonal of the one that is used.
+  // follow. The variances of predictions are those of these weights with `covariance`. Empty: `covariance`. `variance`
+  // is the diagonal of the one that is used.
   Eigen::MatrixXd working = {};
 
   Eigen::Index size() const { return y.size(); }
@@ -79,8 +79,8 @@ class Kriging {
   static Kriging with(const Samples& samples, const KrigingOptions& options, const Hyperparameters& hyperparameters);
 
   struct Alternative;
-  // Returns models whose lengths are those of `found` times common factors between 1/7 and 7, each with its share of
-  // the posterior: which lengths are true is uncertain, the more so from few samples. O(n^3) each.
+  // Returns models whose lengths are those of `found` times common factors between 1/7 and 7, each with its posterior
+  // probability. They represent the uncertainty of the lengths, which is large if there are few samples. O(n^3) each.
   static std::vector<Alternative> alternatives(const Samples& samples, const KrigingOptions& options,
                                                const Hyperparameters& found);
 
@@ -100,8 +100,8 @@ class Kriging {
   // standard normal numbers: [points, draws].
   Eigen::MatrixXd drawn(const Eigen::MatrixXd& x, const Eigen::MatrixXd& normal) const;
 
-  // Returns the model with one more sample and the same hyperparameters: O(n^2). `gradient` may be empty. A sample that
-  // the others already determine changes nothing.
+  // Returns the model with one more sample and the same hyperparameters: O(n^2). `gradient` may be empty. If the other
+  // samples already determine the new one, the model does not change.
   Kriging grown(const Eigen::VectorXd& x, double y, const Eigen::VectorXd& gradient = {}, double noise = 0) const;
 
   // Returns the points of the samples after merging, one column each, in the caller's units.

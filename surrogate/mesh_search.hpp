@@ -7,8 +7,8 @@
 //           one improves. If none does, the best design is a minimum of the mesh, and delta is halved.
 // delta is doubled after a poll that improved. Consider the designs at which delta was halved. If the cost is
 // continuously differentiable near their limit, its gradient vanishes there (or points out of the box), whatever the
-// model predicts, because the polled directions span the space. The cost of a failed design is infinite. All designs of
-// a poll are asked for together, so they run in parallel. Costs that are not finite do not enter the model.
+// model predicts, because the polled directions span the space. The cost of a failed design is infinite. One ask()
+// returns all designs of a poll, so they run in parallel. Costs that are not finite do not enter the model.
 //
 // Sources: A. Booker, J. Dennis, P. Frank, D. Serafini, V. Torczon, M. Trosset, A rigorous framework for optimization
 // of expensive functions by surrogates (1999); V. Torczon, On the convergence of pattern search algorithms (1997).

@@ -29,7 +29,7 @@ struct MorrisOptions {
                                                                      // out; empty: all are allowed
 };
 
-// All designs are known in advance, so any number of them may be asked at once. A variable that is not real moves by
+// All designs are known in advance, so ask() may return any number of them. A variable that is not real moves by
 // half of its values. Throws std::invalid_argument if a variable has no range, or an option is out of range.
 std::unique_ptr<Strategy> make_morris(const std::vector<Variable>& variables, const MorrisOptions& options);
 

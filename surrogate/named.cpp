@@ -57,7 +57,8 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 using Condition = std::function<bool(const Eigen::VectorXd&)>;
 
-// `of`: name of the variable that the condition is for, which it cannot use; empty: none.
+// Parses one condition. `of`: name of the variable to which the condition applies, and which it must not use; empty:
+// none.
 Condition parse_condition(const std::string& text, const std::vector<Variable>& variables, const TextOf& text_of,
                           const std::string& of = "") {
   const std::vector<std::string> names = names_of(variables);
@@ -152,7 +153,8 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
 std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable>& variables, const TextOf& text_of) {
   std::vector<Domain> domains(variables.size());
   const std::vector<std::string> names = names_of(variables);
-  std::vector<std::string> sources(variables.size());  // what gave each variable its type; empty: nothing
+  // [variables] setting that gave the variable its type; empty: none
+  std::vector<std::string> sources(variables.size());
   bool any = false;
   const auto one = [&](std::size_t i, Domain domain, const std::string& source) {
     if (!sources[i].empty()) throw std::invalid_argument(names[i] + " has a type already, by " + sources[i]);

@@ -83,7 +83,7 @@ class NloptSearch final : public Strategy {
     VectorXd question;  // first design of the search without a result
   };
 
-  // Returns the first design that the search asks for and that is not evaluated; empty if the search ends before.
+  // Returns the first design of the search that is not evaluated; empty if the search ends before.
   VectorXd next() const {
     Replay replay{*this, {}};
     const auto n = static_cast<unsigned>(variables_.size());

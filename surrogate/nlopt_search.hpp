@@ -1,4 +1,4 @@
-// NLopt's derivative-free algorithms behind ask() and tell(), as baselines for the surrogates.
+// NLopt's derivative-free algorithms with the interface of ask() and tell(), as baselines for the surrogates.
 //
 // NLopt calls the function that it minimises, but here a strategy must return from ask(). All algorithms are
 // deterministic (CRS for a given seed). So each ask() repeats the search from the start with the known results, and

@@ -1,4 +1,4 @@
-// The evaluations of a search: which of them models may use, which satisfy the constraints, and which is the best.
+// The evaluations of a search. Determines which ones models may use, which ones satisfy the constraints, and the best.
 #pragma once
 
 #include <Eigen/Core>
@@ -31,7 +31,7 @@ struct Constraint {
   }
 };
 
-// A plateau: a cost that designs at many points share, within their standard errors. A paired cost is on it if each
+// A plateau: a cost that designs at many points have, within their standard errors. A paired cost is on it if each
 // initial state has that cost.
 struct Plateau {
   double cost = 0;
@@ -62,17 +62,17 @@ struct ObservedData {
   Eigen::VectorXd outcome(const Evaluation& e) const;              // all objectives
   bool usable(const Evaluation& e) const;                          // suitable for the models
   bool feasible(const Evaluation& e) const;                        // usable, and satisfies the constraints
-  // Finds a plateau: a cost that many designs share while others are lower, such as a failure rate of 1. A design on
-  // the plateau carries no other information. Costs with standard errors are on a plateau if they agree within these,
-  // are more similar than the spread of all costs, and do not depend on the design.
+  // Finds a plateau: a cost that many designs have while others are lower, such as a failure rate of 1. The costs on a
+  // plateau contain no information about where costs are lower. Costs with standard errors are on a plateau if they
+  // agree within these, vary less than all costs, and do not depend on the design.
   void find_plateau();
   std::optional<Plateau> plateau = {};
   bool is_informative(const Evaluation& e) const {  // usable, and not on the plateau
     return usable(e) && !(plateau && plateau->holds(e, objective(e, 0)));
   }
   bool noisy() const;  // by option, or because costs have standard errors
-  // Writes what is known of the errors of the costs of these evaluations to Samples::variance; if costs are paired, to
-  // Samples::covariance and Samples::working, too.
+  // Sets Samples::variance from the standard errors of the costs of these evaluations. If costs are paired, also sets
+  // Samples::covariance and Samples::working.
   static void add_errors(const std::vector<const Evaluation*>& of, Samples& samples);
   // Returns the number of evaluations of a design, with the pending ones.
   int count_of(const Eigen::VectorXd& design) const;
@@ -87,7 +87,7 @@ struct ObservedData {
   bool tried(const Eigen::VectorXd& unit, double within) const;
   // Returns the difference between the lowest feasible cost and this quantile of the feasible costs, warped.
   double quantile(double part, const Warp& warp) const;
-  // "best cost 1.2 (evaluation 3) at a = 1, b = 2"
+  // Returns a text such as "best cost 1.2 (evaluation 3) at a = 1, b = 2".
   std::string say_best() const;
 };
 

@@ -1,5 +1,5 @@
-// How certain a search with paired costs is of its choice: the probability that the recommended design is the best of
-// the evaluated ones, and the part of the box where a better design may be.
+// The certainty of the recommended design of a search with paired costs: the probability that it is the best of the
+// evaluated ones, and the region of the box where a better design may be.
 //
 // Both use the model's joint distribution. So an error that all designs share, such as that of common initial states,
 // cancels.
@@ -28,13 +28,13 @@ Selection select(const ObservedData& observed, const Models& models, double indi
 // number of draws.
 std::string percent_text(double probability);
 
-// Returns the design whose own costs are better than those of the recommended one by more than the indifference, on the
-// initial states of both; of several the one with the largest difference. The model then takes the difference for noise,
-// and more initial states decide. Empty: there is none.
+// Returns the rival: the design whose costs are lower than those of the recommended one by more than the indifference,
+// on the initial states that both have. If there are several, returns the one with the largest difference. For a rival,
+// the model treats the difference as noise, so more initial states are needed. Empty: none.
 Eigen::VectorXd rival_of(const ObservedData& observed, const Selection& selection);
 
-// Where a design may be better than the recommended one by more than the indifference. Designs that probably fail or
-// violate a constraint are none.
+// The region where a design may be better than the recommended one by more than the indifference. It excludes designs
+// that probably fail or violate a constraint.
 struct UndecidedRegion {
   double probability = 1;  // that there is such a design among the points
   double fraction = 1;     // share of the points that are such a design with a probability above `undecided_chance`

@@ -69,7 +69,7 @@ class Spline final : public Strategy {
   Variable variable_;
   SplineOptions options_;
   std::vector<Sample> samples_;    // all evaluated designs, ascending
-  int handed_out_ = 0;             // initial samples asked
+  int handed_out_ = 0;             // number of initial samples that ask() has returned
   std::optional<double> pending_;  // design of the last proposal, not evaluated yet
   std::string last_failure_;
   Proposal plan_;
@@ -175,7 +175,7 @@ Proposal Spline::split_gap(const Sample* beside, const std::string& why) const {
   for (std::size_t i = 0; i + 1 < samples_.size(); ++i) {
     const Sample &left = samples_[i], &right = samples_[i + 1];
     if (beside && beside != &left && beside != &right) continue;
-    if (right.x - left.x <= widest) continue;  // of equal gaps the leftmost
+    if (right.x - left.x <= widest) continue;  // Of equal gaps, the leftmost one is used.
     widest = right.x - left.x;
     proposal.x = (left.x + right.x) / 2;
     const std::size_t other = beside == &left ? i - 1 : i + 2;  // at either end there is no neighbour on that side

@@ -1,10 +1,10 @@
-// The stop rule of searches. It tests the model before it trusts the model.
+// The stop rule of searches. It tests the model's predictions before it relies on them.
 //
 // When its model expects no further gain, a strategy does not stop: it makes checks. A check is a design where the
 // model is most uncertain. The result is compared with the model's prediction, as is every other design away from the
 // best. The search ends after several consecutive confirmations: results within the prediction interval, without a
-// significant gain. A surprise or such a gain resets the count. The number of confirmations grows with the undecided
-// fraction of the box, which is reported at the end.
+// significant gain. A result outside the interval, or such a gain, resets the count. The number of confirmations grows
+// with the undecided fraction of the box, which is reported at the end.
 #pragma once
 
 #include <Eigen/Core>
@@ -48,7 +48,7 @@ class StopRule {
   bool is_mostly_undecided() const { return undecided_fraction_ > max_undecided; }
   double confirmed() const { return confirmed_; }
   int needed() const;
-  // "7 designs in a row as predicted; nothing in 0.3 of the box is ruled out"
+  // Returns a text such as "7 designs in a row as predicted; nothing in 0.3 of the box is ruled out".
   std::string verdict() const;
 
  private:

@@ -24,8 +24,8 @@ struct StrategyOptions {
   Named named;
 };
 
-// Resolves name = "auto" from the number of variables and what `choice.ego` says of the costs; `reason` is one line to
-// print. Other names are unchanged, with an empty `reason`.
+// Replaces name = "auto" by a strategy that suits the number of variables and the properties of the costs in
+// `choice.ego`. Sets `reason` to one line to print. Other names are unchanged, with an empty `reason`.
 StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Variable>& variables, std::string& reason);
 
 struct StrategyKind {

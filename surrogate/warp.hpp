@@ -1,7 +1,7 @@
 // A monotone map of costs that compresses costs far above the minimum:
 //   (1) w(y) = width log(1 + (y - least) / width) for y >= least,  y - least below,
-// with slope 1 at the minimum, so that improvements there keep their size. A quantity with a limit is most important
-// near the limit. So it is compressed on both sides, with slope 1 at the limit, which is stored as `least`:
+// with slope 1 at the minimum, so that improvements there keep their size. For a quantity with a limit, values near the
+// limit matter most. So values on both sides are compressed, with slope 1 at the limit, which is stored as `least`:
 //   (2) w(y) = width asinh((y - limit) / width).
 // Infinite width: no compression.
 #pragma once

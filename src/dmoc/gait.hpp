@@ -13,7 +13,7 @@
 //              unknowns:
 //                dL/dv(theta_K, v-) = D4 L_d(K-1, K) + F+       the momentum that arrives, on the constraint (Q_N)
 //                dL/dv(theta_0, v+) = -D2 L_d(0, 1) - F-        the momentum that leaves
-//                dL/dv(theta_0, exchanged v-) = dL/dv(theta_0, v+) in the joints   only the new foot has an impulse (P_S)
+//                dL/dv(theta_0, exchanged v-) = dL/dv(theta_0, v+) in the joints: impulse at the new foot only (P_S)
 //              exchange_legs(theta_K) = step + theta_0,
 //              and optionally: swing-foot clearance, torque limits, knee stops, friction cone for forces and the
 //              impulse.
