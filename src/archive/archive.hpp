@@ -162,8 +162,8 @@ Repaired repair(const std::string& path);
 // trajectories have different shapes, and names the difference.
 void merge(const std::string& out, const std::vector<std::string>& in);
 
-// Returns which design variable, metric or channel differs between two layouts, as one line; empty: rows of one fit
-// into the other. The ranges of the variables may differ.
+// Returns the first design variable, metric or channel that differs between two layouts, as one line. Empty: rows of
+// one layout fit into the other. The ranges of the variables may differ.
 std::string difference(const Layout& one, const Layout& other);
 
 class Archive {
@@ -173,16 +173,16 @@ class Archive {
   // Opens `path` to append. If a killed process left the file, its complete rows are copied to `path`.tmp, which is
   // flushed to disk and renamed over the old file. Throws Error if the file is damaged.
   static Archive resume(const std::string& path);
-  // Like resume(path), for a file of which this process has just read this number of rows without errors: they are not
-  // read again.
+  // Like resume(path), but does not read the rows again. `rows_read`: number of rows that this process has just read
+  // from the file without errors.
   static Archive resume(const std::string& path, std::size_t rows_read);
 
   Archive(Archive&&) noexcept;
   Archive& operator=(Archive&&) noexcept;
   ~Archive();  // closes the file
 
-  // Keeps a copy of the file at `path`, which readers can always open. It is replaced as a whole after appends, as long
-  // as copying takes at most 2 % of the time, and at stop(). If it cannot be written, copying stops.
+  // Maintains a copy of the archive at `path`, which readers can always open. The copy is replaced as a whole at
+  // stop(), and after appends as long as copying takes at most 2 % of the time. If it cannot be written, copying stops.
   void keep_copy(const std::string& path);
 
   // Appends one row per outcome. On return the rows are in the file and visible to readers, whatever happens to this

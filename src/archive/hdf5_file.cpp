@@ -33,7 +33,7 @@ const bool started = [] {
   return true;
 }();
 
-// The format of HDF5 1.10 is required for SWMR, and readable by the tools of 1.10, whatever library writes. HDF5's own
+// Every HDF5 version writes the format of HDF5 1.10, which SWMR requires and the tools of 1.10 can read. HDF5's own
 // file locks are off: a reader must never stop the writer, and WriterLock excludes a second writer.
 Handle access(unsigned attempts = 1) {
   Handle list = own(H5Pcreate(H5P_FILE_ACCESS), "HDF5");

@@ -187,7 +187,7 @@ struct Examination {
   Layout& layout = contents.layout;
   bool merged = false;
   Table evaluations = {}, iterations = {}, events = {};
-  hsize_t evaluated = 0, decided = 0, happened = 0;  // complete rows of the three
+  hsize_t evaluated = 0, decided = 0, happened = 0;  // numbers of complete rows of evaluations, iterations and events
   std::vector<std::uint32_t> motion_checksums = {};  // by evaluation: the checksum of its trajectory in its row
 
   explicit Examination(hid_t opened) : file(opened) {}
@@ -275,7 +275,7 @@ struct Examination {
       if (row != next || !fits_checksum(block, i)) return;
       ++next;
       const IterationRow iteration = iteration_of(block, i, layout, grid);
-      // counted in the rows that are left
+      // number of remaining rows
       contents.n_observed.push_back(
           std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -
           sound.rows.begin());

@@ -330,7 +330,7 @@ OpenColumn open_column(hid_t file, const Column& column) {
 
 namespace {
 
-// A reader allocates at most this without as many bytes in the file.
+// Maximum allocation of a reader that is not justified by the file's own size, bytes.
 constexpr std::size_t unfounded_bytes = 64 << 20;
 
 }  // namespace

@@ -16,8 +16,8 @@
 //                             outcome: design, seed, status, reason, cost, cost_stderr, gradient, metrics, and the
 //                             trajectory's CRC-32
 //   /iterations/checksum      [m] CRC-32 of a row's bytes; /events/checksum [k] too
-//   /evaluations/source       [n] in a merged archive: which of the groups /sources/0, 1, ... a row is from; those hold
-//                             path, created, stopped and provenance of the archives merged
+//   /evaluations/source       [n] in a merged archive: index of the row's group in /sources/0, 1, ... A group has path,
+//                             created, stopped and provenance of a merged archive
 //
 // /status is the enum's named type. The attribute `choices` of /evaluations/design, where a variable is one of several
 // names, has a list between commas for each variable, empty for numbers.
@@ -27,8 +27,8 @@
 // belongs to another group, that group has a hard link to it.
 //
 // Root attributes: schema, program, version, git_commit, evaluator, configuration, given, folder, command_line, host,
-// ranks, machine, created, stop_reason, ending (record/ending.hpp). `configuration` has the settings that are used, with the values that are used;
-// `given` has the source of each that is not a default.
+// ranks, machine, created, stop_reason, ending (record/ending.hpp). `configuration` has every setting in use, with its
+// value; `given` has the source of each that is not a default.
 //
 // A row is committed by its first column (`id`, `evaluations`, `time`), which is extended last. Its length is the
 // number of rows, even if other columns are longer. Every append opens the file as an SWMR writer and closes it again.
@@ -96,7 +96,7 @@ struct Column {
 // Columns that grow together; the first one commits a row. Columns of /evaluations: the fields of the record, checksum,
 // source, then the trajectory's channels.
 using Table = std::vector<Column>;
-// The content of one cell. Null: keeps the fill value (NaN). For a packed column: the compressed chunk.
+// The content of one cell. Null: the cell has the fill value (NaN). For a packed column: the compressed chunk.
 struct Cell {
   Bytes bytes;
   bool deflated = true;

@@ -79,7 +79,8 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
   const Holder us{pid_, host()};
   while (true) {
     if (held_here(file_)) throw Busy(in_use(us.text()));
-    // Only a regular file of ours: a symbolic link leads to another's file, and a FIFO would wait for a reader.
+    // Opens only a regular file: a symbolic link could refer to another user's file, and a FIFO would wait for a
+    // reader.
     descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     struct stat kind;
     if (descriptor_ < 0 && errno != ELOOP) throw Error(std::string("cannot write here: ") + std::strerror(errno));
@@ -98,7 +99,7 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
     }
     struct stat ours, there;
     const bool known = ::fstat(descriptor_, &ours) == 0;
-    // The previous holder may have removed the file between our open and our lock; then our lock has no effect.
+    // The previous holder may have removed the file between open and lock. Then this lock has no effect.
     if (refusal.empty() && known && ::stat(file_.c_str(), &there) == 0 && ours.st_ino == there.st_ino) {
       held[{ours.st_dev, ours.st_ino}] = pid_;
       break;

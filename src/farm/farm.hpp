@@ -1,5 +1,5 @@
-// Evaluations handed to MPI ranks, or to this one process, through the same interface. Rank 0 schedules and evaluates:
-// evaluations run on threads of their own and never call MPI, so -n N gives N evaluators.
+// Distributes evaluations to MPI ranks, or to threads of one process, through one interface. Rank 0 schedules and
+// evaluates: evaluations run on threads of their own and never call MPI, so -n N gives N evaluators.
 //
 //   farm::Session session(argc, argv);
 //   if (session.rank() > 0) { farm::serve(session, work, patience); return 0; }
@@ -31,8 +31,8 @@ struct Timeouts {
   // The factor of speculative execution. An evaluation that has run for this many times the median duration starts a
   // second time on an idle rank. The first answer counts; the other evaluation is stopped.
   double duplicate_after = std::numeric_limits<double>::infinity();
-  double rest = 1;  // s that an evaluator rests after trouble of its machine; each consecutive trouble doubles it, up
-                    // to longest_rest
+  // Pause of an evaluator after a failure of its machine, s; each consecutive failure doubles it, up to longest_rest
+  double rest = 1;
   static constexpr double longest_rest = 60;        // s
   static constexpr int max_troubles_of_a_host = 3;  // consecutive troubles after which a host is retired, if there is
                                                     // another host

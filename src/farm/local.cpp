@@ -238,8 +238,8 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
   std::unique_lock lock(state_->mutex);
   const auto finished = [this] { return !state_->finished.empty(); };
   while (!finished()) {
-    auto look_again = std::min(time, from_now(time_to_look));  // wake up: an evaluation that starts meanwhile must be
-                                                               // watched
+    // Wakes up in time to monitor evaluations that start meanwhile.
+    auto look_again = std::min(time, from_now(time_to_look));
     for (std::size_t worker = 0; worker < state_->running.size(); ++worker) {
       auto& running = state_->running[worker];
       if (!running || running->given_up) continue;

@@ -1,8 +1,8 @@
 // The farm over MPI ranks.
 //
 // Rank 0 keeps the queue (LocalFarm) and evaluates from it on a thread of its own; another of its threads, the
-// scheduler, hands tasks to the other ranks, whatever the study is busy with. Every rank has one thread that calls MPI
-// (MPI_THREAD_SERIALIZED: on rank 0 the scheduler while there is a farm, else the main thread), beside one that
+// scheduler, sends tasks to the other ranks, independently of the study's thread. Every rank has one thread that calls
+// MPI (MPI_THREAD_SERIALIZED: on rank 0 the scheduler while there is a farm, else the main thread), beside one that
 // evaluates. None waits inside MPI, where Open MPI spins: they look for messages and sleep in between (PollBackoff).
 //
 // Messages, all point to point with rank 0:
@@ -12,11 +12,10 @@
 // - beat, both ways: sign of life; a worker adds its process id and its host's name. A rank that is silent for
 //   Timeouts::silence is lost; a rank leaves when rank 0 is silent for wait_for_rank_0 times as long
 // - release, 0 -> r: the farm closes, leave serve(); r answers with
-// - released, r -> 0: nothing of this farm comes after it
-// - farewell, 0 -> r: the session ends, finalise. Exactly one per rank, so that however rank 0 leaves its session
-// (study
-//   done, bad input before there was a farm, an exception), nobody waits for it forever.
-// MPI keeps messages between two ranks in order, so a release overtakes no task.
+// - released, r -> 0: the last message of this farm from r
+// - farewell, 0 -> r: the session ends, finalise. Exactly one per rank. So no rank waits forever, even if rank 0 leaves
+//   its session early (bad input, an exception)
+// MPI preserves the order of messages between two ranks, so a release overtakes no task.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,7 +44,7 @@
 namespace dodyn::farm {
 namespace {
 
-// The typical duration of an evaluation: the median of the latest that were answered.
+// The typical duration of an evaluation: the median of the latest completed ones.
 class MedianDuration {
  public:
   void add(double seconds) {
@@ -271,7 +270,8 @@ class MpiFarm : public Farm {
     incidents_.push_back(std::move(event));
   }
 
-  // Answers the rank's running evaluation with `outcome`, unless another rank runs it too. Queues its other tasks again.
+  // Answers the rank's running evaluation with `outcome`, unless another rank runs it too. Queues its other tasks
+  // again.
   void give_up(Worker& worker, Assignment::State state, Outcome outcome) {
     Assignment& first = worker.tasks.front();
     first.state = state;
@@ -312,7 +312,7 @@ class MpiFarm : public Farm {
     return assignment;
   }
 
-  // Calls visit(worker, assignment) for each answer that is waited for, of this task or any.
+  // Calls visit(worker, assignment) for each pending answer, of this task or of all tasks.
   template <class Visit>
   void for_each_wanted(const Task* task, Visit&& visit) {
     for (std::size_t i = 0; i < workers_.size(); ++i)
@@ -329,14 +329,15 @@ class MpiFarm : public Farm {
     return any;
   }
 
-  // Informs a rank that nobody waits for its answer any more.
+  // Informs a rank that its answer is no longer needed.
   void drop(std::size_t i, Assignment& assignment) {
     const Task& task = assignment.task;
     assignment.state = Assignment::dropped;
     send_unwatched(std::to_string(task.evaluation.id) + " " + std::to_string(task.part), rank_of(i), cancel_tag);
   }
 
-  // Starts stragglers a second time on idle workers. Stops evaluations that rank 0 has answered meanwhile.
+  // Starts evaluations that run unusually long a second time, on idle workers. Stops evaluations that rank 0 has
+  // answered meanwhile.
   void duplicate() {
     if (!std::isfinite(timeouts_.duplicate_after)) return;
     for_each_wanted(nullptr, [&](std::size_t i, Assignment& each) {

@@ -62,7 +62,7 @@ Outcome guarded(const Work& work, const Task& task) {
 
 namespace {
 
-// Completes the record: its identity from the task, host, rank and times from this process.
+// Completes the record: identity from the task; host, rank and times from this process.
 void complete(Outcome& outcome, const Task& task, std::chrono::steady_clock::time_point since, int rank,
               const std::string& host) {
   outcome.part = task.part;

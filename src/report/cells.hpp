@@ -31,7 +31,7 @@ inline std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Whether a coordinate has the name of its channel: "t" of "t", or of "slow:t", the channel of a scenario.
+// Returns whether a coordinate has the name of its channel, without the scenario: "t" in the channels "t" and "slow:t".
 inline bool of_itself(const Channel& channel, const std::string& coordinate) {
   return channel.name == coordinate || channel.name.ends_with(":" + coordinate);
 }

@@ -12,19 +12,19 @@ namespace dodyn::report {
 // A problem from an archive or a configuration, or the files of one in a folder.
 struct Described {
   std::string name;                                                // of the archive, configuration or folder
-  std::vector<std::pair<std::string, std::string>> configuration;  // key, value; empty of a folder
+  std::vector<std::pair<std::string, std::string>> configuration;  // key, value; empty for a folder
   std::vector<archive::EmbeddedFile> files;
 };
 
 // Reads the files of `one` from `folder`, the folder of its configuration.
 Described described_folder(const Described& one, const std::string& folder);
 
-// Returns the difference as `diff -u` writes it: settings by key, files by line; empty if there is none. A file whose content
-// one of the two lacks is compared by its checksum.
+// Returns the difference as `diff -u` writes it: settings by key, files by line; empty if there is none. A file whose
+// content one of the two lacks is compared by its checksum.
 std::string difference_text(const Described& one, const Described& other);
 
-// Returns lines of `one` alone after "-", of `other` alone after "+", with `context` equal lines around them; empty if the
-// texts are equal.
+// Returns lines of `one` alone after "-", of `other` alone after "+", with `context` equal lines around them; empty if
+// the texts are equal.
 std::string line_difference(const std::string& one, const std::string& other, int context = 3);
 
 }  // namespace dodyn::report

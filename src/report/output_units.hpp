@@ -1,4 +1,4 @@
-// Units of the reader's choice for output: `--units deg,mm`.
+// Units that the user chooses for output: `--units deg,mm`.
 #pragma once
 
 #include <string>
@@ -31,11 +31,11 @@ Eigen::VectorXd convert(std::vector<Variable>& variables, const OutputUnits& uni
 void convert(archive::Layout& layout, std::vector<Evaluation>& evaluations, const OutputUnits& units);
 void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& units);
 
-// Returns the chosen units that no variable, metric or channel has a dimension for.
+// Returns the chosen units whose dimension no variable, metric or channel has.
 std::vector<std::string> unused(const OutputUnits& units, const archive::Layout& layout);
 
-// Returns JSON for other programs, which need no table of units then: how numbers with the units `own` convert, and the
-// chosen units that fit none of them: {"converted": {"m": {"unit": "mm", "factor": 1000.0}}, "unused": ["kg"]}.
+// Returns as JSON the conversions of numbers with the units `own`, and the chosen units that fit none of them. So other
+// programs need no table of units. Example: {"converted": {"m": {"unit": "mm", "factor": 1000.0}}, "unused": ["kg"]}.
 std::string conversions_json(const OutputUnits& units, const std::vector<std::string>& own);
 
 }  // namespace dodyn::report

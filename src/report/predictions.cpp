@@ -25,8 +25,8 @@ namespace {
 constexpr int effect_points = 21, effect_samples = 512;
 constexpr std::size_t most_fitted = 500;  // number of evaluations up to which a model is fitted quickly
 constexpr double poor = 0.8;              // R2 below which the figures of a model need a warning
-// Samples crowd if they cover the box worse than this fraction of a Sobol sequence. Grids have 1, designs of finished
-// searches 0.4 to 0.7 (docs/measured/surrogates.md).
+// Samples are crowded if their equivalent number of evenly spread samples is below this fraction of a Sobol sequence's.
+// Grids have 1, designs of finished searches 0.4 to 0.7 (docs/measured/surrogates.md).
 constexpr double crowded = 0.75;
 
 Quantity quantity_of(const archive::Contents& contents, int metric) {
@@ -62,7 +62,7 @@ std::string warning(double quality) {
              : "";
 }
 
-// The limit is shown with a unit if the reader chose one for it.
+// Shows the limit with its unit if the user chose a unit for it.
 std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c,
                             const OutputUnits& units) {
   Quantity quantity = quantity_of(contents, c.metric);
@@ -71,7 +71,7 @@ std::string constraint_text(const archive::Contents& contents, const surrogate::
          (factor == 1.0 ? to_text(c.limit) : with_unit(short_number(factor * c.limit), quantity.unit));
 }
 
-// Returns the intervals of failure rates that the metrics hold: "0.12 to 0.22", by scenario.
+// Returns the intervals of failure rates in the metrics, by scenario, such as "0.12 to 0.22".
 std::string intervals_text(const archive::Contents& contents, const Evaluation& e) {
   constexpr std::string_view low = "failure_rate_low", high = "failure_rate_high";
   std::string text;
@@ -358,8 +358,8 @@ archive::Group exported(const archive::Contents& contents, const surrogate::Obse
 
 namespace {
 
-// Returns the points of the unit cube at quantiles [variables, points]. The unit cube rounds to the nearest level, which
-// gives the first and the last one half a share. Here all levels have the same share.
+// Returns the points of the unit cube at quantiles [variables, points]. Rounding in the unit cube would give the first
+// and the last level half of the others' probability. Here all levels have equal probability.
 MatrixXd units_of_quantiles(const surrogate::DesignSpace& space, MatrixXd quantiles) {
   for (Index i = 0; i < quantiles.rows(); ++i) {
     if (space.real(i)) continue;

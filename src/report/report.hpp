@@ -41,8 +41,8 @@ struct Listing {
   OutputUnits units = {};  // for all numbers with a unit
 };
 
-// Returns a line per evaluation, then the best one and why the study ended. If an id has several rows, the last one
-// counts. Throws ConfigError if a column to show or to sort by does not exist.
+// Returns a line per evaluation, then the best evaluation and the reason why the study ended. If an id has several
+// rows, the last one counts. Throws ConfigError if a column to show or to sort by does not exist.
 std::string table(const archive::Contents& contents, const Listing& listing = {});
 // Returns counts of the rows without a usable answer, by cause and host; empty if there are none.
 std::string causes_text(const archive::Contents& contents);
@@ -88,7 +88,7 @@ std::string reference_markdown(const std::vector<std::array<std::string, 3>>& co
 // Returns every setting with its value, unit, default and source.
 std::string settings_text(const Settings& settings);
 
-// Returns keys for `dodyn help keys` and --help: of every study, or those of `settings` with their values. Without
+// Returns keys for `dodyn help keys` and --help: all keys, or the keys of `settings` with their values. Without
 // `section`: one line per key, by section. With `section` ("gait", "phase"): its keys with range and default. Throws
 // ConfigError if there is no such section.
 std::string keys_text(const Settings* settings = nullptr, const std::string& section = "");

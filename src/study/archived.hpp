@@ -20,13 +20,15 @@ namespace dodyn::study {
 std::string problem_mismatch(Settings settings, const evaluators::Evaluator& evaluator,
                              const archive::Contents& contents);
 
-// Returns in what the costs of an archive's designs may differ from those of these settings, as a message; empty if its
-// evaluations are samples of the same costs. Ranges, numbers of lists, and settings of the search do not count.
+// Returns the first difference by which costs in the archive may differ from costs with these settings, as a message.
+// Empty: the archive's evaluations are samples of the same costs. Ranges, numbers of lists, and settings of the search
+// do not count.
 std::string cost_mismatch(Settings settings, const evaluators::Evaluator& evaluator, const archive::Contents& contents);
 
-// Returns the evaluation with this id, or the best one, with its trajectory. The archive may differ from the settings
-// in how the study is run and in the ranges of the variables; all else must agree. Throws ConfigError, one line: no
-// such file, other settings or another model, no such evaluation, none that is ok, or one without a trajectory.
+// Returns the evaluation with this id, or the recommended one, with its trajectory. Settings of the search and the
+// ranges of the variables may differ from those of the archive; all other settings must agree. Throws ConfigError, one
+// line: no such file, other settings or another model, no such evaluation, none that is ok, or one without a
+// trajectory.
 Outcome archived(const std::string& path, const Settings& settings, const evaluators::Evaluator& evaluator,
                  std::optional<std::int64_t> id);
 

@@ -62,7 +62,7 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
   const Evaluation* const least = observed.best();
   if (!least || !observed.noisy()) return least;
   for (std::size_t i = contents.iterations.size(); i-- > 0;) {
-    const Eigen::VectorXd& design = contents.iterations[i].recommended;  // NaN before there is a model
+    const Eigen::VectorXd& design = contents.iterations[i].recommended;  // NaN before the first model
     if (design.size() != least->design.size() || !design.allFinite()) continue;
     const Evaluation* found = nullptr;  // of a repeated design: the evaluation with the smallest standard error
     for (const Evaluation& e : observed.evaluations)

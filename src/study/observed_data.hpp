@@ -1,6 +1,6 @@
-// Returns an archive's evaluations in the form in which a strategy receives them. Variables are whole numbers or labels
-// if the configuration declares them so. Constraints, objectives and noise come from the configuration too. Each
-// evaluation counts with its last attempt that has an answer.
+// Converts an archive's evaluations to the form in which a strategy receives them. The configuration in the archive
+// gives the types of variables, constraints, objectives and noise. Of the attempts at an evaluation, the last one with
+// an answer counts.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,8 @@ std::string text_in(const std::vector<std::pair<std::string, std::string>>& conf
 
 // Throws ConfigError if the archive's configuration cannot be read.
 surrogate::ObservedData observed_data(const archive::Contents& contents);
-// Reads the cost of each initial state (Evaluation::paired_costs) of the rows in memory, if a search compared pairs.
+// If the search compared paired costs, reads the cost of each initial state (Evaluation::paired_costs) for the rows in
+// `contents`.
 void read_paired_costs(const std::string& path, archive::Contents& contents);
 
 // Returns the evaluation that the study recommends. Costs without noise: the feasible evaluation with the lowest
@@ -30,7 +31,7 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
 struct StatedChoice {
   double cost, deviation;  // mean and standard deviation of the model there
   double indifference;     // a smaller difference of costs does not matter
-  double probability;      // that no evaluated design is better by more
+  double probability;      // that no evaluated design is better by more than the indifference
 };
 // Returns the statement of the last iteration. Empty: it has none.
 std::optional<StatedChoice> stated_choice(const archive::Contents& contents);

@@ -16,15 +16,15 @@ using evaluators::Evaluator;
 
 class Parts {
  public:
-  // Each evaluation has `count` parts. An answer at the end of the file that a kill cut short is dropped. Without
-  // `resume` the whole file is dropped, because it belongs to another study.
+  // Each evaluation has `count` parts. An incomplete answer at the end of the file, left by a killed process, is
+  // dropped. Without `resume` the whole file is dropped, because it belongs to another study.
   Parts(std::string file, int count, bool resume);
 
   int count() const { return count_; }
   // Returns the parts of an evaluation without an answer. Drops answers of the same id to another question (design,
   // seed, parent).
   std::vector<int> missing(const Evaluation& asked);
-  // Stores an answer; of several answers to one part the first counts. Returns whether the evaluation is complete.
+  // Stores an answer. If a part has several answers, the first one counts. Returns whether the evaluation is complete.
   // Throws std::runtime_error if the file cannot be written.
   bool add(Outcome answer);
   // Stores a lost attempt at a part. Returns all lost attempts at this part.

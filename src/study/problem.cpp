@@ -31,7 +31,7 @@ std::string content_of(const fs::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// Whether the file exists with the content of the held one. nullopt: the file is not a regular file.
+// Returns whether the file at `path` exists with the content of the archive's copy. nullopt: not a regular file.
 std::optional<bool> agrees(const fs::path& path, const archive::EmbeddedFile& held) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
@@ -71,8 +71,8 @@ std::string find_here(const std::string& named, const std::string& folder, const
   return named;
 }
 
-// Returns the settings with which an archived study was started: those that were given, and defaults that have changed
-// since. `found` maps each path to its file here, if that is another one.
+// Returns the settings with which an archived study was started: given settings, and settings whose defaults have
+// changed since. `found` maps each path to its file here, if that is another one.
 std::vector<std::pair<std::string, std::string>> settings_asked(const std::string& path,
                                                                 const archive::Provenance& provenance,
                                                                 const std::map<std::string, std::string>& found) {
@@ -99,7 +99,8 @@ std::vector<std::pair<std::string, std::string>> settings_asked(const std::strin
   return asked;
 }
 
-// The folder of the configuration's files, and replacements for names that would mean other files here.
+// The folder of the configuration's files, and replacements for file names that would refer to other files on this
+// machine.
 struct UnpackedFolder {
   std::string folder;
   std::map<std::string, std::string> found = {};

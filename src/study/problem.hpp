@@ -13,8 +13,8 @@
 
 namespace dodyn::study {
 
-// Creates a new temporary folder. The destructor removes it. If the process is killed, a separate process that waits
-// for its end removes the folder.
+// A new temporary folder. The destructor removes it. A separate process waits for the end of this one, and removes the
+// folder if this process is killed.
 class TemporaryFolder {
  public:
   TemporaryFolder();  // throws std::runtime_error

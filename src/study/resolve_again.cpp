@@ -1,4 +1,4 @@
-// Solves designs again whose neighbours show that they could cost less.
+// Solves designs again if their neighbours' costs show that a lower cost is possible.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,8 +8,8 @@
 namespace dodyn::study {
 namespace {
 
-// near: the largest distance of two neighbours (ranges scaled to one, root mean square over the variables). doubtful:
-// the relative excess of a cost over a neighbour's prediction from which the design is solved again.
+// near: maximum distance of two neighbours (ranges scaled to one, root mean square over the variables). doubtful:
+// minimum relative excess of a cost over a neighbour's prediction for which the design is solved again.
 constexpr double near = 0.15, doubtful = 1e-3;
 
 // Number of neighbours whose motions are tried, in descending order of the excess. Local optima may differ by
@@ -44,14 +44,14 @@ double Study::excess(const Evaluation& of, const Evaluation& by) const {
   return (of.cost - expected) / std::abs(by.cost);
 }
 
-// Evaluates such designs again from the motion of the neighbour with the largest excess, until no further attempt
-// improves one. A better result becomes a second row of the id, which the strategy receives after the first. Other
-// results are dropped. Batches that the archive holds completely were treated when they were new.
+// Evaluates designs with an excess again, from the motion of the neighbour with the largest excess. Ends when no
+// attempt improves a design. A better result becomes a second row of the id, which the strategy receives after the
+// first. Other results are dropped. Batches that the archive already contains were processed when they were new.
 bool Study::resolve_again() {
   if (!evaluator_.uses_warm_start() || asynchronous_ || iterations_ < archived_iterations_) return true;
   read_trajectories();
   const auto batch = pending_;
-  std::set<std::int64_t> changed;  // designs with new results since their neighbours were compared
+  std::set<std::int64_t> changed;  // designs whose results changed since the last comparison with neighbours
   for (const auto& [id, asked] : batch) changed.insert(id);
   while (!changed.empty()) {
     const auto rows = latest();

@@ -15,11 +15,11 @@ struct InProgressMarker {
   std::int64_t id = -1, part = 0;
 };
 
-// Returns work that keeps the id and the part of its evaluation in the file while it runs. For one thread.
+// Wraps `work`: while it runs, the file contains the id and the part of its evaluation. For one thread.
 Work with_marker(Work work, std::string file);
 
-// Removes the file and writes no more. Called when the process was asked to end: what follows is not the evaluation's
-// fault. Safe in a signal handler.
+// Removes the file, and disables further markers. Called when the process is asked to end, because the evaluation is
+// not the cause. Safe in a signal handler.
 void remove_marker();
 
 // Returns the marker that a killed process left in the file, if any. Removes the file.

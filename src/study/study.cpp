@@ -62,7 +62,7 @@ constexpr std::size_t max_rows_at_once = 4096;
 // Whether an evaluation failed. An infeasible design has not failed: infeasible is a usable answer.
 bool failure(Status status) { return status != Status::ok && status != Status::infeasible; }
 
-// Flattens a trajectory to one vector. A study remembers many, and separate matrices would take twice the memory.
+// Flattens a trajectory to one vector. A study stores many, and separate matrices would take twice the memory.
 std::vector<double> in_a_row(const Trajectory& trajectory) {
   std::vector<double> numbers;
   Eigen::Index size = 0;
@@ -85,7 +85,7 @@ std::string shape(const archive::Layout& layout) {
   return text;
 }
 
-// "process 4711 on node-1, 64 ranks, version 1.2 (0123abc), job Slurm 17, nodes node[1-4]"
+// Returns a text such as "process 4711 on node-1, 64 ranks, version 1.2 (0123abc), job Slurm 17, nodes node[1-4]".
 std::string where(const archive::Provenance& provenance) {
   std::string text = "process " + std::to_string(getpid()) + " on " + provenance.host + ", " +
                      counted(provenance.ranks, "rank") + ", version " + provenance.program_version + " (" +
@@ -243,7 +243,8 @@ bool Study::ask() {
   return !pending_.empty() || stop(Ending::finished, "the strategy asked for no design");
 }
 
-// Returns the seed of an evaluation that is about to run. Paired costs: the number of earlier evaluations of the design.
+// Returns the seed of an evaluation that is about to run. Paired costs: the number of earlier evaluations of the
+// design.
 std::uint64_t Study::seed_of(std::int64_t id, const Eigen::VectorXd& design) const {
   if (!strategy_.uses_paired_costs()) return evaluation_seed(seed_, id);
   std::uint64_t earlier = 0;
@@ -458,7 +459,7 @@ void Study::collect() {
   }
 }
 
-// Adds the rows that an answer of the farm requires: the outcome of a whole evaluation, a lost attempt, or none.
+// Appends to `rows` the result of an answer: the outcome of a complete evaluation, lost attempts, or nothing.
 void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   const Status status = answer.evaluation.status;
   const std::int64_t id = answer.evaluation.id;
@@ -518,7 +519,8 @@ bool Study::restore_row(Evaluation row) {
   archived_ids_ = std::max(archived_ids_, row.id + 1);
   if (is_machine_trouble(row)) return false;
   if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
-  for (std::string* text : {&row.host, &row.started}) std::exchange(*text, {});  // only the archive needs these texts
+  // These texts are needed only in the archive
+  for (std::string* text : {&row.host, &row.started}) std::exchange(*text, {});
   if (evaluations_.contains(row.id)) {
     reevaluations_.push_back({evaluations_.size(), std::move(row)});
   } else {

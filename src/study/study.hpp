@@ -1,22 +1,18 @@
 // The design loop: ask for designs, farm them out, archive the results and report them to the strategy, until the
-// strategy or a limit stops the loop.
-//
-// Synchronous: the strategy receives a batch when all of it is there, in the order of the ids. So the designs do not
-// depend on the number of ranks. Asynchronous: as many designs run as keep every rank busy. As soon as one is back, the
-// strategy receives it and proposes another. The designs then depend on the order of arrival, which is the order of the
-// archive's rows, and on how many designs were allowed to run, which each iteration records.
-//
-// A study resumes by replay: the strategy is asked again from the beginning, and takes answers from the archive where
-// it has them. Missing rows (a killed run may leave gaps) are evaluated.
+// strategy or a limit stops the loop. Synchronous: the strategy receives a batch when all of its results have arrived,
+// in the order of the ids. So the designs do not depend on the number of ranks. Asynchronous: as many designs run as
+// keep every rank busy. As soon as one is back, the strategy receives it and proposes another. The designs then depend
+// on the order of arrival, which is the order of the archive's rows, and on how many designs were allowed to run, which
+// each iteration records. A study resumes by replay: the strategy is asked again from the beginning, and receives the
+// archive's results. Designs without a row (a killed run may leave gaps) are evaluated.
 //
 // A lost evaluation is one whose rank disappeared. Each lost attempt leaves a row of status `lost`. The evaluation is
 // repeated until there is an answer or study.max-attempts are lost; the strategy receives the last result alone. The
 // evaluation that rank 0 itself had begun when it was killed counts as lost in the next run. Where an evaluation is
-// split, each part has its own attempts, and the attempts of a part that was given up become rows.
-//
-// An attempt that the machine's trouble ended (record/machine.hpp) leaves a row of status `lost` and is repeated. The
-// strategy never receives it. The run ends where no evaluation could be started, or one met trouble study.max-attempts
-// times; the next run tries again.
+// split, each part has its own attempts, and the attempts of a part that was given up become rows. An attempt that a
+// failure of the machine ended (record/machine.hpp) leaves a row of status `lost` and is repeated. The strategy never
+// receives it. The run ends if no evaluation could start, or if one evaluation failed this way study.max-attempts
+// times. The next run tries again.
 //
 // Batch systems signal all processes of a job, so evaluations often end just before the run does. Once a run must end,
 // failed and lost attempts leave no row. An attempt that was killed waits a moment, in case that signal follows.
@@ -26,8 +22,7 @@
 //
 // Before the strategy receives a batch, designs that their neighbours show to be too expensive are solved again
 // (resolve_again.cpp), if the evaluator can start from a neighbour's motion. A better result is a second row too.
-//
-// Where the evaluator splits an evaluation, its parts are what is farmed out (parts.hpp).
+// If the evaluator splits an evaluation, the farm receives its parts as separate tasks (parts.hpp).
 #pragma once
 
 #include <cstdint>
@@ -73,7 +68,7 @@ struct Summary {
   int resolved_again = 0;  // evaluations of this run that solved a design again from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // by status: ids for which another attempt may give an
                                                            // answer
-  std::string commonest;           // the most frequent reason of these but for numbers; empty: none
+  std::string commonest;           // the most frequent reason among these, regardless of numbers in it; empty: none
   int commonest_count = 0;         // number of evaluations with that reason
   int troubles = 0;                // attempts of this run that the machine ended
   std::string trouble;             // message of the last of these
@@ -101,7 +96,7 @@ class Study {
   // Runs the study. Throws archive::Error if a row cannot be written, ConfigError if the replay does not reproduce the
   // archive.
   Summary run();
-  // Repeats these evaluations with the same ids, designs and seeds. An empty set stands for all that failed, timed out
+  // Repeats these evaluations with the same ids, designs and seeds. Empty set: all evaluations that failed, timed out
   // or were lost. The strategy is not asked; the next run() passes the results to it. Throws ConfigError for an unknown
   // id.
   Summary rerun(const std::set<std::int64_t>& ids);
@@ -180,7 +175,7 @@ class Study {
   std::vector<int> archived_widths_;  // asynchronous: width() of each archived iteration; empty: not recorded
   std::int64_t archived_ids_ = 0;     // number of evaluations that earlier runs asked for, according to the rows
   std::string archived_reason_;
-  std::string search_difference_;  // settings that may differ from those of the archive, and do; empty: none
+  std::string search_difference_;  // settings that may change in a study and differ from the archive's; empty: none
   Ending archived_ending_ = Ending::none;
   const bool resumed_;  // the archive existed
   archive::Archive archive_;
@@ -216,14 +211,14 @@ class Study {
   std::string interrupted_;               // why the run must end now
   bool answered_ = false;                 // an evaluation of this run has started on an evaluator
   std::map<std::int64_t, int> troubles_;  // attempts of this run that the machine ended, by id
-  std::set<int> troubled_;                // ranks whose machines gave trouble
+  std::set<int> troubled_;                // ranks with a failure of their machines
   int most_evaluators_ = 0;               // largest number of evaluators of the farm when a machine gave trouble
   std::string trouble_;                   // message of the last of these attempts
-  std::string given_up_;                  // why trouble of the machine ends the run
+  std::string given_up_;                  // why failures of the machine end the run; empty: they do not
 };
 
-// Returns how a study ends for the reason that its strategy or study.max-evaluations gives: equal_costs, undecided, limit
-// or finished; none for an empty one.
+// Returns the kind of ending for a reason from the strategy or from study.max-evaluations: equal_costs, undecided,
+// limit or finished. Empty reason: none.
 Ending ending_of(std::string_view reason);
 
 // Makes the strategy that the settings name. The strategy `auto` is chosen by the properties of `evaluator`. Throws
