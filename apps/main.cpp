@@ -102,7 +102,7 @@ std::string help_on_models() {
     for (std::string line; std::getline(lines, line) && line.starts_with("#");) sentence += line.substr(1);
     std::size_t end = sentence.find(". ");
     while (end != std::string::npos && end > 1 && sentence[end - 2] == ' ')
-      end = sentence.find(". ", end + 1);  // an initial
+      end = sentence.find(". ", end + 1);  // a period after an initial does not end the sentence
     sentence = sentence.substr(0, std::min(end, sentence.find(": ")));
     if (sentence.ends_with(".")) sentence.pop_back();
     text += "  " + name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + sentence + "\n";
@@ -202,7 +202,7 @@ ExitCode dispatch(int& argc, char**& argv) {
   }
   const Command& command = command_named(words[0]);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
-  if (command.call != python &&  // which knows its options itself
+  if (command.call != python &&  // the Python package prints the help of its own options
       std::any_of(rest.begin(), rest.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
     std::cout << help(command, argc, argv, rest);
     return finished;
@@ -212,7 +212,7 @@ ExitCode dispatch(int& argc, char**& argv) {
 
 }  // namespace
 
-// Whole: it is a table, one entry for each command in the order of --help.
+// A table: one entry for each command, in the order of --help.
 const std::vector<Command>& commands() {
   using Keys = Command::Keys;
   static const std::vector<Command> all = {

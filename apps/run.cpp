@@ -41,7 +41,8 @@ namespace {
 // at once; stored rows are safe. Batch systems send SIGUSR1 and SIGUSR2 before the end of a job, perhaps twice.
 std::atomic<int> signal_received = 0;
 std::atomic<std::int64_t> first_urgent = 0;  // time of the first SIGINT, SIGTERM or SIGHUP, ms; 0: none
-// Signals within this time are one request: timeout of GNU coreutils signals its child, then the group of its child, ms.
+// Signals within this time are one request: timeout of GNU coreutils signals its child, then the group of its child,
+// ms.
 constexpr std::int64_t time_of_a_request = 50;
 void receive_signal(int signal) {
   study::remove_marker();
@@ -103,8 +104,8 @@ study::Study::Interruption interruption(const Settings& settings) {
 // Ids of evaluations to repeat; an empty set: all that failed.
 using Again = std::optional<std::set<std::int64_t>>;
 
-// Returns the result by the archive. If the archive cannot be read now, or not within the second that an interrupted run has, it
-// returns the best evaluation.
+// Returns the result as text, from the archive. If the archive cannot be read now, or not within the second that an
+// interrupted run has, it returns the best evaluation.
 std::string found(const std::string& path, const study::Summary& summary, const Settings& settings,
                   const report::OutputUnits& units) {
   constexpr int rows_read_in_a_second = 20000;
@@ -231,7 +232,7 @@ void check_folder(const Settings& settings) {
                          "the folder " + shown(folder.string(), 400) + " does not exist; create it, or choose another");
 }
 
-// Throws if the snapshot would replace the archive, or a file that is none.
+// Throws ConfigError if the snapshot would replace the archive, or a file that is not an archive.
 void check_snapshot(const Settings& settings) {
   const std::string path = settings.text("study.snapshot");
   if (path.empty()) return;

@@ -74,4 +74,4 @@ for ((start = 0; start <= ${RESTARTS:-10} && !signals; ++start)); do
   # Code 5 after a restart: what is left of the run before still holds the archive.
   if [[ $code == 5 ]] && ((start > 0 && !signals)); then sleep 1; elif [[ -n $code ]] || ((signals || SECONDS - began < 2)); then break; fi
 done
-exit "${code:-3}" # no code: it was told to end at once, or its rank 0 is killed again and again
+exit "${code:-3}" # no code: a second signal ended the study at once, or its rank 0 was killed repeatedly

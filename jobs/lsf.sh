@@ -20,4 +20,4 @@ if ((${LSB_JOBINDEX:-0} > 0)); then export DODYN_INDEX=$LSB_JOBINDEX; fi
 jobs=${DODYN_JOBS:-$PBS_O_WORKDIR/jobs}
 [[ -r $jobs/pbs.sh ]] || { echo "dodyn: $jobs/pbs.sh is not there, which runs the study; set DODYN_JOBS to its folder" >&2; exit 2; }
 read -r -a words <<<"${CONFIG:?usage: CONFIG=FILE bsub <jobs/lsf.sh} ${KEYS:-}"
-exec bash "$jobs/pbs.sh" "${words[@]}" # which takes the signals from here on
+exec bash "$jobs/pbs.sh" "${words[@]}" # pbs.sh handles the signals

@@ -22,4 +22,4 @@ export MPIRUN_HOSTS PBS_O_WORKDIR=$PWD REQUEUE_CODE=99 WALL_TIME=${WALL_TIME:-87
 if [[ ${SGE_TASK_ID:-undefined} != undefined ]]; then export DODYN_INDEX=$SGE_TASK_ID; fi
 jobs=${DODYN_JOBS:-$PWD/jobs}
 [[ -r $jobs/pbs.sh ]] || { echo "dodyn: $jobs/pbs.sh is not there, which runs the study; set DODYN_JOBS to its folder" >&2; exit 2; }
-exec bash "$jobs/pbs.sh" "$@" # which takes the signals from here on
+exec bash "$jobs/pbs.sh" "$@" # pbs.sh handles the signals

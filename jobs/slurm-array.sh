@@ -25,4 +25,4 @@ else
   ((${#configs[@]} > n)) || { echo "dodyn: array task $n, but only ${#configs[@]} configurations" >&2; exit 2; }
   set -- "${configs[n]}" "$@"
 fi
-exec bash "${DODYN_JOBS:-$SLURM_SUBMIT_DIR/jobs}/slurm.sh" "$@" # which takes the signals from here on
+exec bash "${DODYN_JOBS:-$SLURM_SUBMIT_DIR/jobs}/slurm.sh" "$@" # slurm.sh handles the signals

@@ -89,8 +89,8 @@ std::vector<Index> best_then_filling(const MatrixXd& x, std::vector<Index> ranke
   return ranked;
 }
 
-// Returns the indices of the evaluations, best first: those that satisfy the constraints, then the others, each by the
-// first objective.
+// Returns the indices of the evaluations, best first. Evaluations that satisfy the constraints precede the others; both
+// groups are sorted by the first objective.
 std::vector<Index> ranking(const ObservedData& observed, const std::vector<const Evaluation*>& evaluations) {
   std::vector<std::pair<bool, double>> rank;
   for (const Evaluation* e : evaluations) {

@@ -5,9 +5,8 @@
 //     strategy.tell(evaluation);           // each, in the order of the ids in the synchronous mode
 //     strategy.decide();                   // after the last tell()
 //   }
-//
-// A strategy is deterministic: the same tells in the same order give the same asks. A resumed study relies on it: it
-// replays the archived evaluations before it evaluates anything new.
+// A strategy is deterministic: equal tell() calls in the same order give equal results of ask(). A resumed study relies
+// on this: it replays the archived evaluations before it evaluates a new design.
 #pragma once
 
 #include <Eigen/Core>
@@ -67,8 +66,8 @@ class Strategy {
   // Returns why the strategy asks for no more designs, as one line; empty: it continues.
   virtual std::string stopped() const = 0;
 
-  // Returns the share of the box where the model cannot rule out a better design; NaN: unknown. For a search that did not
-  // end by its own rule.
+  // Returns the share of the box where the model cannot rule out a better design; NaN: unknown. For a search that did
+  // not end by its own rule.
   virtual double undecided_fraction() const { return not_a_number; }
 
   // Whether tell() needs Evaluation::paired_costs.

@@ -41,8 +41,8 @@ Handle access(unsigned attempts = 1) {
   check(H5Pset_file_locking(list, false, true), "HDF5");
   check(H5Pset_metadata_read_attempts(list, attempts), "HDF5");
   // A kill may end a write between two memory pages, and leaves data across their border inconsistent. In about one of
-  // 2000 kills a header then had the checksum of another, and the file could not be read. So no object of at most a
-  // page crosses a border.
+  // 2000 kills a header then had the checksum of another, and the file could not be read. So objects of at most one
+  // page do not cross page borders.
   check(H5Pset_alignment(list, 1, 4096), "HDF5");
   check(H5Pset_meta_block_size(list, 0), "HDF5");
   check(H5Pset_small_data_block_size(list, 0), "HDF5");

@@ -1,5 +1,5 @@
 // Detects another program that has an archive open for writing with HDF5 itself: h5py's "r+", HDFView, ViTables. Such a
-// program marks the file's superblock, and nobody else can open the file. If it is killed, the mark remains.
+// program marks the file's superblock, and no other process can open the file. If it is killed, the mark remains.
 #pragma once
 
 #include <functional>

@@ -90,8 +90,8 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
     }
     const LockState answer = query_lock(descriptor_, F_SETLK);
     const auto holder = read_holder(descriptor_);
-    // A file server may keep the lock of a host that is down. Without locks nothing is known of a process on another
-    // host.
+    // A file server may keep the lock of a host that is down. Without locks, the state of a process on another host is
+    // unknown.
     std::string refusal;
     if (answer == LockState::locked || (answer == LockState::no_locks && may_live(holder))) {
       refusal = in_use(holder ? holder->text() : "");

@@ -21,8 +21,8 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Rank by which scenarios' statuses are combined: first infeasible, which is final, then those that another attempt may
-// change.
+// Returns the priority of a status when the statuses of scenarios are combined. Infeasible, which is final, has the
+// highest one; statuses that another attempt may change follow.
 int rank_of(Status status) {
   switch (status) {
     case Status::infeasible:

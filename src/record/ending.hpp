@@ -17,7 +17,7 @@ enum class Ending {
   failed,       // too many evaluations failed, none has a usable cost, or the machine gave trouble
 };
 
-// By the order of Ending. The archive has these names.
+// Names in the archive, in the order of Ending.
 inline constexpr std::array<std::string_view, 8> ending_names = {"",      "finished", "undecided",   "equal_costs",
                                                                  "limit", "repeated", "interrupted", "failed"};
 

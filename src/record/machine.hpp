@@ -1,5 +1,5 @@
-// Trouble of the machine: a program that cannot be started; no file handles, memory or disk space. It carries no
-// information about a design, so no strategy receives it.
+// Failures of the machine: a program that cannot be started; no file handles, memory or disk space. They contain no
+// information about a design, so no strategy receives them.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace dodyn {
 
-// Thrown by an evaluation that trouble of the machine prevented. Errors of the operating system (std::system_error)
+// Thrown by an evaluation that a failure of the machine prevented. Errors of the operating system (std::system_error)
 // count too.
 struct MachineTrouble : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -19,8 +19,8 @@ struct Described {
 // Reads the files of `one` from `folder`, the folder of its configuration.
 Described described_folder(const Described& one, const std::string& folder);
 
-// Returns the difference as `diff -u` writes it: settings by key, files by line; empty if there is none. A file whose
-// content one of the two lacks is compared by its checksum.
+// Returns the difference as `diff -u` writes it: settings by key, files by line; empty if there is none. If one of the
+// two lacks the content of a file, the checksums are compared.
 std::string difference_text(const Described& one, const Described& other);
 
 // Returns lines of `one` alone after "-", of `other` alone after "+", with `context` equal lines around them; empty if

@@ -1,5 +1,5 @@
-// >archive; the file goes when no other is under way. =>archive; the file is deleted when no other evaluation is
-// incomplete.
+// Answers to the parts of evaluations that are not complete yet. They are stored in a file beside the archive, so a
+// killed run does not lose them. The file is deleted when no evaluation is incomplete.
 #pragma once
 
 #include <cstdint>

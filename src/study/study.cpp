@@ -232,8 +232,8 @@ int Study::width() const {
   return std::max(batch_ > 0 ? batch_ : busy, static_cast<int>(pending_.size()) + shown);
 }
 
-// Asks for as many designs as may run. A strategy may return fewer. In the asynchronous mode it is then asked again,
-// until it returns none before it receives another result.
+// Asks for as many designs as may run. A strategy may return fewer. In the asynchronous mode the study asks again until
+// the strategy returns none; then the strategy needs another result first.
 bool Study::ask() {
   for (width_ = width(); static_cast<int>(pending_.size()) < width_;) {
     const std::vector<Eigen::VectorXd> designs = strategy_.ask(width_ - static_cast<int>(pending_.size()));

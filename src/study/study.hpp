@@ -1,18 +1,18 @@
 // The design loop: ask for designs, farm them out, archive the results and report them to the strategy, until the
 // strategy or a limit stops the loop. Synchronous: the strategy receives a batch when all of its results have arrived,
 // in the order of the ids. So the designs do not depend on the number of ranks. Asynchronous: as many designs run as
-// keep every rank busy. As soon as one is back, the strategy receives it and proposes another. The designs then depend
-// on the order of arrival, which is the order of the archive's rows, and on how many designs were allowed to run, which
-// each iteration records. A study resumes by replay: the strategy is asked again from the beginning, and receives the
-// archive's results. Designs without a row (a killed run may leave gaps) are evaluated.
+// keep every rank busy. When a result arrives, the strategy receives it and proposes another design. The designs then
+// depend on the order of arrival, which is the order of the archive's rows, and on how many designs were allowed to
+// run, which each iteration records. A study resumes by replay: the strategy is asked again from the beginning, and
+// receives the archive's results. Designs without a row (a killed run may leave gaps) are evaluated.
 //
 // A lost evaluation is one whose rank disappeared. Each lost attempt leaves a row of status `lost`. The evaluation is
-// repeated until there is an answer or study.max-attempts are lost; the strategy receives the last result alone. The
-// evaluation that rank 0 itself had begun when it was killed counts as lost in the next run. Where an evaluation is
-// split, each part has its own attempts, and the attempts of a part that was given up become rows. An attempt that a
-// failure of the machine ended (record/machine.hpp) leaves a row of status `lost` and is repeated. The strategy never
-// receives it. The run ends if no evaluation could start, or if one evaluation failed this way study.max-attempts
-// times. The next run tries again.
+// repeated until there is an answer or study.max-attempts are lost; the strategy receives the last result alone. If
+// rank 0 is killed, its own running evaluation counts as lost in the next run. If evaluations are split into parts,
+// each part has its own attempts. The attempts of a part that was given up become rows. An attempt that a failure of
+// the machine ended (record/machine.hpp) leaves a row of status `lost` and is repeated. The strategy never receives it.
+// The run ends if no evaluation could start, or if one evaluation failed this way study.max-attempts times. The next
+// run tries again.
 //
 // Batch systems signal all processes of a job, so evaluations often end just before the run does. Once a run must end,
 // failed and lost attempts leave no row. An attempt that was killed waits a moment, in case that signal follows.

@@ -66,8 +66,8 @@ class Builder {
     model_.fail(line(link), "link " + view_.tree.links[link].name + " is not a body of a contact simulation: " + what);
   }
 
-  // Whether the link is massless and only provides an axis to the joint of the next link: the hinges of both go through
-  // the same point.
+  // Returns whether the link is massless and only adds an axis to the joint of the next link. The hinges of both then
+  // go through one point.
   bool is_massless_intermediate(std::size_t l) const {
     const auto& links = view_.tree.links;
     const auto hinged = [](const Link<double>& link) {
@@ -99,7 +99,7 @@ class Builder {
       refuse(ring, "it has no mass: only actuators on its own joints may act on it, and no points may lie on it");
   }
 
-  // Refuses a joint that a world does not have: it must be free, or hold a point.
+  // Throws ConfigError for a joint that a world does not support. Supported joints are free or hold a point.
   void check_joint(int l) const {
     const int first = first_of(l);
     const auto& link = view_.tree.links[first];

@@ -109,8 +109,8 @@ struct Wrenches {
   Wrenches(const Bodies<n>& of, const std::vector<Frame<Var>>& bodies, const TreeState<Var>& links)
       : view(of), frames(bodies), state(links), force(bodies.size(), {Var(0.0), Var(0.0), Var(0.0)}), torque(force) {}
 
-  // Torques along the world's axes are taken as they are: a link's frame at a midpoint is no rotation, and to turn them
-  // into it and back would make them smaller. Pushes of actuators come last.
+  // Torques in world axes are not converted to link axes: a link's frame at a midpoint is not exactly a rotation, and
+  // the conversion and its inverse would reduce them. Forces of actuators come last.
   template <class Pushes>
   void add_pushes(const Pushes& pushes, const std::vector<Var>& u) {
     std::vector<std::size_t> pushing;
@@ -136,7 +136,7 @@ struct Wrenches {
   // The force on a coordinate of a link, with its reaction on the body that the joint is on.
   void add_joint_force(std::size_t l, Move::Kind kind, const Vector3<Var>& way) {
     const int b = view.links[l].body;
-    int parent = view.tree.links[l].parent;  // on another body
+    int parent = view.tree.links[l].parent;  // the nearest ancestor on another body
     while (parent >= 0 && view.links[parent].body == b) parent = view.tree.links[parent].parent;
     const int other = parent < 0 ? -1 : view.links[parent].body;
     if (kind == Move::turn) {
@@ -144,7 +144,7 @@ struct Wrenches {
       if (other >= 0) torque[other] = torque[other] - way;
       return;
     }
-    const Vector3<Var> at = state.frames[l].origin;  // on either body
+    const Vector3<Var> at = state.frames[l].origin;  // the same point on both bodies
     force[b] = force[b] + way;
     torque[b] = torque[b] + cross(at - frames[b].origin, way);
     if (other < 0) return;
@@ -155,8 +155,9 @@ struct Wrenches {
 
 }  // namespace
 
-// Outside of the unnamed namespace, since the function that recorded_force() returns holds it.
-// Frames and twists of bodies -> q, v of the tree; and with controls and forces of stops behind them -> wrenches on bodies.
+// Outside of the unnamed namespace, since the function that recorded_force() returns holds it. Recorded functions.
+// Frames and twists of bodies -> q, v of the tree. The same inputs, then controls and forces of stops -> wrenches on
+// bodies.
 struct ForcePrograms {
   std::shared_ptr<const autodiff::Program> states, wrenches;
 };
@@ -201,7 +202,8 @@ ForcePrograms record_forces(const Bodies<n>& view, const std::vector<Stop>& stop
   return programs;
 }
 
-// Of a stop, where the coordinate is past it or faster than it may be.
+// Returns the force of a stop on its coordinate. It is not zero if the coordinate is beyond the range, or faster than
+// allowed.
 double push_of(const Stop& stop, double x, double rate) {
   const double past = x > stop.to ? x - stop.to : x < stop.from ? x - stop.from : 0.0;
   const double push = past == 0.0 ? 0.0 : -stop.stiffness * past - stop.damping * rate;
@@ -213,8 +215,8 @@ double push_of(const Stop& stop, double x, double rate) {
 
 }  // namespace
 
-// Damping, loads, actuators and stops as wrenches on the bodies, recorded as functions of frames, twists and controls; q and v
-// for the control, too.
+// Damping, loads, actuators and stops as wrenches on the bodies, recorded as functions of frames, twists and controls;
+// q and v for the control, too.
 template <int n>
 rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops) {
   std::vector<double> limits;

@@ -73,10 +73,10 @@ std::string joint(const Link<double>& link) {
   return text.empty() ? "fixed" : text;
 }
 
-// Returns a sentence if no body has the moments of inertia of this link in space, the largest of which exceeds the sum of
-// the others; empty: one has.
+// Returns a sentence if the moments of inertia of a link in space are impossible, because the largest exceeds the sum
+// of the others. Empty: they are possible.
 std::string impossible_inertia(const Link<double>& link) {
-  constexpr double rounding = 1e-6;  // of the digits that files give
+  constexpr double rounding = 1e-6;  // relative; files give few digits
   Eigen::Matrix3d J;
   const auto& [jx, jy, jz] = link.inertia;
   const auto& [yz, xz, xy] = link.products;

@@ -26,7 +26,8 @@ struct HolonomicConstraint {
 };
 struct Reset {
   std::string name;
-  Formula<Number> guard;                                            // the reset occurs when it falls through zero
+  // The reset occurs when the guard crosses zero downwards
+  Formula<Number> guard;
   std::vector<std::pair<int, Formula<Number>>> coordinates, rates;  // the coordinates and rates with new values
 };
 struct StartValue {

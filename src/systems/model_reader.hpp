@@ -25,7 +25,7 @@ class ModelReader {
   using Section = ini::Section;
   using Vector = std::array<Number, 3>;
 
-  // ---- numbers, each of the unit that its place wants ("" of any); of `key`, for messages
+  // ---- numbers. `unit`: expected unit; empty: any. `key`: name of the key, for messages
   Expression expression(const std::string& text, int line) const;
   Definition definition(const std::string& text, int line, bool condition = false) const;
   Measure measure(const Definition& definition);

@@ -130,7 +130,8 @@ inline constexpr bool has_value = requires(const T& x) {
   autodiff::value_of(x);
 };
 
-// Returns the moments of a link: what the text says of it, its point masses and its shapes. `x`: the numbers up to there.
+// Returns the moments of a link: its own mass and inertia in the file, its point masses and its shapes. `x`: the
+// numbers computed before.
 template <class T>
 MassMoments<T> moments_of(const Model& model, const Model::Completion& completion, const std::vector<T>& x) {
   MassMoments<T> moments;

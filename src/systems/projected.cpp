@@ -43,7 +43,7 @@ void check_supported(const HybridModel& system) {
     refuse("it has forces without a potential; allowed: none");
 }
 
-// Row of the constraint, behind those of the contact.
+// Returns the index of the constraint's row. It follows the rows of the contact.
 int constraint_row(const HybridModel& system) { return system.pieces.contacts[0].slip ? 2 : 1; }
 
 // Returns a coordinate other than `but` in which the row is affine with a positive coefficient, tested at 40 points;
@@ -64,7 +64,7 @@ int affine_coordinate(const variational::Mechanics& model, int row, int but) {
   return -1;
 }
 
-// x with M x = g, by elimination.
+// Returns x with M x = g, by Gaussian elimination.
 Vars eliminated(std::vector<Vars> M, const Vars& g) {
   Vars x = g;
   const std::size_t n = g.size();
@@ -81,8 +81,8 @@ Vars eliminated(std::vector<Vars> M, const Vars& g) {
   return x;
 }
 
-// Maps from z to coordinates, while they are recorded. z: coordinates that are kept, the gap in place of the normal
-// one; p: the model's numbers, then k or the angle of the walls.
+// Records the maps from z to coordinates. z: the remaining coordinates, with the gap instead of the normal coordinate.
+// p: the model's numbers, then k or the angle of the walls.
 struct Maps {
   variational::Formulation original;
   int n, normal, wire, constraint_row;

@@ -45,7 +45,7 @@ class Projected {
   void check_constraint(const variational::Mechanics& model) const;
 
   const HybridModel& system_;
-  int normal_ = -1, wire_ = -1;  // coordinates that the gap and the constraint replace
+  int normal_ = -1, wire_ = -1;  // indices of the coordinates that the gap and the constraint replace
   bool circle_ = false;
   std::vector<int> kept_;  // indices of the coordinates of z, including the normal one
   variational::Recorded model_, inside_, outside_;

@@ -104,7 +104,7 @@ struct Drag {
   int link = 0;
   P linear{}, angular{};
 };
-// A user's energy (J), a function of positions.
+// A user-defined energy (J), a function of positions.
 template <class P>
 struct Potential {
   std::string name;
@@ -118,7 +118,7 @@ struct Rotor {
   Formula<P> place;
   P mass{};  // kg, or kg m2
 };
-// A user's force: on a coordinate (one component), or at a point, in world axes.
+// A user-defined force: on a coordinate (one component), or at a point, in world axes.
 template <class P>
 struct AppliedForce {
   std::string name;
@@ -354,8 +354,8 @@ struct Tree {
       if (link.moves.empty()) continue;
       const int j = link.counterpart, k = link.parent < 0 ? -1 : links[link.parent].counterpart;
       if (k >= 0 && links[k].parent == j && link.moves.size() == 1) {
-        // The counterpart's joint is traversed in the other direction, therefore the minus. The reflection changes the sign
-        // of vectors normal to its plane, and of turns about axes in it.
+        // The counterpart's joint is traversed in the other direction, therefore the minus. The reflection changes the
+        // sign of vectors normal to its plane, and of turns about axes in it.
         const auto& [kind, axis] = link.moves[0];
         const double sign = dimension == 2 ? -1.0 : kind == Move::turn ? mirror(axis) : -mirror(axis);
         exchanged.push_back(sign * q[links[k].first]);
