@@ -141,7 +141,7 @@ TEST(AssembledProblem, DesignGradientIsThatOfCoefficientsAndElements) {
   EXPECT_NEAR(row.problem.design_gradient(x, y, 1)(0), expected, 1e-13);
 }
 
-// minimise (x - 3)^2 + (y + 2)^2, x <= a, x + y >= b: the optimum rests on both bounds, which move with the design.
+// Minimise (x - 3)^2 + (y + 2)^2, x <= a, x + y >= b. The optimum is at both bounds, which depend on the design.
 TEST(AssembledProblem, BoundsThatMoveCount) {
   const auto solved = [](double a, double b) {
     AssembledProblem p;

@@ -479,7 +479,7 @@ TEST(NativeRounding, AGradientThatDoublesCannotMeetAnyBetterIsSolved) {
   }
 }
 
-// Far from the solution a large gradient excuses nothing.
+// Far from the solution a large gradient does not relax the tolerance.
 TEST(NativeRounding, APointBesideTheSolutionIsNotSolvedToRounding) {
   Quadratic problem = heavy_mass(100, 300.0);
   problem.H *= 900.0 * 900.0;

@@ -66,8 +66,8 @@ TEST(SymmetricFactor, InertiaAndSolutionAreThoseOfTheDenseMatrix) {
   }
 }
 
-// Rows with slacks: each has a diagonal of its own, from nothing to more than all else, as their slacks go from free to
-// active. Leaves of the tree with a good pivot, and others without.
+// Rows with slacks: diagonals range from zero to more than all other entries, as slacks go from free to active. Some
+// leaves of the tree have a good pivot, others do not.
 TEST(SymmetricFactor, RowsWithSlacksOfAllSizes) {
   std::mt19937_64 random(4);
   std::uniform_real_distribution<double> exponent(-14.0, 8.0);
@@ -106,8 +106,8 @@ TEST(SymmetricFactor, RowsWithSlacksOfAllSizes) {
   EXPECT_GT(delayed, 100);
 }
 
-// Matrices of all convexities: the factorisation that asks for a convex one agrees with the eigenvalues on whether it
-// is, and when it is cut short it is not.
+// Convex and nonconvex matrices. The factorisation that requires a convex matrix must agree with the eigenvalues. It
+// stops early only if the matrix is not convex.
 TEST(SymmetricFactor, AConvexFactorisationIsCutShortOnlyWhereTheMatrixIsNotConvex) {
   std::mt19937_64 random(5);
   int convex = 0, short_cuts = 0, saved = 0;
@@ -148,7 +148,7 @@ TEST(SymmetricFactor, DependentRowsAreCountedAsZeroPivots) {
   EXPECT_EQ(factor.inertia().zero, 1);
 }
 
-// Whichever entry it is; and a matrix of finite numbers is factorised afterwards.
+// Any entry may be infinite. Afterwards a matrix of finite numbers must be factorised.
 TEST(SymmetricFactor, RefusesWhatIsNotFinite) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::mt19937_64 random(5);
@@ -169,8 +169,8 @@ TEST(SymmetricFactor, RefusesWhatIsNotFinite) {
   EXPECT_TRUE(factor.factorise(a.values));
 }
 
-// Variables that find a stable pivot only with the last one of all: the front of that one holds them all. A matrix whose factors would
-// be dense and large is refused; a small one is factorised.
+// All variables find a stable pivot only together with the last one, so its front contains all of them. A large matrix,
+// whose factors would be dense, is refused; a small one is factorised.
 TEST(SymmetricFactor, RefusesFactorsThatBecomeTooLarge) {
   for (const int size : {300, 6000}) {
     std::vector<int> rows, columns;
