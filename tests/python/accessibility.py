@@ -1,5 +1,5 @@
-"""Examines reports with axe-core at the widths of a phone and a desk, in the light and the dark scheme: no violation of WCAG 2.1 A and AA or of axe's
-best practices. All folded parts are open, and an evaluation is chosen.
+"""Examines reports with axe-core at the widths of a phone and a desktop screen, in the light and the dark scheme. There must be no violation of
+WCAG 2.1 A and AA or of axe's best practices. All folded parts are open, and an evaluation is selected.
 Usage: accessibility.py DODYN [NAME...]; skipped (77) where Chromium or axe-core is missing (jobs/dependencies.sh all)."""
 
 import json

@@ -19,7 +19,7 @@ def flags(profile, webgl=True, dark=None):
 
 
 def seen_by(get, timeout, webgl=True, dark=None):
-    """What the script of the page / posts. get(handler): answers a GET. timeout: of the answer, s."""
+    """Returns what the page's script posts to /. get(handler): answers a GET request. timeout: of the answer, s."""
     answer, done = [], threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):

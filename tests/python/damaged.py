@@ -1,5 +1,5 @@
-"""Archives that are damaged, crafted or open elsewhere are read or refused in one line; none ends in a traceback, hangs, or has a row
-that was changed. Usage: damaged.py DODYN"""
+"""Damaged, crafted or busy archives are read, or refused in one line. None causes a traceback or a hang, or yields a row that was changed.
+Usage: damaged.py DODYN"""
 
 import contextlib
 import os
@@ -22,11 +22,11 @@ except ImportError:
     sys.exit(77)  # skipped
 
 CASES = 120  # of damaged files; a few hundred take minutes
-LONGEST = 120.0  # s for one, on a machine with 20 times the work that it can do; HDF5 on its own repeats for ages
+LONGEST = 120.0  # s per file, on a machine with 20 times its capacity of work; HDF5 repeats reads for a long time
 
 
 def contents(path):
-    """All that the package reads of a file."""
+    """Reads all that the package can read of a file."""
     study = package.open(path)
     rows = [e.row for e in study]
     motions = [{c.name: c.values.tobytes() for c in t} for t in study.trajectories(rows)]
@@ -35,7 +35,7 @@ def contents(path):
 
 
 def flips():
-    """Bytes changed and ends cut: what is read is as it was, but for attributes of texts, which have no checksum."""
+    """Bytes changed and ends cut: data that are read are unchanged, except attributes of texts, which have no checksum."""
     whole = open("beam.h5", "rb").read()
     wanted, draw, kinds = contents("beam.h5"), random.Random(11), {"read": 0, "refused": 0}
     live = [i for i in range(len(whole)) if whole[i]]
@@ -139,7 +139,7 @@ def crafted():
             change(file)
         said = dodyn_here("report", path, "-o", "out.html", code=2)
         assert said.startswith(f"dodyn: {path}: ") and "; " in said, (name, said)
-    # Files that are not what the program writes: whoever asks for them is refused.
+    # Files that the program never writes: reading their bad parts is refused.
     with open(os.path.join(ROOT, "configs", "command-beam.sh"), "rb") as file:
         script = file.read()
     assert package.open("beam.h5").files == {"command-beam.sh": script}
@@ -215,7 +215,7 @@ def open_here():
 
 
 def strangers():
-    """What lies in the working directory is not run, whatever PYTHONPATH says."""
+    """Files in the working directory are not executed, whatever PYTHONPATH is."""
     os.mkdir("strangers")
     shutil.copy("beam.h5", "strangers")
     for name in ("h5py", "numpy", "dodyn", "json", "argparse", "matplotlib", "sitecustomize", "usercustomize", "site", "encodings"):
@@ -223,7 +223,7 @@ def strangers():
             file.write(f"open('ran-{name}', 'w')\n")
     for path in (None, "", ".", "./", ":/nowhere", "/nowhere:", "/nowhere::/else"):
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | ({} if path is None else {"PYTHONPATH": path})
-        # The program removes the folder before it looks at the command, so the import, which starts soonest, stands for all.
+        # The program removes the folder before it reads the command. Therefore `import`, the quickest command, represents all.
         drawn = (["report", "beam.h5"], ["plot", "beam.h5", "--what", "history"]) if path in (None, "/nowhere::/else") else ()
         for words in (["import", "none.urdf"], *drawn):
             done = subprocess.run([DODYN, *words], cwd="strangers", env=environment, capture_output=True, text=True, timeout=200)

@@ -20,7 +20,7 @@ except ImportError:
 
 KNEE = os.path.join(ROOT, "configs", "knee.cfg")
 QUICK = {"gait.initial-guesses": 2, "gait.intervals": 20, "study.max-evaluations": 4}
-MAX_OVERHEAD = 2e-3  # s an evaluation
+MAX_OVERHEAD = 2e-3  # s per evaluation
 
 
 def rows(archive):
@@ -28,7 +28,7 @@ def rows(archive):
 
 
 def runs():
-    """Rows come one by one and are those of the archive; the loop may be left, and the same call continues; ranks change no digit."""
+    """Rows arrive one by one and equal those of the archive. A loop may be left, and the same call continues. The number of ranks changes no digit."""
     study = dodyn.Study(KNEE, design={"knee": (0.3, 0.65)}, settings=QUICK, archive="left.h5")
     assert [(v.name, v.lower, v.upper) for v in study.variables] == [("knee", 0.3, 0.65)]
     for evaluation in study.run():
@@ -142,7 +142,7 @@ def overhead():
 
 
 def follows():
-    """A reader that looks all the time meets whole rows: it opened columns before the one that counts rows, and found these too short."""
+    """A reader that polls meets whole rows only. (It used to open columns before the one that counts rows, and found them too short.)"""
     pause, dodyn.study.POLL = dodyn.study.POLL, 0.0005
     sections = {
         "study": {"evaluator": "testfunction", "max-evaluations": 120, "batch": 1},
@@ -189,7 +189,7 @@ def refusals():
     limited = dodyn.Optimizer({"x": (0, 1)}, constraints=["g <= 0"])
     refused(lambda: limited.tell(limited.ask(), 1.0), "metrics={'g': ...}", kind=ValueError)
 
-    # A run that another process writes, and one that is killed, do not look like an end.
+    # A run of another process, and a killed run, must not appear to have ended.
     held = dodyn.Study("failing.cfg", archive="held.h5")
     list(held.run())
     with open("held.h5.lock", "w") as lock:

@@ -1,4 +1,4 @@
-"""Models and motions as dataclasses: every shipped text reads, prints and reads again as the same; the program takes both for one."""
+"""Models and motions as dataclasses: every shipped file, read and printed, reads again as the same; for the program both are equal."""
 
 import dataclasses
 import glob
@@ -31,7 +31,7 @@ def text(path):
 
 
 def checked(path):
-    """What the program says of a file, without its name and the numbers of lines."""
+    """Returns the program's output for a file, without its name and line numbers."""
     said = subprocess.run([DODYN, "check", path], capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
     return re.sub(r" +line \d+|(?<=FILE):\d+", "", said.stdout.replace(path, "FILE"))
@@ -49,7 +49,7 @@ def models_are_themselves():
 
 
 def motions_are_themselves():
-    """So is each motion, and settings that it does not know pass through."""
+    """The same for each motion; settings that are not part of the motion are passed through."""
     found = 0
     for path in CONFIGURATIONS:
         if not re.search(r"^evaluator = motion", text(path), re.MULTILINE):
@@ -110,7 +110,7 @@ def built_here():
 
 
 def mistakes():
-    """What is not understood is said with its line."""
+    """An error names the line that is not understood."""
     for wrong, message in {
         "[link a]\nmas = 1\n": "line 1: unknown key 'mas' in [link]; allowed: parent, joint, count",
         "[lnk a]\nmass = 1\n": "line 1: unknown section [lnk]; allowed: model, parameters, link",

@@ -1,6 +1,6 @@
 """Equations of motion of a URDF by the recursive algorithm of Newton and Euler, in the frames of the URDF: M(q) a + b(q, v) = 0.
 
-It shares nothing with the program: no Lagrangian, no frames aligned with the world's. Usage: newton_euler.py EQUATIONS DODYN ROBOT.urdf
+It is independent of the program: no Lagrangian, and no frames aligned with the world's. Usage: newton_euler.py EQUATIONS DODYN ROBOT.urdf
 ... compares each robot that `dodyn import` reads, and prints the largest relative differences of M and b over random states.
 """
 

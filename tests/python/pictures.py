@@ -63,7 +63,7 @@ def reports():
         page = open(f"{name}.html", encoding="utf-8").read()
         dodyn_here("report", f"{name}.h5", "--output", "again.html")
         assert open("again.html", encoding="utf-8").read() == page, "not the same when made again"
-        # It asks for nothing: no address but those of XML name spaces, nothing that loads.
+        # It loads nothing: no address except those of XML name spaces, and no loading element.
         outside = re.sub(r'http://www\.w3\.org/2000/svg|<script type="application/gzip".*?</script>|<pre>.*?</pre>', "", page, flags=re.S)
         for asks in ("http:", "https:", "//cdn", "src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("):
             assert asks not in outside, (name, asks)
@@ -83,7 +83,7 @@ def reports():
 
 
 def numbers():
-    """What the page plays is what the archive holds, to the rounding of 16 bits."""
+    """The page plays the archive's motion, to the rounding of 16 bits."""
     for name in ("knee", "spatial", "scene"):
         study = package.open(f"{name}.h5")
         data = data_of(open(f"{name}.html", encoding="utf-8").read())
@@ -108,7 +108,7 @@ def numbers():
         kinds = e.trajectory["outcome"].column("outcome").astype(int).tolist()
         assert data["runs"][str(e.id)]["outcome"] == kinds
         assert abs(kinds.count(0) / len(kinds) - e.metrics["docked"]) < 1e-12
-        # Every run starts where its start says, ends when its outcome says, and shows the design's own craft.
+        # Every run starts at its initial state, ends at its outcome, and shows the craft of its design.
         played, starts = motion.runs(e.trajectory), e.trajectory["initial_state"]
         hull = 0.1
         for k, one in enumerate(played):
@@ -123,7 +123,7 @@ def numbers():
 
 
 def strides():
-    """A periodic gait's last posture is its first one, legs exchanged, one step on: the feet say where."""
+    """The last posture of a periodic gait is its first one with exchanged legs, one step ahead; the feet show where."""
     for name, mirrored in (("knee", False), ("spatial", True)):
         study = package.open(f"{name}.h5")
         one = motion.motion(study.best.trajectory)
@@ -134,7 +134,7 @@ def strides():
         assert np.allclose(one.stride.shift, step, atol=1e-9)
         length = float(study.configuration["design.step-length"])
         assert abs(one.stride.shift[0] - length) < 1e-6
-        # Every link is a line, whose length stays what it is.
+        # Every link is a line of constant length.
         channel = study.best.trajectory["points"]
         assert len(channel.segments) == len(one.segments) == len(legs) - 1
         for a, b in one.segments:
@@ -265,7 +265,7 @@ def plain_pages():
         body = page[page.index('<table class="evaluations">') :]
         assert body[: body.index("</table>")].count("<tr>") == len(study) + 1
         assert page.count("<svg") >= 2 + (name in ("knee", "spatial", "scene", "tasks"))
-        if name in ("knee", "spatial"):  # postures, as lines from joint to joint: none from the origin, where no joint is
+        if name in ("knee", "spatial"):  # postures are lines from joint to joint; none starts at the origin, which has no joint
             one = motion.motion(study.best.trajectory)
             picture = page[page.index("<h2>Motion</h2>") :]
             assert picture[: picture.index("</svg>")].count('stroke-width="2"') == 9 * len(one.segments)
@@ -291,7 +291,7 @@ def constraints():
 
 
 def answers():
-    """The top of the page: what was asked, the answer, its interval and gain, and the checks with their verdicts."""
+    """The top of the page: the question, the answer, its interval and gain, and the checks with their verdicts."""
     study = package.open("beam.h5")
     assert checks.asked(study).startswith("Which design has the lowest cost, with sag ≤ 4? Free: height from 0.005 to 0.2, material among steel, aluminium, titanium")
     verdicts = checks.checks(study, None)
@@ -353,7 +353,7 @@ def answers():
     assert same.startswith("Perhaps. The search found no difference between designs"), same
     open_end = continuing([5, 4, 3], "most of the design range is undecided: the surrogate expects no further gain", ending="undecided")
     assert open_end.startswith("Perhaps. The search found no further gain, but its model is too uncertain"), open_end
-    failing.ending = "interrupted"  # neither ended nor without an end
+    failing.ending = "interrupted"  # neither ended nor without an ending
     assert not [line for _, line in checks.checks(failing, None) if "study ended" in line or "not ended" in line]
     failing.ending = "finished"
     # No other end is a rule of the search.
@@ -370,7 +370,7 @@ def answers():
     for mean, different in ((lambda x: 1.0, False), (lambda x: x, True)):
         assert np.ptp([e.cost for e in noisy(mean)]) > 4 * 0.1
         assert summary.costs_differ(noisy(mean)) == different
-    for count in (2, 5, 30):  # by draws: one in a hundred sets of equal means differs, as the test states
+    for count in (2, 5, 30):  # by sampling: the test has a level of 1 %, so 1 % of sets with equal means differ
         share = np.mean([summary.costs_differ(noisy(lambda x: 1.0, seed, count)) for seed in range(4000)])
         assert abs(share - 0.01) < 4 * math.sqrt(0.01 * 0.99 / 4000), (count, share)
     assert not any("within the uncertainty" in line for _, line in checks.checks(failing, None))  # exact costs, without a model: nothing compares them

@@ -39,7 +39,8 @@ x.max = 1
 """
 
 
-# A bowl with noise, whose least cost seen is not the design to build; and two bowls, of which each design lowers one; the first of them with limits.
+# A bowl with noise, in which the design of lowest observed cost is not the best; and two bowls as objectives that
+# conflict, the first one with constraints.
 SCRIPTS = {
     "noisy": ("x", r"""awk 'BEGIN { srand(ENVIRON["DODYN_SEED"] % 100000); rand(); x = ENVIRON["DODYN_X"]
     printf "{\"cost\": %.17g, \"cost_stderr\": 0.23}", 0.2 * (x - 1)^2 + 0.8 * (rand() - 0.5) }' > "$DODYN_RESULT_FILE"

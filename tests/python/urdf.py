@@ -140,7 +140,7 @@ def bad_input():
         assert said in err, (name, err)
         written = text if isinstance(text, str) else text.decode(errors="replace")
         assert err.startswith(f"dodyn: {name}.urdf:{line_of(written, at) if at else 1}: "), (name, err)
-    # A device that is no STL and no OBJ by its name is left out, and not read.
+    # A file that is by its name neither STL nor OBJ is omitted and not read.
     code, out, err = imported("device.urdf", arm(mesh, '<geometry><mesh filename="file:///dev/zero"/></geometry>'))
     assert code == 0 and "link upper: a part (line 6) is left out: zero: only STL, OBJ and DAE" in err, err
     for name, said in (("nowhere.urdf", "No such file"), (".", "s a directory"), ("pipe.urdf", "not a regular file"), ("/dev/zero", "not a regular file")):

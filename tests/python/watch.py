@@ -42,7 +42,7 @@ def get(port, path, host=None, method="GET"):
 
 
 class Events(threading.Thread):
-    """The versions that the server announces."""
+    """Returns the versions that the server announces."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
@@ -103,7 +103,7 @@ def ended_study():
 
 
 def running_study():
-    """Rows appear while the study writes them, the writer ends as it does alone, and its archive is as it is alone."""
+    """Rows appear while the study writes them. The run ends as it does without the server, with the same archive."""
     with open("slow.cfg", "w") as file:
         file.write("[study]\nevaluator = testfunction\nmax-evaluations = 30\n[surrogate]\nstrategy = sweep\npoints = 30\n"
                    "[testfunction]\nname = forrester\ndelay = 0.25 s\n[design]\nx.min = 0\nx.max = 1\n")  # fmt: skip
