@@ -1,5 +1,5 @@
-// A step of a simulation allocates nothing once its scene has been met: counted. (Islands of more points than are solved
-// as one system do where their graph changes.)
+// A step of a simulation allocates no memory once its scene has occurred before. (Exception: islands with more points
+// than are solved as one system, if their graph changes.)
 #include <gtest/gtest.h>
 
 #include "rigid/simulation.hpp"
@@ -9,7 +9,7 @@
 namespace dodyn::rigid::test_allocation {
 namespace {
 
-// Allocations in the later half of a run that was made before.
+// Counts allocations in the second half of a run that is repeated.
 template <int n>
 long asked_for(const Scene<n>& scene, Response response, double seconds) {
   Options options;

@@ -80,7 +80,7 @@ TEST(Clump, KeepsMomentumMakesNoEnergyAndDoesNotOverlap) {
   std::size_t touching = 0;
   const auto end = simulation.run(0.3, [&](const auto& s) {
     overlap = std::max(overlap, s.overlap());
-    EXPECT_LE(s.contact_totals().impact, impact + 1e-12);  // impulses only ever take energy
+    EXPECT_LE(s.contact_totals().impact, impact + 1e-12);  // impulses only dissipate energy
     impact = s.contact_totals().impact;
     touching = std::max(touching, s.contacts().size());
     return false;

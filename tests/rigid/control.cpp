@@ -143,7 +143,7 @@ TEST(DipoleCurve, DerivativesAreThoseOfDifferences) {
       options.roll = roll;
       DipoleCurve curve(options);
       curve.start(0.0, options.dock + 0.3 * options.axis + Vector<3>(-0.06, 0.08, 0.07));
-      // with a leg, also at times at which the lines of the leg and of the dipole are blended
+      // with a leg, also during the transition between the lines of the dipole and the leg
       for (const double t : {0.3, 1.1, 2.0, 2.6, 3.0}) {
         const double h = 3e-5;
         const Desired a = curve.at(t - h), b = curve.at(t), c = curve.at(t + h);
@@ -160,8 +160,8 @@ TEST(DipoleCurve, DerivativesAreThoseOfDifferences) {
     }
 }
 
-// With the dipole in the dock every line ends there; from the receiver's centre none does but the axis; a last leg brings
-// lines to the axis that would pass by.
+// If the dipole is in the dock, every line ends there. If it is in the receiver's centre, only the axis does. A last
+// leg then leads the other lines to the axis.
 TEST(DipoleCurve, EndsAtTheDockWhereTheDipoleSitsThereOrALegLeads) {
   const auto beside = [](double behind, double leg) {  // distance from the dock at the end
     DipoleCurveOptions options;

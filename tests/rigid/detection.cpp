@@ -104,7 +104,7 @@ void finds_all(double far, double within) {
             else
               geometry::find_contact(k1, cloud.frames[one], k2, cloud.frames[two], basis[0], c);
             largest = std::max(largest, c.normal_gap());
-            // between the witness points is at least the distance (the gap along the normal is at most that)
+            // the gap along the normal is at most the distance, which is at most that of the witness points
             const bool is_near = c.gap >= 0.0 || c.separation().norm() <= within;
             near += is_near;
             if (is_near) {
@@ -115,7 +115,7 @@ void finds_all(double far, double within) {
             }
           }
       }
-    // a bound where nothing overlaps, else the overlap
+    // if no shapes overlap: an upper bound; otherwise: the largest overlap
     EXPECT_GE(detection.overlap(), largest - 1e-12);
     if (largest > 0.0) {
       EXPECT_NEAR(detection.overlap(), largest, 1e-10);
@@ -132,7 +132,7 @@ TEST(Detection, FindsAllThatIsNear) {
   finds_all<3>(0.05, 0.3);
 }
 
-// Two bodies that pass right through each other in one step are looked at, however far apart they end.
+// Two bodies that pass through each other in one step are detected, however far apart they end.
 TEST(Detection, LooksAtThoseThatPassedThroughEachOther) {
   World<2> world;
   world.bodies = {solid<2>("one", {geometry::rectangle(0.1, 0.1)}, 100.0).body,
@@ -145,7 +145,7 @@ TEST(Detection, LooksAtThoseThatPassedThroughEachOther) {
       detection.find(frames);
       frames[0].position[0] = end;
       EXPECT_EQ(detection.find(frames).size(), 1u) << start << ' ' << end;
-      frames[0].position[0] = end + 0.001;  // and not for ever
+      frames[0].position[0] = end + 0.001;  // only in that step
       detection.find(frames);
       EXPECT_EQ(detection.find(frames).size(), 0u);
     }

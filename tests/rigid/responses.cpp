@@ -1,4 +1,4 @@
-// Lasting contacts, agreement of the responses with each other, and how a simulation that cannot go on ends.
+// Lasting contacts, agreement of the responses, and the end of a simulation that cannot continue.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ TEST(Responses, AgreeInTheLimit) {
   EXPECT_LE(before, 1e-2);
 }
 
-// A floor and a wall are the same contacts, whether they are two bodies or parts of one: each keeps its own direction.
+// A floor and a wall give the same contacts as two bodies or as parts of one body: each part keeps its own direction.
 template <int n>
 void corner_of_a_room(Response response, double step) {
   const auto slab = [](const Vector<n>& size, const Vector<n>& at) {
@@ -150,7 +150,7 @@ TEST(Responses, EachPartOfARoomHasItsOwnDirection) {
   corner_of_a_room<3>(Response::penalty, 2e-5);
 }
 
-// A rod clatters from tip to tip, many times within a step, and each time it may go no deeper than a part of its thickness.
+// A rod clatters from tip to tip, many times per step. Each overlap must stay below a share of its thickness.
 TEST(Responses, ThinRodsClatterToRest) {
   for (const double thickness : {1e-3, 2e-3}) {
     World<3> world;
@@ -169,7 +169,7 @@ TEST(Responses, ThinRodsClatterToRest) {
       twists[1].tail<3>() = Vector<3>(3.0 * std::cos(trial), -2.0, std::sin(1.7 * trial));
       simulation.start(poses, twists);
       double least = simulation.energies().total(), overlap = 0.0;
-      // a body at rest is known no better than to the height that two steps fall
+      // the height of a body at rest is uncertain by the fall in two steps
       const double fall = 9.81 * simulation.options().step, little = 2.0 * world.bodies[1].mass * fall * fall;
       const auto end = simulation.run(0.6, [&](const auto& s) {
         const double now = s.energies().total();
@@ -202,11 +202,11 @@ TEST(Failure, TellsTimeBodiesAndGap) {
   EXPECT_NEAR(end.time, rest, 0.02);
   EXPECT_EQ(std::min(end.bodies[0], end.bodies[1]), 0);
   EXPECT_EQ(std::max(end.bodies[0], end.bodies[1]), 1);
-  EXPECT_LE(std::abs(end.gap), 1e-3);  // of the prediction that would not do
+  EXPECT_LE(std::abs(end.gap), 1e-3);  // gap of the rejected prediction
   EXPECT_NE(end.reason.find("between 'box 1' and 'floor'"), std::string::npos) << end.reason;
   EXPECT_EQ(end.reason.find('\n'), std::string::npos);
   EXPECT_NEAR(simulation.time(), end.time, 0.01);
-  EXPECT_FALSE(simulation.step());  // and stays failed
+  EXPECT_FALSE(simulation.step());  // it remains failed
   simulation.start(scene.poses, scene.twists);
   EXPECT_TRUE(simulation.step());
 }

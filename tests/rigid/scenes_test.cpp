@@ -29,8 +29,8 @@ TEST(Scenes, CradleOfTheSource) {
   EXPECT_NEAR(-simulation.overlap(), 0.1 * Cradle{}.side, 1e-12);
 }
 
-// Both responses keep L = 0, the joint and, but for the projection's totals, the energy; the upper one strikes the
-// lower.
+// Both responses conserve L = 0, the joint and the energy, the latter to the projection's total. The upper octahedron
+// strikes the lower one.
 TEST(Scenes, MetronomeKeepsItsJointAndMomentum) {
   const auto scene = metronome({});
   for (const Response response : {Response::decomposition, Response::exact}) {
@@ -69,7 +69,7 @@ TEST(Scenes, FallingPolyhedraComeToRestOnTheFloor) {
   for (int i = 1; i <= 7; ++i) EXPECT_LT(simulation.poses()[i].position[2], 0.3) << i;
 }
 
-// Attraction brings prisms together; the projection's totals is the only source of momentum.
+// Attraction brings prisms together. The projection is the only source of momentum, and its total is known.
 TEST(Scenes, HexagonalPrismsClump) {
   HexagonalPrisms parameters;
   parameters.prisms = 3;
