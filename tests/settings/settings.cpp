@@ -196,7 +196,7 @@ TEST_F(SettingsTest, DurationsMayHaveUnits) {
   EXPECT_EQ(read(walk, {"--wall-time", "2 min"}).real("study.wall-time"), 120);
 }
 
-// A limit that there is not is "none"; the 0 of older texts, and of older archives, is the same.
+// "none" is the value for no limit. In older files and archives 0 has the same meaning.
 TEST_F(SettingsTest, NoneIsAWord) {
   const Settings none = read(walk + "time-limit = 0");
   EXPECT_EQ(none.text("study.time-limit"), "none");
@@ -377,7 +377,7 @@ TEST_F(FreeSections, EachMistakeGetsItsLine) {
   EXPECT_THROW(dodyn::read_settings(path, {}, all, surrogate::strategy_keys()), ConfigError);
 }
 
-// [scenario NAME]: the study's settings with what the scenario says in their place.
+// [scenario NAME]: the study's settings, with those of the scenario in their place.
 class ScenariosTest : public FreeSections {
  protected:
   const std::string text =
@@ -484,7 +484,7 @@ TEST_F(ScenariosTest, EachMistakeGetsItsLine) {
             "remove it");
 }
 
-// Strategies have keys of their own, with defaults of their own, some of the same name.
+// Strategies have their own keys and defaults; some keys have the same name.
 TEST_F(SettingsTest, StrategiesHaveKeys) {
   const auto value = [&](const std::string& text, const std::string& key, const std::vector<std::string>& words = {}) {
     return setting(read(walk + "[surrogate]\n" + text, words), key);
@@ -512,7 +512,7 @@ TEST_F(SettingsTest, StrategiesHaveKeys) {
             "command line: surrogate.points belongs to sweep; this study's strategy is auto");
   EXPECT_EQ(complaint(walk + "[surrogate]\npiont = 9"),
             "knee.cfg:4: unknown key 'surrogate.piont' (did you mean 'surrogate.points'?)");
-  // An archive whose default is another one is of another study.
+  // An archive that was written with another default belongs to another study.
   const Settings ego = read(walk + "[surrogate]\nstrategy = ego\npoints = 9\n");
   auto other = ego.configuration();
   EXPECT_EQ(differences(ego, other), "");
@@ -637,7 +637,7 @@ TEST_F(SettingsTest, CommandLineWins) {
   EXPECT_EQ(settings.text("surrogate.strategy"), "sweep");
   EXPECT_EQ(read(text, {"--walk.offset=-2"}).real("walk.offset"), -2);
 
-  // A value on the command line fixes what the file frees, and the other way round.
+  // A value on the command line fixes a variable that the file frees, and vice versa.
   const Settings fixed = read(text, {"--design.knee", "0.62"});
   EXPECT_TRUE(fixed.variables.empty());
   EXPECT_EQ(fixed.design("knee", {}), 0.62);
