@@ -77,7 +77,7 @@ wait_for 30 "$job" RUNNING
 wait_for_rows killed 10
 for worker in $(pgrep -f "^$dodyn run killed.cfg"); do
   rank=$(rank_of "$worker")
-  [[ $rank == [123] ]] && break # it evaluates, as good as always: 2 s each
+  [[ $rank == [123] ]] && break  # it evaluates, as far as can be known: evaluations take 2 s
 done
 kill -9 "$worker"
 for ((i = 0; i < 150; ++i)); do (($(lost killed "$rank") > 0)) && break; sleep 0.2; done
@@ -89,7 +89,7 @@ complete killed 60
 (($(restarts "$job") >= 1)) || fail "the killed job was not requeued"
 echo "killed: finished after its step was killed and the job requeued"
 
-# The step's own keeper dies, and with it what Slurm knows of the job; the same script again finishes the study.
+# Slurm's process for the step dies, so that Slurm loses the job. The same script again finishes the study.
 study step 60 1
 job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" step.cfg) || exit 1
 wait_for_rows step 10
@@ -131,7 +131,7 @@ wait_for 200 "$job" COMPLETED
 complete programs 40
 echo "programs: cancelled in mid-evaluation, finished by a second job, no row says that one failed"
 
-# Rank 0 is killed: the job goes on by itself.
+# Rank 0 is killed: the job continues by itself.
 study master 60 0.5
 job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" master.cfg) || exit 1
 wait_for_rows master 10
