@@ -49,7 +49,7 @@ class Archived : public ::testing::Test {
   }
   std::string archive() const { return folder / "elsewhere" / "a.h5"; }
 
-  // The outcome of each row again, from the archive alone; its checksum has to be that of the row.
+  // Evaluates each row again from the archive alone. The checksum of the outcome must be that of the row.
   void expect_replayed(const archive::Contents& contents) const {
     const ArchivedStudy study = archived_study(archive(), {}, 0, true);
     EXPECT_EQ(problem_mismatch(study.problem.settings, *study.evaluator, contents), "");
@@ -123,7 +123,7 @@ TEST_F(Archived, ListsAndLinesOfShellAreWhatTheyWere) {
   expect_replayed(contents);
 }
 
-// Settings that others make idle, and parameters that follow from others: none has a value that nobody used.
+// Settings without effect, and derived parameters: the archive has no value that was not used.
 TEST_F(Archived, NoParameterHasAValueThatWasNotUsed) {
   const auto settings = [&](const std::string& gait) {
     const Settings all = evaluators::read_settings(
@@ -167,7 +167,7 @@ TEST_F(Archived, ScenariosDecideWhatIsUsed) {
   EXPECT_EQ(all.at("gait.friction"), "0.8");
 }
 
-// The masses follow from the knee: taken for given ones, they would be those of another walker.
+// The masses depend on the knee. As fixed values they would describe another walker.
 TEST_F(Archived, AGaitIsThatOfTheWalkerThatWalked) {
   const auto contents =
       run("[study]\nevaluator = gait\n[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nknee.min = 0.4\n"

@@ -1,4 +1,5 @@
-// Trouble of the machine is not a failure of a design: the study is the one that it would have been, or stops and says why.
+// Faults of the machine are not failures of a design: the study has the same results, or it stops and states the
+// reason.
 #include "record/machine.hpp"
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@ namespace {
 
 Eigen::VectorXd at(double x) { return Eigen::VectorXd::Constant(1, x); }
 
-// Costs 3, 1, 2, 4 at 0, 1, 2, 3; the first one again, at less noise.
+// Costs 3, 1, 2, 4 at 0, 1, 2, 3. The first design is evaluated twice, the second time with less noise.
 archive::Contents five_evaluations(double noise) {
   archive::Contents contents;
   contents.layout.variables = {{"x", "m", 0, 4}};
@@ -67,7 +67,7 @@ TEST(Recommended, IsTheSearchsLastOneWithNoise) {
   contents.iterations[1].recommended = at(0);
   contents.iterations[2].recommended = at(not_a_number);
   contents.iterations[3].recommended = Eigen::VectorXd();
-  EXPECT_EQ(recommended(contents), 4);           // of a repeated design the one of less noise
+  EXPECT_EQ(recommended(contents), 4);           // of two evaluations of a design, the one with less noise
   contents.iterations[1].recommended = at(0.5);  // which was not evaluated
   EXPECT_EQ(recommended(contents), 3);
   contents.evaluations[3].status = Status::failed;

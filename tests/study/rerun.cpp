@@ -34,7 +34,7 @@ class Rerun : public ::testing::TestWithParam<Case> {
 
   std::string path(const std::string& archive) const { return directory + "/" + archive; }
 
-  // A run, or a rerun; broken: the half of the designs around the minimum fails. Interrupted at so many rows.
+  // A run, or a rerun. `broken`: half of the designs, around the minimum, fail. Interrupted after this number of rows.
   Summary start(const std::string& archive, bool broken, const std::optional<std::set<std::int64_t>>& again = {},
                 std::size_t interrupt_at = 1000) const {
     const Settings settings = evaluators::read_settings(
@@ -89,7 +89,7 @@ TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {
   }
   EXPECT_EQ(start("a.h5", false, failed_ones).evaluated, 0) << "nothing is left to do again";
 
-  // In one go, and in pieces: the same study.
+  // Uninterrupted and in several runs: the same study.
   std::filesystem::copy_file(path("a.h5"), path("b.h5"));
   const Summary whole = start("a.h5", false);
   EXPECT_TRUE(whole.ending == Ending::finished || whole.ending == Ending::limit) << whole.reason;
@@ -114,7 +114,7 @@ TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {
   }
   EXPECT_TRUE(archive::verify(path("a.h5")).problems.empty());
 
-  // Where nothing is left to repeat, the archive stays as it was.
+  // If there is nothing to repeat, the archive is unchanged.
   const archive::Contents finished = archive::read(path("b.h5"));
   const Summary nothing = start("b.h5", false, failed_ones);
   EXPECT_TRUE(nothing.was_finished);
@@ -124,7 +124,7 @@ TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {
   EXPECT_EQ(same.events.size(), finished.events.size());
   EXPECT_EQ(same.evaluations.size(), finished.evaluations.size());
 
-  // What is ok may be done again too; no strategy stumbles over two costs of one design.
+  // Usable evaluations may be repeated, too. Every strategy accepts two costs of one design.
   EXPECT_EQ(start("b.h5", false, {{0, 1, 2}}).evaluated, 3);
   EXPECT_EQ(archive::read(path("b.h5")).stopped, "repeated 3 evaluations; dodyn run passes the results to the search");
   EXPECT_NE(start("b.h5", false).ending, Ending::repeated);

@@ -325,7 +325,7 @@ TEST_F(StudyTest, WarmStartsComeFromTheNearestToldEvaluation) {
     EXPECT_LT(parent.id, id);
     EXPECT_TRUE(parent.ok());
     EXPECT_EQ(row.metrics(1), parent.design(0));  // its trajectory did arrive
-    // Nothing told long before is nearer. (A batch of 3 at most: ids below id - 2 have been told for certain.)
+    // No older result is nearer. (With batches of at most 3, ids below id - 2 have certainly arrived.)
     for (const auto& [other_id, other] : by_id) {
       if (!other.ok() || other_id >= id - 2) continue;
       EXPECT_LE(std::abs(parent.design(0) - row.design(0)), std::abs(other.design(0) - row.design(0)));
@@ -348,7 +348,7 @@ TEST_F(StudyTest, AnotherStudysArchiveIsRefusedAndLeftAlone) {
             "a.h5 belongs to another study: design.x.max: 1 / 0.5 (archive / now); remove it or choose another "
             "study.archive, and begin it with --surrogate.prior-evaluations " +
                 directory + "/a.h5");
-  // As it says: the narrower study begins with what the other one found there, and does not repeat it.
+  // As the message states: the narrower study begins with the other one's results and does not repeat them.
   const Summary narrower =
       run("b.h5", {"--design.x.max=0.5", "--surrogate.prior-evaluations=" + directory + "/a.h5", "--study.batch=2"});
   ASSERT_TRUE(narrower.best);
@@ -548,7 +548,7 @@ TEST_F(StudyTest, ARefusedReplayNamesTheSettingThatChanged) {
   EXPECT_NE(message.find("or restore surrogate.tolerance: "), std::string::npos) << message;
 }
 
-// An evaluator that answers something else than it declared.
+// An evaluator whose answer differs from its declaration.
 class Odd : public Evaluator {
  public:
   explicit Odd(std::function<void(Outcome&)> change) : change_(std::move(change)) {}
@@ -663,7 +663,7 @@ TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
   for (const auto& [id, row] : final_rows("three.h5")) EXPECT_EQ(row.status, Status::lost);
 }
 
-// Its evaluations are killed from outside, or fail of it, and then the run is told to end: no row says so.
+// A farm whose evaluations are killed or fail when the run is about to be told to end. No row must record them.
 class KilledFarm : public farm::Farm {
  public:
   KilledFarm(Work work, std::function<void(Outcome&)> strike) : work_(std::move(work)), strike_(std::move(strike)) {}
@@ -722,7 +722,7 @@ TEST_F(StudyTest, WhatIsKilledWithTheRunLeavesNoRow) {
     run(archive, {"--strategy", "sweep"});
     expect_same("whole.h5", archive);
   }
-  // Nobody says that the run is to end: an attempt lost, and repeated.
+  // Without a request to end the run, the attempt is lost and repeated.
   EXPECT_EQ(run_struck("alone.h5", Status::lost, true, false, false).ending, Ending::finished);
   EXPECT_EQ(rows_struck("alone.h5"), 1);
   EXPECT_EQ(contents("alone.h5").evaluations.size(), 22u);
