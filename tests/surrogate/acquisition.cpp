@@ -55,7 +55,7 @@ TEST(Acquisition, GrowsWithDoubtAndFallsWithTheMean) {
       EXPECT_GE(a.by_variance, 0);
     }
   EXPECT_TRUE(std::isfinite(log_expected_improvement(1, 0, 0).value));
-  // Never below 0, nor (Jensen) below the improvement of the mean; noise takes of it, and gives nothing.
+  // Never below 0, nor (Jensen) below the improvement of the mean. Noise reduces the expected improvement.
   for (const double mean : {-1e3, -1.0, 0.9, 1.1, 30.0, 1e6})
     for (const double variance : {0.0, 1e-12, 1.0, 1e6}) {
       const double value = log_expected_improvement(mean, variance, 1).value;

@@ -1,5 +1,5 @@
-"""Why ego chose as it did, from its archive alone: models made anew by numpy from the evaluations and the lengths that are stored, and the
-acquisition of each design considered, held against what the archive says. Usage: decisions.py DODYN"""
+"""Checks the choices of ego from its archive alone: numpy computes the models again from the evaluations and the stored lengths, and the
+acquisition of each considered design, and compares them with the archive. Usage: decisions.py DODYN"""
 
 import os
 import subprocess
@@ -69,7 +69,7 @@ def improvement(mean, deviation, best):
 
 
 def hypervolume_gain(front, reference, means, deviations):
-    """The expected one, by quadrature over both objectives, which are independent to the models."""
+    """Returns the expected improvement by quadrature over both objectives, which are independent in the models."""
     nodes, weights = np.polynomial.legendre.leggauss(200)
     t, w = 6 * nodes, 6 * weights * density(6 * nodes)
     first, second = (m + s * t for m, s in zip(means, deviations))

@@ -57,7 +57,7 @@ TEST(Morris, NonlinearAndJointEffectsSpread) {
   };
   const Search s = screened(f, {.trajectories = 60, .seed = 5});
   const ElementaryEffects found = effects_of(s);
-  // what multiplies b where b alone moved
+  // factor of b, in steps that change b alone
   double sum = 0, magnitude = 0;
   int steps = 0;
   for (std::size_t i = 1; i < s.evaluations.size(); ++i) {

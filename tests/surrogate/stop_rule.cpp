@@ -269,7 +269,7 @@ TEST(Stopping, SearchesWithManyRunningDesignsEnd) {
   EXPECT_GE(ended, 4);
 }
 
-// A kink: the smooth model extrapolates far, and one with shorter lengths decides nothing.
+// A kink: the smooth model extrapolates wrongly, and a model with shorter lengths decides nothing.
 TEST(Stopping, AnEndThatLeavesMostOfTheBoxOpenSaysSo) {
   const Search s = search(
       *make_ego(square, {}), [](const VectorXd& x) { return worth(1 + std::abs(x(0) - 0.3) + std::abs(x(1) - 0.6)); },
@@ -278,7 +278,7 @@ TEST(Stopping, AnEndThatLeavesMostOfTheBoxOpenSaysSo) {
   EXPECT_NE(s.stopped.find("(100 % of the design range"), std::string::npos) << s.stopped;
 }
 
-// Nine tenths of the box cost less than the optimum, and violate the constraint. They are no better designs.
+// 90 % of the box cost less than the optimum, but violate the constraint. They are not better designs.
 TEST(Stopping, DesignsThatViolateAConstraintAreDecided) {
   EgoOptions o;
   o.constraints = {{"product", 0, 0.5, false}};
