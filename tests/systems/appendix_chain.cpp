@@ -1,6 +1,6 @@
-// The manipulator as Johnson's appendix A writes it, body by body in null-space matrices, against the program's two
-// views of models/manipulator.model: rates of the coordinates' chain, null spaces and updates of the joined bodies. As
-// printed, signs and blocks of (A.5) to (A.12) fail; each one is shown to.
+// The manipulator of Johnson's appendix A, body by body in null-space matrices, against both views of
+// models/manipulator.model: rates of the coordinates' chain, null spaces and updates of the joined bodies. Some printed
+// signs and blocks of (A.5) to (A.12) are wrong; the test shows the error of each.
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
@@ -171,7 +171,7 @@ TEST(AppendixChain, ActuatorsDoThePowerOfTheirCoordinates) {
   }
 }
 
-// However far a step goes, joints hold, and it is where the contact simulation's update puts bodies.
+// For steps of any length, joints are satisfied, and poses equal those of the contact simulation's update.
 TEST(AppendixChain, UpdatesKeepJointsAndMisprintsDoNot) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> uniform(-0.5, 0.5);

@@ -22,7 +22,7 @@ Vector random_vector(std::mt19937_64& random, int n, double size) {
   return v;
 }
 
-// Whatever is compared does not depend on the signs of Euler angles of one and the same attitude, but their rates do.
+// The compared quantities do not depend on the choice of Euler angles for an attitude, but rates near gimbal lock do.
 Vector away_from_gimbal_lock(const Tree<double>& tree, Vector q) {
   for (const auto& link : tree.links)
     for (std::size_t i = 0; i < link.moves.size(); ++i)
@@ -89,7 +89,7 @@ void expect_agreement(const std::string& text, std::mt19937_64& random, bool fre
   for (int j = 0; j < size; ++j)
     for (int i = 0; i < j; ++i) K(i, j) = K(j, i) = kinetic(i, j) - 0.5 * K(i, i) - 0.5 * K(j, j);
   EXPECT_LT((M - K).cwiseAbs().maxCoeff(), 1e-12 * (1.0 + M.cwiseAbs().maxCoeff())) << text;
-  // momenta: what belongs to moving, and to turning, everything (Noether)
+  // momenta of translation and of rotation of the whole system (Noether)
   if (!free_roots) return;
   start(v);
   const auto momenta = simulation.momenta();
@@ -256,8 +256,8 @@ TEST(Bodies, MotionsOfBothViewsAgreeAtOrderTwo) {
   }
 }
 
-// Three hinges through one point, with links without mass between them, driven, sprung and braked: on the ground's bar
-// two and one, on the next bar one, one and one.
+// Three hinges through one point, with massless links between them, with actuators, springs and dampers. The ground's
+// bar has two hinges and one; the next bar has one, one and one.
 const std::string gimbals =
     "[model]\ndimension = 3\ngravity = 9\n[link a]\nparent = ground\njoint = spatial ZXY\nend = 0.4, 0.1, 0\n"
     "centre = 0.2, 0, 0.1\nmass = 2\ninertia = 0.2, 0.25, 0.3\n"
@@ -363,7 +363,7 @@ TEST(Bodies, SlidesAreTheSameInBothViews) {
   }
 }
 
-// A trunk with four legs of two links. `joints` are the lines of each joint's spring; `floor`: on a floor, else in free
+// A trunk with four legs of two links. `joints`: lines of each joint's spring. `floor`: on a floor, otherwise in free
 // flight.
 std::string quadruped(int dimension, const std::string& joints, bool floor) {
   const bool plane = dimension == 2;
@@ -440,8 +440,7 @@ TEST(Bodies, StiffDampersTakeEnergyAndNoMomentum) {
   }
 }
 
-// On the ground: a step once left the posture for a root of its equations beyond a right angle, with 4366 J from
-// nowhere.
+// On the ground. A step once changed to another root of its equations, beyond a right angle, and gained 4366 J.
 TEST(Bodies, AQuadrupedWithStiffDampersStands) {
   const Model model = read_model(quadruped(3, "stiffness = 200\ndamping = 2\n", true), "t");
   const auto view = bodies<3>(model, model.evaluate<double>());
@@ -486,7 +485,7 @@ TEST(Bodies, WhatAWorldCannotExpressIsOneLine) {
                                "allowed: fixed, revolute"));
   EXPECT_TRUE(complaint(plane + "[link a]\nparent = ground\njoint = planar\ninertia = 1\n").find("it has no mass") !=
               std::string::npos);
-  // in space about every axis; what slides alone may have none at all
+  // in space, inertia about every axis; a link that only slides may have none
   const std::string space =
                         "[model]\ndimension = 3\n[link a]\nparent = ground\njoint = spatial ZXY\nmass = 1\ninertia = ",
                     slide = "1, 1, 1\n[link b]\nparent = a\njoint = prismatic x\nmass = 1\n";

@@ -1,4 +1,4 @@
-// Prints the equations of motion M(q) a + b(q, v) = 0 of a model by its Lagrangian, for programs that share none of it.
+// Prints the equations of motion M(q) a + b(q, v) = 0 of a model by its Lagrangian, for independent programs.
 //
 //   equations MODEL                 the names of the coordinates, in one line
 //   equations MODEL < states        of every line "q v" of 2n numbers: M row by row, then b, n n + n numbers in one line

@@ -130,7 +130,7 @@ TEST(Model, NumbersAreDistinctAndConstantsAreNone) {
   EXPECT_DOUBLE_EQ(model.tree(values.numbers).links[0].inertia[2], 6.0);
 }
 
-// A Lagrangian recorded once, its numbers the inputs, is that of every design.
+// A Lagrangian recorded once with the parameters as inputs is valid for every design.
 TEST(Model, RecordedOnceServesEveryDesign) {
   using autodiff::Var;
   std::vector<std::pair<std::string, std::string>> texts(shipped_models().begin(), shipped_models().end());
@@ -494,7 +494,7 @@ TEST(Model, DescriptionNamesEverything) {
             std::string::npos);
 }
 
-// A body in space whose largest moment of inertia exceeds the sum of the others does not exist; the description says so.
+// No body in space has a moment of inertia larger than the sum of the other two; the description reports it.
 TEST(Model, DescriptionDoubtsImpossibleInertia) {
   const auto described = [](const std::string& inertia) {
     const Model model = read_model(

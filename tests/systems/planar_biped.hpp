@@ -1,5 +1,5 @@
-// The planar four-link biped of Pekarek 2010, section 4.2.2, by hand: two legs of a shank and a thigh each, joined at the
-// hip, with point feet. What the text models/planar-biped.model and all that is derived from it is held to.
+// The planar four-link biped of Pekarek 2010, section 4.2.2, by hand: two legs of a shank and a thigh each, joined at
+// the hip, with point feet. Reference for models/planar-biped.model and all that is derived from it.
 //
 // Coordinates q = (x, y, theta1, theta2, theta3, theta4): position of the stance foot (m), then the angle of the stance
 // shank from the vertical and the relative angles at the stance knee, the hip and the swing knee (rad,

@@ -222,8 +222,8 @@ TEST(Tree, MassMatrixIsPositiveDefinite) {
   }
 }
 
-// The exchange of the legs: an involution, that puts every link in its partner's (mirrored) place and leaves the
-// Lagrangian alone.
+// The exchange of the legs is an involution. It puts every link in its partner's (mirrored) place and does not change
+// the Lagrangian.
 TEST(Tree, ExchangingLegsTwiceIsTheIdentityAndKeepsTheLagrangian) {
   std::mt19937_64 random(4);
   for (const auto& name : walkers()) {
@@ -331,7 +331,7 @@ TEST(TreeText, MistakesAreOneLineThatSaysWhere) {
   starts(complaint(""), "t.model: no [model]");
 }
 
-// Legs that differ cannot be exchanged: found out when the text is read, not in a gait that never repeats itself.
+// Different legs cannot be exchanged. This is reported when the file is read.
 TEST(TreeText, PartnersThatDifferAreRefused) {
   std::string text = model_text("planar-biped-tree");
   const std::string mass = "end = 0, -knee\nmass = shank_mass";
