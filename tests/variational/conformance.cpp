@@ -103,9 +103,8 @@ TEST(Conformance, SliderCrankTendsToTheOneWithoutPlay) {
   EXPECT_LT(error[1], 0.3 * error[0]);
 }
 
-// The woodpecker by Moreau's time stepping, which knows no events: contacts that are closed at the middle of a step get
-// impulses for the whole of it. First order. Written down from the toy's own kinetic energy, angles from the
-// horizontal.
+// The woodpecker by Moreau's time stepping, which has no events: contacts that are closed at the middle of a step get
+// impulses for the whole step. First order. Written from the toy's own kinetic energy, angles from the horizontal.
 struct Cycle {
   double period = 0.0, descent = 0.0;  // s, m: from peck to peck, at the end
 };

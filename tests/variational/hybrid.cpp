@@ -1,4 +1,4 @@
-// Motions in pieces of model texts: figures of an independent event-driven program, closed forms, conservation, order.
+// Motions in pieces of model files: figures of an independent event-driven program, closed forms, conservation, order.
 #include "variational/hybrid.hpp"
 
 #include <gtest/gtest.h>
@@ -133,7 +133,7 @@ TEST(HybridParts, ElbowStop) {
       ASSERT_EQ(m->integrator.advance(m->integrator.now().time + 0.002, [](const Event&) { return true; }), "");
     EXPECT_NEAR(m->integrator.velocity()(0), A, 2e-8) << e;
     EXPECT_NEAR(m->integrator.velocity()(1), B, 2e-8) << e;
-    if (e == 0.0) {  // it would have to be pulled: released
+    if (e == 0.0) {  // the contact would have to pull: it is released
       EXPECT_EQ(m->integrator.now().mode.states[0], ContactState::open);
     }
   }
@@ -423,10 +423,9 @@ TEST(Steps, DiscreteEnergyIsKeptThroughAnImpact) {
     ASSERT_EQ(m.start(), "");
     int impacts = 0;
     double before = 0.0;
-    m.integrator.observer =
-        [&](const HybridState&) {  // shown before and behind the impact, both times ahead of the next step
-          if (++impacts == 1) before = m.integrator.discrete_energy();
-        };
+    m.integrator.observer = [&](const HybridState&) {  // called before and after the impact
+      if (++impacts == 1) before = m.integrator.discrete_energy();
+    };
     const int steps = static_cast<int>(std::lround(0.5 / step));
     for (int k = 1; k <= steps && impacts == 0; ++k) ASSERT_EQ(m.integrator.advance(k * step), "");
     ASSERT_EQ(impacts, 2);
