@@ -97,7 +97,7 @@ TEST(Evaluation, StatusesAreNumberedAsListedAndNamedApart) {
   EXPECT_EQ(names.size(), std::size(all_statuses));
   EXPECT_EQ(names.count("unknown"), 0u);
   Evaluation e;
-  EXPECT_FALSE(e.ok());  // a record nobody filled is no success
+  EXPECT_FALSE(e.ok());  // a default record is not a success
   e.status = Status::ok;
   EXPECT_TRUE(e.ok());
 }

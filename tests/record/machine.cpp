@@ -1,4 +1,4 @@
-// Whose doing a failure is.
+// Decides whether the design or the machine is at fault for a failure.
 #include "record/machine.hpp"
 
 #include <gtest/gtest.h>
