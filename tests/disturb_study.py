@@ -83,7 +83,7 @@ def final(all_rows):
 
 
 def processes(mark):
-    """{pid: (name, rank)} of all with MARK=mark in their environment that are no zombies."""
+    """Returns {pid: (name, rank)} of all processes with MARK=mark in their environment, except zombies."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -275,7 +275,7 @@ class Driver:
             while code != "0":
                 code, seen = self.run_once(kind, archive, seen)
             all_rows = rows(archive)
-            if all_rows is None:  # another program was killed with it after the run had ended: the next start mends that
+            if all_rows is None:  # another program was killed after the end of the run; the next start repairs the file
                 subprocess.run(self.words(kind, archive), check=True, capture_output=True)
                 all_rows = rows(archive)
             verified = subprocess.run([self.dodyn, "show", archive, "--verify"], capture_output=True, text=True)

@@ -3,13 +3,13 @@
 
     tests/kill_study.py DODYN [--kills 1000] [--ranks 3] [--mpirun mpirun] [--seed 1]
 
-A study is started under mpirun --enable-recovery; workers, rank 0, or everything with the launcher are killed (SIGKILL)
-at random times, many of them while the archive is written, as the evaluations take hardly any time. The same command is started
-again until the study has finished, and then another study, until there were enough kills. Checked:
+A study runs under mpirun --enable-recovery. At random times workers, rank 0, or all processes with the launcher are killed (SIGKILL). Many kills
+hit a write of the archive, since the evaluations take hardly any time. The same command is started again until the study has finished. Then
+another study follows, until the number of kills is reached. Checked:
 
-  * every row that a reader saw before a kill is there after it, unchanged;
-  * a finished study holds each evaluation once (and one row of status `lost` more per attempt that a kill cost), with
-    the same designs, seeds and costs, bit for bit, as one that was left alone.
+* every row that a reader saw before a kill is present after it, unchanged;
+* a finished study has each evaluation once, plus one row of status `lost` per attempt that a kill ended, with the same designs, seeds and
+costs, bit for bit, as an undisturbed study.
 """
 import argparse
 import atexit
@@ -44,7 +44,7 @@ delay = 0.01
 
 
 def rows(archive):
-    """[(id, status, cost, seed)] in the order of the file; None where it cannot be read just now."""
+    """Returns [(id, status, cost, seed)] in the order of the file; None if the file cannot be read now."""
     try:
         with h5py.File(archive, "r", libver="latest", swmr=True) as file:
             table = file["evaluations"]
@@ -59,7 +59,7 @@ def final(all_rows):
 
 
 def ranks_of(launcher):
-    """{rank: pid} of the processes that mpirun started."""
+    """Returns {rank: pid} of the processes that mpirun started."""
     found = {}
     try:
         with open(f"/proc/{launcher}/task/{launcher}/children") as file:
@@ -165,7 +165,7 @@ def main():
                     counts["kills"] += any(hit)
                 if run.poll() is None:
                     fail("a run neither ends nor goes on two minutes after its ranks were killed")
-                for pid in processes.values():  # those that the launcher left behind find out by themselves
+                for pid in processes.values():  # processes without their launcher end by themselves
                     limit = time.time() + 30
                     while alive(pid):
                         if time.time() > limit:
@@ -174,7 +174,7 @@ def main():
                 running.clear()
                 now = rows(archive) if os.path.exists(archive) else []
                 if now is None:
-                    now = seen  # left in the middle of a write: the next start recovers it, and the next look tells
+                    now = seen  # the kill hit a write; the next start recovers the file, and the next read checks it
                 elif now[: len(seen)] != seen:
                     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(now, seen)))
                     fail(f"of {len(seen)} rows seen before a kill, {same} are there after it ({len(now)} rows in all)")

@@ -7,11 +7,10 @@
                                                       a compiler cache knows the files that are as they were
     tests/mutate.py --list --base main                print the places and stop
 
-A place is an operator, a number with a point, or an `if` that leaves: a comparison includes or excludes equality, a sign
-turns, a number grows by 1 %, the right side of && or || goes, an `if (...) return` never returns. One build of a copy of
-the sources in build/mutate holds all of them; DODYN_MUTATION=K chooses one when a test program runs. Files that hold
-changes are compiled by themselves, with the standard library's checks of indices. The tests of the
-place's own folder decide, with --then those of further folders. Exit code 1 if a change survives.
+A place is an operator, a number with a point, or an `if` that returns. Changes: a comparison includes or excludes equality, a sign is reversed, a
+number grows by 1 %, the right side of && or || is removed, an `if (...) return` never returns. One build of a copy of the sources in build/mutate
+has all changes; DODYN_MUTATION=K selects one when a test program runs. Files with changes are compiled separately, with the standard library's
+index checks. The tests of the place's own folder decide, with --then also those of further folders. Exit code 1 if a change survives.
 """
 import argparse
 import concurrent.futures
@@ -106,7 +105,7 @@ def run(command, **options):
 
 
 def masked(text):
-    """The text with comments, strings and directives blanked, of the same length."""
+    """Returns the text with comments, strings and directives blanked, with unchanged length."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#[^\n]*', re.S | re.M)
     return pattern.sub(lambda m: "".join("\n" if c == "\n" else "\x01" for c in m[0]), text)
 
@@ -190,7 +189,7 @@ def choose(arguments):
     found = [(file, number, words, edits) for file in sorted(lines) for number, words, edits in places(file, lines[file])]
     if not arguments.sample:
         return found
-    # a line is drawn, then one of its changes: places are weighted by lines
+    # draws a line, then one of its changes, so that lines have equal weight
     by_line = {}
     for place in found:
         by_line.setdefault(place[:2], []).append(place)
@@ -201,7 +200,7 @@ def choose(arguments):
 
 
 def write_copy(copy, chosen, dropped):
-    """The sources with all changes, untouched where they are as they were, so that little is compiled again."""
+    """Writes the sources with all changes. Files with equal contents are not touched, so that little is compiled again."""
     def write(path, text):
         if not path.exists() or path.read_bytes() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -223,7 +222,7 @@ def write_copy(copy, chosen, dropped):
         text = (ROOT / file).read_bytes() + slow.get(file, "").encode()
         if file in by_file:
             body = text.decode()
-            # of edits at one place those that open come last, so that they stand innermost
+            # at equal positions, opening insertions come last, so that they are innermost
             for begin, end, new in sorted(by_file[file], key=lambda e: (e[0], e[1]), reverse=True):
                 body = body[:begin] + new + body[end:]
             text = f'#include "mutation.hpp"\n#line 1 "{copy / file}"\n{body}'.encode()
@@ -243,7 +242,7 @@ def test_program(file):
 
 
 def targets(program):
-    """Of a folder all programs of its tests but the long ones."""
+    """Returns all test programs of a folder except the long ones."""
     if program in ELSEWHERE:
         return ELSEWHERE[program][0]
     text = (ROOT / "tests" / program.removeprefix("test_") / "CMakeLists.txt").read_text()
@@ -253,7 +252,7 @@ def targets(program):
 def build(copy, binary, chosen, options, jobs):
     """Builds the copy; drops changes that do not compile. Returns the numbers of those dropped."""
     programs = sorted({test_program(c[0]) for c in chosen} | {"test_" + t for t in options.then})
-    # without order among libraries, so that a change that does not compile holds up no folder above
+    # no order between libraries, so that a change that does not compile does not delay other folders
     configure = ["cmake", "-S", copy, "-B", binary, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release",
                  "-D", "CMAKE_OPTIMIZE_DEPENDENCIES=ON"]
     dropped = set()
@@ -267,7 +266,7 @@ def build(copy, binary, chosen, options, jobs):
         wrong = {(Path(m[1]).resolve(), int(m[2])) for m in re.finditer(r"^(\S+?\.cpp):(\d+):", result.stdout, re.M)}
         failed = {Path(m[1]).resolve() for m in re.finditer(r"^(\S+?\.cpp):\d+:\d+: (?:fatal )?error", result.stdout, re.M)}
         new = {k for k, (file, line, _, _) in enumerate(chosen) if k not in dropped and ((copy / file).resolve(), line) in wrong}
-        if not new:  # the message names another line: all changes of that file
+        if not new:  # the message names another line: drops all changes of that file
             new = {k for k, (file, _, _, _) in enumerate(chosen) if k not in dropped and (copy / file).resolve() in failed}
         if not new:
             sys.exit(result.stdout[-4000:] + "\ntests/mutate.py: the copy in build/mutate does not compile; see above")
@@ -275,7 +274,7 @@ def build(copy, binary, chosen, options, jobs):
 
 
 def run_program(command, k, limit, folder):
-    """How the tests of a command end: "killed by TEST", "survived" or "survived, never run"; and the seconds it took."""
+    """Returns the result of a command's tests: "killed by TEST", "survived" or "survived, never run"; and the seconds."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         os.chmod(scratch, 0o755)  # tests become other users
         met = Path(scratch) / "met"
@@ -294,7 +293,7 @@ def run_program(command, k, limit, folder):
 
 
 def run_tests(binary, program, k, limit, folder):
-    """The same of all test programs of a folder, until one kills."""
+    """Runs all test programs of a folder until one kills the change. Returns the result and the seconds."""
     if program in ELSEWHERE:
         return run_program([word.replace("BUILD", str(binary)) for word in ELSEWHERE[program][1]], k, limit, folder)
     at, ends, seconds = binary / "tests" / program.removeprefix("test_"), [], 0.0

@@ -26,7 +26,7 @@ cmake --build "$build" --parallel "$cores" "${targets[@]}"
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX="$PWD/$build/pycache"
 
-# `long` is left out, whatever else is asked for; a caller's -L decides alone.
+# `long` is excluded unless the caller gives -L.
 case " $* " in
   *" -L "*) ;;
   *) selection+=(-LE long) ;;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# One hash for each study, over programs of several compilers or options: the outcomes of its first evaluations, bit by bit (design, seed,
-# status, reason, cost, gradient, metrics, trajectory). Prints a table; exit code 1 where programs have two hashes. The last column is of the first
-# program with what the C library does on a processor without AVX2 and FMA (glibc); it does not count.
+# Prints a table with one hash per study and program, for programs of several compilers or options. A hash covers the
+# outcomes of the first evaluations, bit by bit (design, seed, status, reason, cost, gradient, metrics, trajectory).
+# Exit code 1 if hashes of programs differ. The last column does not count: it is the first program with the C library's
+# code for a processor without AVX2 and FMA.
 #   tests/same_bytes.sh PROGRAM [PROGRAM ...]             STUDIES="knee docking": names in configs/ or below, in place of those below
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
