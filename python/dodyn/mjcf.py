@@ -22,8 +22,8 @@ from .robots import (CORNERS, DEEPEST, LARGEST_FILE, POSITIVE, UNITS, Array, Ele
 POSE = "pos quat euler axisangle xyaxes zaxis "
 SOLVER = "group user solref solimp margin gap "
 ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity")
-# Per element: attributes that are read; attributes without effect on the equations of motion; attributes named in a note.
-# All others are refused.
+# Per element: attributes that are read; attributes without effect on the equations of motion; attributes named in a
+# note. All others are refused.
 READ = {
     "mujoco": ("", "model", ""),
     "compiler": ("angle eulerseq autolimits meshdir assetdir strippath inertiafromgeom inertiagrouprange",
