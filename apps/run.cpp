@@ -232,7 +232,7 @@ void check_folder(const Settings& settings) {
                          "the folder " + shown(folder.string(), 400) + " does not exist; create it, or choose another");
 }
 
-// Throws ConfigError if the snapshot would replace the archive, or a file that is not an archive.
+// Throws ConfigError if the snapshot would replace the archive, or an existing file whose name does not end in .h5.
 void check_snapshot(const Settings& settings) {
   const std::string path = settings.text("study.snapshot");
   if (path.empty()) return;
