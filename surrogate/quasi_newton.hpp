@@ -2,8 +2,8 @@
 //
 // Two evaluations give the mean curvature between them, along the line that joins them (secant condition). The Hessian
 // begins as a multiple of the identity and takes these pairs in turn, so that the last ones are exact. A symmetric
-// update of rank one serves as long as the Hessian stays positive definite: n independent pairs then determine a
-// quadratic of n variables, whatever its condition is. Other pairs are damped BFGS updates.
+// update of rank one serves as long as the Hessian stays positive definite: n such updates by independent pairs determine
+// a quadratic of n variables, whatever its condition is. Other pairs are damped BFGS updates.
 //
 // Sources: R. Byrd, H. Khalfan, R. Schnabel, Analysis of a symmetric rank-one trust region method (1996); M. Powell, A
 // fast algorithm for nonlinearly constrained optimization calculations (1978), for the damping; D. Bertsekas, Projected
