@@ -4,8 +4,7 @@
 // Every moving link is a body; links fixed to another one are part of its body. Supported are free bodies (a planar or
 // spatial root) and revolute, spherical and prismatic joints. Three hinges through one point with massless links
 // between them are a spherical joint too. Springs and users' energies become potentials of the world; damping, users'
-// forces and actuators become its forces. The world has charges and drag of its own. Gaps of [contact NAME] and [stop
-// NAME] become its one-sided constraints.
+// forces and actuators become its forces. The world has charges and drag of its own.
 #pragma once
 
 #include <functional>
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "rigid/world.hpp"
-#include "systems/hybrid_model.hpp"
+#include "systems/model.hpp"
 
 namespace dodyn::systems {
 
@@ -58,8 +57,6 @@ struct WorldOptions {
   std::optional<Vector3<double>> foot = std::nullopt;
   // Whether limits of actuators and ranges of coordinates apply.
   bool limits = true;
-  // The model's [contact NAME] and [stop NAME], which become one-sided constraints of the world. Null: none.
-  const std::vector<GapContact>* one_sided = nullptr;
 };
 
 // n: the model's dimension. Throws ConfigError, one line, if a world cannot express the model.

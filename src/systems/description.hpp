@@ -2,13 +2,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "systems/hybrid_model.hpp"
+#include "systems/model.hpp"
 
 namespace dodyn::systems {
 
-// `contacts`: the model's [contact NAME] and [stop NAME].
-std::string description(const Model& model, const Values<double>& values, const std::vector<GapContact>& contacts = {});
+std::string description(const Model& model, const Values<double>& values);
 
 }  // namespace dodyn::systems
