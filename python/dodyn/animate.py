@@ -226,7 +226,7 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
         value = getattr(given, name)
         if value is not None and not value > 0:
             raise refused(f"command line: --{name} {value}: must be positive")
-    output = given.output or f"{Path(given.archive).stem}.gif"
+    output = given.output or f"{Path(given.archive).stem or 'motion'}.gif"
     if Path(output).suffix not in (".gif", ".mp4", ".svg"):
         raise refused(f"{output}: allowed are .gif, .mp4 and .svg")
     if output.endswith(".mp4") and not shutil.which("ffmpeg"):

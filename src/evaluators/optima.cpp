@@ -11,7 +11,7 @@ namespace dodyn::evaluators {
 namespace {
 
 bool same(const Optimum& a, const Optimum& b) {
-  return std::abs(a.cost - b.cost) <= 1e-6 * std::abs(a.cost) &&
+  return std::abs(a.cost - b.cost) <= 1e-6 * std::abs(a.cost) + std::max(a.residual, b.residual) &&
          (a.joints - b.joints).norm() <= 1e-3 * std::sqrt(static_cast<double>(a.joints.size()));
 }
 

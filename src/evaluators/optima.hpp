@@ -15,7 +15,7 @@ struct Optimum {
 };
 
 // Adds an optimum to a list of distinct ones, sorted by cost. Two optima are equal if their costs agree to 1e-6
-// (relative) and their motions to 1e-3 rad (root mean square).
+// (relative) or to the residuals, which matter for costs near zero, and their motions to 1e-3 rad (root mean square).
 void add(std::vector<Optimum>& optima, Optimum found);
 
 // Returns the matrices [optimum, cost count residual distance], padded to `rows`, and [optimum, joint coordinates of

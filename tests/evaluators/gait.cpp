@@ -106,6 +106,18 @@ Outcome in_parts(const Evaluator& evaluator, Task task) {
   return evaluator.join(task.evaluation, std::move(answers));
 }
 
+// Costs near zero differ by the residuals of their solves. The same motion is one optimum then.
+TEST(Optima, CostsNearZeroAgreeToTheirResiduals) {
+  const Eigen::VectorXd joints = Eigen::VectorXd::Ones(4);
+  std::vector<Optimum> optima;
+  add(optima, {2.9e-28, 1, 1e-12, joints});
+  add(optima, {3.6e-28, 1, 1e-12, joints});
+  EXPECT_EQ(optima.size(), 1U);
+  add(optima, {3.6e-10, 1, 1e-12, joints});        // differs by more than the residuals
+  add(optima, {2.9e-28, 1, 1e-12, 2.0 * joints});  // another motion
+  EXPECT_EQ(optima.size(), 3U);
+}
+
 // The rows of the channel `optima` that are filled.
 Eigen::MatrixXd optima(const Outcome& outcome) {
   const Eigen::MatrixXd& all = outcome.trajectory.values.back();
