@@ -75,8 +75,12 @@ TEST(QuasiNewton, MinimumInABoxSatisfiesItsConditions) {
         EXPECT_GE(s(k), lower(k));
         EXPECT_LE(s(k), upper(k));
         const double tolerance = 1e-6 * slope.norm();
-        if (s(k) < upper(k)) EXPECT_GE(left(k), -tolerance) << d << ", seed " << seed;
-        if (s(k) > lower(k)) EXPECT_LE(left(k), tolerance) << d << ", seed " << seed;
+        if (s(k) < upper(k)) {
+          EXPECT_GE(left(k), -tolerance) << d << ", seed " << seed;
+        }
+        if (s(k) > lower(k)) {
+          EXPECT_LE(left(k), tolerance) << d << ", seed " << seed;
+        }
         at_bounds += s(k) == lower(k) || s(k) == upper(k);
       }
     }
