@@ -223,7 +223,7 @@ void overhead() {
     const Problem p{"", box, 0, 0, 0, f};
     const auto strategy = dodyn::surrogate::make_strategy(choice, box);
     Random random(1);
-    const auto tell = [&](const VectorXd& x, int id) {
+    const auto tell = [&, gradient = gradient](const VectorXd& x, int id) {
       Evaluation e;
       e.id = id;
       e.design = x;
