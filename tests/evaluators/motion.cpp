@@ -445,6 +445,20 @@ TEST(Motion, ARedundantGoalChangesNothing) {
   EXPECT_NEAR(solved("require = tip.x == 1, tip.y == 0.5, tip.x + tip.y == 1.5"), place, 1e-8 * place);
 }
 
+// The double integrator with conditions at the goal that follow from two of them has its closed form.
+TEST(Motion, RedundantGoalsOfADoubleIntegratorKeepTheClosedForm) {
+  const auto evaluator = make_evaluator(
+      written(slider,
+              "initial-guesses = 2\n[phase only]\nduration = 0.9\nintervals = 10\n[initial-state]\n"
+              "s = 0\nrate(s) = 0\n[goal]\nrequire = 3*s + (1 s)*rate(s) == 2.1, 0.3*s - (1 s)*rate(s) == 0.21, "
+              "s == 0.7, 1.7*rate(s) == 0\n[cost]\nsquared-control = 0.5\n"));
+  const Outcome outcome = evaluator->evaluate(task({}));
+  EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_EQ(metric(*evaluator, outcome, "guesses_solved"), 2.0);
+  const double cost = 0.7 * 0.7 / (0.9 * 0.9 * 0.9) * 6.0 / (1.0 - 0.01);
+  EXPECT_NEAR(outcome.evaluation.cost, cost, 1e-8 * cost);
+}
+
 TEST(Motion, EachMistakeGetsItsLine) {
   const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
   const auto complaint = [&](const std::string& what, const std::string& by) -> std::string {
