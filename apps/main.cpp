@@ -161,10 +161,10 @@ const std::vector<std::pair<std::string, std::string>> words_of_others = {
                     "; dodyn --help lists the commands");
 }
 
-const Command& command_named(const std::string& name) {
-  for (const auto& command : commands())
-    if (command.name == name) return command;
-  refuse_command(name);
+// Returns null if there is no such command.
+const Command* find_command(const std::string& name) {
+  const auto at = std::ranges::find(commands(), name, &Command::name);
+  return at == commands().end() ? nullptr : &*at;
 }
 
 ExitCode dispatch(int& argc, char**& argv) {
@@ -187,9 +187,8 @@ ExitCode dispatch(int& argc, char**& argv) {
     } else if (words.size() > 1 && words[1] == "units") {
       std::cout << help_on_units({words.begin() + 2, words.end()});
     } else if (words.size() > 1) {
-      const auto found = std::find_if(commands().begin(), commands().end(),
-                                      [&](const Command& command) { return command.name == words[1]; });
-      if (found == commands().end()) refuse_topic(words[1]);
+      const Command* const found = find_command(words[1]);
+      if (!found) refuse_topic(words[1]);
       std::cout << help(*found, argc, argv, {});
     } else {
       std::cout << help();
@@ -200,7 +199,9 @@ ExitCode dispatch(int& argc, char**& argv) {
     std::cout << "dodyn " << version << " (" << git_commit << ")\n";
     return finished;
   }
-  const Command& command = command_named(words[0]);
+  const Command* const found = find_command(words[0]);
+  if (!found) refuse_command(words[0]);
+  const Command& command = *found;
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (command.call != python &&  // the Python package prints the help of its own options
       std::any_of(rest.begin(), rest.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {

@@ -6,6 +6,7 @@
 #include "archive/archive.hpp"
 #include "command.hpp"
 #include "settings/settings.hpp"
+#include "study/archived.hpp"
 
 namespace dodyn::apps {
 namespace {
@@ -17,10 +18,8 @@ std::string different_problems(const archive::Contents& merged) {
   for (const archive::Source& source : merged.sources)
     for (const auto& setting : source.provenance.configuration) {
       const std::string& key = setting.first;
-      const bool of_the_search = (key.starts_with("study.") && key != "study.scenarios") ||
-                                 key.starts_with("surrogate.") || key == "command.directory" ||
-                                 (key.starts_with("design.") && (key.ends_with(".min") || key.ends_with(".max")));
-      if (!of_the_search && std::find(common.begin(), common.end(), setting) == common.end()) keys.insert(key);
+      const bool is_irrelevant = (study::of_the_search(key) && key != "study.scenarios") || key == "command.directory";
+      if (!is_irrelevant && std::find(common.begin(), common.end(), setting) == common.end()) keys.insert(key);
     }
   if (keys.empty()) return "";
   return "warning: the archives differ in " + listed({keys.begin(), keys.end()}) +

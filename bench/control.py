@@ -54,14 +54,14 @@ def solve(dodyn, design, starts, *more, **extra):
     out = subprocess.run([dodyn, "solve", CONFIG, *words(design, extra), f"--initial-states.count={starts}", *more], capture_output=True, text=True)
     if out.returncode not in (0, 1):
         sys.exit(out.stderr)
-    told = {}
+    metrics = {}
     for line in out.stdout.splitlines():
         parts = line.split()
         if len(parts) > 1 and (parts[0].startswith("metrics.") or parts[0] in ("cost", "cost_stderr", "status")):
-            told[parts[0].removeprefix("metrics.")] = parts[1]
-    if "docked" not in told:  # the design is refused because no curve leads from some start
+            metrics[parts[0].removeprefix("metrics.")] = parts[1]
+    if "docked" not in metrics:  # the design is refused because no curve leads from some start
         return None
-    return {name: value if name == "status" else float("nan" if value == "-" else value) for name, value in told.items()}
+    return {name: value if name == "status" else float("nan" if value == "-" else value) for name, value in metrics.items()}
 
 
 def keep(folder, name, row):
@@ -85,18 +85,18 @@ def map_(dodyn, folder, starts):
                 if (name, bearing, distance) in done:
                     continue
                 step = ["--simulation.max-step=32 ms"] if not any(design) else []
-                told = solve(dodyn, design, starts, f"--initial-states.bearing={bearing} deg .. {bearing + 10} deg",
+                metrics = solve(dodyn, design, starts, f"--initial-states.bearing={bearing} deg .. {bearing + 10} deg",
                              f"--initial-states.distance={distance} .. {distance + 0.1}", "--outcome.missed.when=x < front or gap(female, male) > 1", *step)  # fmt: skip
                 keep(folder, "map", {"design": name, "bearing": bearing, "distance": distance, "starts": starts,
-                                     "docked": round(told["docked"] * starts) if told else None})  # fmt: skip
+                                     "docked": round(metrics["docked"] * starts) if metrics else None})  # fmt: skip
 
 
 def gains(dodyn, folder, starts):
     def record(variable, value, design, **extra):
-        told = solve(dodyn, design, starts, "--cost.cost=effort", "--cost.max-other-share=1", **extra)
+        metrics = solve(dodyn, design, starts, "--cost.cost=effort", "--cost.max-other-share=1", **extra)
         row = {"variable": variable, "value": value, "starts": starts, "docked": 0}
-        if told and told["docked"] > 0:
-            row.update(docked=round(told["docked"] * starts), effort=told["cost"], stderr=told["cost_stderr"])
+        if metrics and metrics["docked"] > 0:
+            row.update(docked=round(metrics["docked"] * starts), effort=metrics["cost"], stderr=metrics["cost_stderr"])
         keep(folder, "gains", row)
 
     for name in ("best gains, best curve", "published gains, best curve"):
@@ -148,10 +148,10 @@ def speed(dodyn, folder):
         file.write(text)
     for model in ("docking-cubesat", many):
         for step in (1, 2):
-            told = subprocess.run([dodyn, "simulate", CONFIG, *words(BEST, {}), "--simulation.model", model, "--initial-states.bearing=15 deg", "--initial-states.distance=0.7",
+            metrics = subprocess.run([dodyn, "simulate", CONFIG, *words(BEST, {}), "--simulation.model", model, "--initial-states.bearing=15 deg", "--initial-states.distance=0.7",
                                    "--simulation.end=10 s", f"--simulation.step={step} ms", "--outcome.docked.dwell=20 s", "--outcome.jammed.for=20 s"],
                                   capture_output=True, text=True).stdout  # fmt: skip
-            lines = [line for line in told.splitlines() if line.startswith(("ended", "contact", "speed"))]
+            lines = [line for line in metrics.splitlines() if line.startswith(("ended", "contact", "speed"))]
             print(os.path.basename(model), f"h = {step} ms", *lines, sep="\n  ")
 
 

@@ -1,4 +1,4 @@
-"""Finds the largest box of initial states of which a pair of docking ports captures 99 % (configs/docking-space.cfg).
+"""Finds the largest box of initial states such that a pair of docking ports captures 99 % of them (configs/docking-space.cfg).
 
     python3 bench/envelope.py find DODYN FOLDER [CASE [PORT ...]]     all cases and ports, or some; continues an earlier call
     python3 bench/envelope.py table FOLDER                            the table of docs/cases/docking.md from the files in FOLDER

@@ -54,8 +54,7 @@ class Ego final : public Strategy, private EgoState {
   Proposal next(std::optional<AcquisitionModel>& acquisition);
   std::optional<Proposal> without_model(const MatrixXd& candidates, std::ptrdiff_t informative, std::ptrdiff_t failed);
   bool best_is_near_an_edge() const;
-  bool has_failures() const;
-  bool descends_locally(bool failures) const;
+  bool descends_locally() const;
   void step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures);
   void check_or_end(Proposal& proposal, double gain);
   void compare_pairs();
@@ -172,8 +171,7 @@ void Ego::tell(const Evaluation& e) {
   const double side = region.side;
   if (rule != Rule::descent) region.observe(success, patience);
   // Designs about a minimum of the descent that do not gain shrink the region for nothing.
-  if (options.gradient && region.side < side && descends_locally(has_failures()) &&
-      step_of_descent(*this).design.size() == 0)
+  if (options.gradient && region.side < side && descends_locally() && step_of_descent(*this).design.size() == 0)
     region.exhaust();
   if (region.spent() && pending.empty()) {  // start another one
     region.restart();
@@ -219,17 +217,11 @@ bool Ego::best_is_near_an_edge() const {
 }
 
 // Whether a design of the present region has failed or lies on the plateau.
-bool Ego::has_failures() const {
-  return std::any_of(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
-                     observed.evaluations.end(), [&](const Evaluation& e) { return !observed.is_informative(e); });
-}
-
 // Whether the local descent takes part, and has no design under way. It needs one exact cost, and a best design inside
 // the constraints and away from failures.
-bool Ego::descends_locally(bool failures) const {
+bool Ego::descends_locally() const {
   return observed.objectives.size() == 1 && observed.constraints.empty() && !observed.noisy() &&
-         (!options.trust_region || options.gradient) && observed.best_of_region() &&
-         !(failures && best_is_near_an_edge()) &&
+         (!options.trust_region || options.gradient) && observed.best_of_region() && !best_is_near_an_edge() &&
          std::none_of(running_.begin(), running_.end(), [](const Running& r) { return r.rule == Rule::descent; });
 }
 
@@ -312,7 +304,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (auto proposal = without_model(candidates, informative, failed)) return *std::move(proposal);
 
   stop_rule.set_failed_fraction(static_cast<double>(failed) / static_cast<double>(count));
-  bool may_descend = !options.trust_region && descends_locally(failed > 0);
+  bool may_descend = !options.trust_region && descends_locally();
   // Few designs settle in many variables, where expected improvement leads from one side of the best basin to another.
   const bool many_variables = dimensions() >= BasinSearch::least_variables;
   if (may_descend && is_local_turn && (many_variables || is_settling())) {
@@ -362,7 +354,7 @@ void Ego::proposal() {
   kriging.nugget = options.noise;
   observed.find_plateau();
   // A descent that has the first turn does without the model, which takes longer by far in many variables.
-  if (descends_first() && is_local_turn && descends_locally(has_failures())) {
+  if (descends_first() && is_local_turn && descends_locally()) {
     if (Proposal descent = step_of_descent(*this); descent.design.size() > 0) {
       plan_ = descent;
       plan_->candidates = candidates_of(*this, *plan_, {});

@@ -76,8 +76,7 @@ class Morris final : public Strategy {
     if (designs_.empty())
       throw std::invalid_argument(
           "morris: no design of its trajectories is allowed by surrogate.design-constraints or by the evaluator; "
-          "change "
-          "the conditions or the ranges");
+          "change the conditions or the ranges");
     observed_.assign(designs_.size(), false);
   }
 

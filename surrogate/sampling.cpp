@@ -235,15 +235,12 @@ MatrixXd read_designs(const std::string& path, const std::vector<Variable>& vari
   MatrixXd x(static_cast<Index>(variables.size()), static_cast<Index>(csv.rows.size()));
   for (std::size_t i = 0; i < csv.rows.size(); ++i) {
     const VectorXd given = csv.design(i, columns, variables);
-    for (std::size_t k = 0; k < variables.size(); ++k)
-      if (const double value = given(static_cast<Index>(k));
-          !(value >= variables[k].lower && value <= variables[k].upper))
-        throw std::invalid_argument(csv.place(i) + variables[k].name + " = " + csv.cell(i, columns[k]) +
-                                    " lies outside its range");
     VectorXd design = given;
     if (const Index at = find_invalid_value(space, design); at >= 0) {
       const auto k = static_cast<std::size_t>(at);
       const std::string value = csv.place(i) + variables[k].name + " = " + csv.cell(i, columns[k]);
+      if (!(given(at) >= variables[k].lower && given(at) <= variables[k].upper))
+        throw std::invalid_argument(value + " lies outside its range");
       const VectorXd valid = space.nearest_valid(given);
       throw std::invalid_argument(value +
                                   (space.active(at, valid)

@@ -118,8 +118,7 @@ const std::vector<StrategyKind>& strategy_kinds() {
   static const std::vector<StrategyKind> kinds = {
       {"auto",
        "ego, or trust-region for ten variables or more, if all are real on a linear scale, with one objective and "
-       "without "
-       "constraints",
+       "without constraints",
        automatic, ego_and_named_keys()},
       {"spline", "one variable: a cubic spline through the samples, the next at its minimum", spline,
        spline_keys().within(&StrategyOptions::spline)},

@@ -9,12 +9,6 @@
 namespace dodyn::study {
 namespace {
 
-// Whether a setting belongs to the search, not to the evaluation of one design.
-bool of_the_search(const std::string& key) {
-  return (key.starts_with("study.") && key != "study.evaluator") || key.starts_with("surrogate.") ||
-         (key.starts_with("design.") && (key.ends_with(".min") || key.ends_with(".max")));
-}
-
 void check(const std::string& path, const archive::Contents& contents, const Settings& settings,
            const evaluators::Evaluator& evaluator) {
   if (contents.provenance.evaluator != settings.evaluator)
@@ -71,6 +65,11 @@ archive::Contents contents_of(const std::string& path) {
 }
 
 }  // namespace
+
+bool of_the_search(const std::string& key) {
+  return (key.starts_with("study.") && key != "study.evaluator") || key.starts_with("surrogate.") ||
+         (key.starts_with("design.") && (key.ends_with(".min") || key.ends_with(".max")));
+}
 
 std::string problem_mismatch(Settings settings, const evaluators::Evaluator& evaluator,
                              const archive::Contents& contents) {

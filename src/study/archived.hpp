@@ -15,6 +15,9 @@
 
 namespace dodyn::study {
 
+// Whether a setting belongs to the search, not to the evaluation of one design.
+bool of_the_search(const std::string& key);
+
 // Returns the first setting in which an archive's problem differs from these settings, as a message; empty if the
 // problems agree. Settings of the search do not count.
 std::string problem_mismatch(Settings settings, const evaluators::Evaluator& evaluator,

@@ -9,6 +9,15 @@
 #include "systems/body_state.hpp"
 
 namespace dodyn::systems {
+Eigen::Matrix3d inertia_of(const Link<double>& link) {
+  Eigen::Matrix3d J = Eigen::Vector3d(link.inertia[0], link.inertia[1], link.inertia[2]).asDiagonal();
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    J(j, k) = J(k, j) = link.products[i];
+  }
+  return J;
+}
+
 namespace {
 
 // A body of the world under construction: its link and the links that are fixed to it.
@@ -26,15 +35,6 @@ Vector3<double> array(const Eigen::Vector3d& r) { return {r[0], r[1], r[2]}; }
 template <int n>
 rigid::Vector<n> head(const Vector3<double>& r) {
   return eigen(r).template head<n>();
-}
-
-Eigen::Matrix3d inertia_of(const Link<double>& link) {
-  Eigen::Matrix3d J = Eigen::Vector3d(link.inertia[0], link.inertia[1], link.inertia[2]).asDiagonal();
-  for (int i = 0; i < 3; ++i) {
-    const int j = (i + 1) % 3, k = (i + 2) % 3;
-    J(j, k) = J(k, j) = link.products[i];
-  }
-  return J;
 }
 
 template <int n>

@@ -59,6 +59,9 @@ struct WorldOptions {
   bool limits = true;
 };
 
+// Returns a link's inertia about its centre of mass, along its own axes, kg m2: [3, 3].
+Eigen::Matrix3d inertia_of(const Link<double>& link);
+
 // n: the model's dimension. Throws ConfigError, one line, if a world cannot express the model.
 template <int n>
 Bodies<n> bodies(const Model& model, const Values<double>& values, Control control = {},

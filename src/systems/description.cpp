@@ -77,12 +77,8 @@ std::string joint(const Link<double>& link) {
 // of the others. Empty: they are possible.
 std::string impossible_inertia(const Link<double>& link) {
   constexpr double rounding = 1e-6;  // relative; files give few digits
-  Eigen::Matrix3d J;
-  const auto& [jx, jy, jz] = link.inertia;
-  const auto& [yz, xz, xy] = link.products;
-  J << jx, xy, xz, xy, jy, yz, xz, yz, jz;
   const Eigen::Vector3d moments =
-      Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(J, Eigen::EigenvaluesOnly).eigenvalues();
+      Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia_of(link), Eigen::EigenvaluesOnly).eigenvalues();
   if (moments[2] <= (moments[0] + moments[1]) * (1.0 + rounding) || moments[0] + moments[1] == 0.0) return "";
   return "no body has these principal moments: " + number(moments[2]) + " exceeds " + number(moments[0]) + " + " +
          number(moments[1]) + " kg m2";

@@ -139,20 +139,21 @@ TEST_F(Controlled, CostsSpeakOfEffortAmongStartsThatDock) {
 }
 
 TEST_F(Controlled, MistakesAreTold) {
-  const auto told = [&](const std::string& word) { return complaint({word}); };
-  EXPECT_NE(told("--control.craft=mal").find("did you mean 'male'?"), std::string::npos);
+  const auto complaint_about = [&](const std::string& word) { return complaint({word}); };
+  EXPECT_NE(complaint_about("--control.craft=mal").find("did you mean 'male'?"), std::string::npos);
   EXPECT_NE(complaint({"--control.craft=female", "--control.receiver=ground"}).find("does not move"),
             std::string::npos);
-  EXPECT_NE(told("--control.receiver=male").find("is the craft itself"), std::string::npos);
-  EXPECT_NE(told("--control.docked=0.1").find("has 1 numbers; expected 2"), std::string::npos);
-  EXPECT_NE(told("--control.docked=lenth, 0").find("did you mean 'length'?"), std::string::npos);
-  EXPECT_NE(told("--control.sample-rate=1000").find("faster than one sample per simulation.step; allowed: at most 500"),
+  EXPECT_NE(complaint_about("--control.receiver=male").find("is the craft itself"), std::string::npos);
+  EXPECT_NE(complaint_about("--control.docked=0.1").find("has 1 numbers; expected 2"), std::string::npos);
+  EXPECT_NE(complaint_about("--control.docked=lenth, 0").find("did you mean 'length'?"), std::string::npos);
+  EXPECT_NE(complaint_about("--control.sample-rate=1000")
+                .find("faster than one sample per simulation.step; allowed: at most 500"),
             std::string::npos);
-  EXPECT_NE(told("--control.delay=0.1").find("set control.sample-rate"), std::string::npos);
-  EXPECT_NE(told("--design.gain-spin=0").find("gain-spin is not positive"), std::string::npos);
+  EXPECT_NE(complaint_about("--control.delay=0.1").find("set control.sample-rate"), std::string::npos);
+  EXPECT_NE(complaint_about("--design.gain-spin=0").find("gain-spin is not positive"), std::string::npos);
   // ranges of a study may include designs that are refused
   EXPECT_EQ(complaint({"--design.gain-position.min=1", "--design.gain-position.max=2", "--design.gain-spin=0"}), "");
-  EXPECT_NE(told("--design.dipole-offset=0.2").find("in front of the dock"), std::string::npos);
+  EXPECT_NE(complaint_about("--design.dipole-offset=0.2").find("in front of the dock"), std::string::npos);
   EXPECT_NE(complaint({"--control.replan=1 cm"}, docking).find("has no effect without control.craft"),
             std::string::npos);
   EXPECT_NE(complaint({"--design.gain-spin=1"}, docking), "");

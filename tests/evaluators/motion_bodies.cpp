@@ -345,9 +345,9 @@ TEST(MotionBodies, WhatOverlapsIsNamed) {
   EXPECT_NE(reason.find(" of chaser and "), std::string::npos) << reason;
   const auto by = reason.find("overlap by ");
   ASSERT_NE(by, std::string::npos) << reason;
-  const double told = 1e-3 * std::stod(reason.substr(by + 11)), least = metric(*evaluator, outcome, "clearance");
-  EXPECT_LE(told, 1.01 * -least);  // the clearance comes from a finer mesh, and the reason has three digits
-  EXPECT_GE(told, 0.5 * -least);
+  const double stated = 1e-3 * std::stod(reason.substr(by + 11)), least = metric(*evaluator, outcome, "clearance");
+  EXPECT_LE(stated, 1.01 * -least);  // the clearance comes from a finer mesh, and the reason has three digits
+  EXPECT_GE(stated, 0.5 * -least);
 }
 
 // A goal that gives joints and one link in the middle of a chain determines the whole chain. Here the second bar is in

@@ -663,7 +663,7 @@ TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
   for (const auto& [id, row] : final_rows("three.h5")) EXPECT_EQ(row.status, Status::lost);
 }
 
-// A farm whose evaluations are killed or fail when the run is about to be told to end. No row must record them.
+// A farm whose evaluations are killed or fail just before the run is asked to end. No row must record them.
 class KilledFarm : public farm::Farm {
  public:
   KilledFarm(Work work, std::function<void(Outcome&)> strike) : work_(std::move(work)), strike_(std::move(strike)) {}

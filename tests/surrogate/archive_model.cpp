@@ -22,7 +22,7 @@ const std::vector<Variable> box = {{"a", "m", -1, 3}, {"b", "", 10, 20}};
 
 double bowl(const VectorXd& x) { return std::exp(0.8 * x(0)) + 0.02 * (x(1) - 14) * (x(1) - 14) + 0.1 * x(0) * x(1); }
 
-ObservedData told(int count, double noise, bool gradient) {
+ObservedData observations(int count, double noise, bool gradient) {
   ObservedData observed{DesignSpace(box, {}, "test"), {}, {-1}, noise > 0};
   const MatrixXd points = sobol(2, count, 5);
   Random random(11);
@@ -43,7 +43,7 @@ ObservedData told(int count, double noise, bool gradient) {
 }
 
 TEST(ArchiveModel, OfOneEvaluationNamesTheQuantity) {
-  ObservedData observed = told(1, 0, false);
+  ObservedData observed = observations(1, 0, false);
   const auto complaint = [&](auto&& act) -> std::string {
     try {
       act();
@@ -110,7 +110,7 @@ TEST(BoundsToWiden, TellWhatWideningGains) {
   const Eigen::Vector2d corner(-1, 16.5);
   const double gain = bowl(corner) - bowl(Eigen::Vector2d(-1.4, 16.5));
   for (const bool gradient : {false, true}) {
-    ObservedData observed = told(gradient ? 12 : 30, 0, gradient);
+    ObservedData observed = observations(gradient ? 12 : 30, 0, gradient);
     const Evaluation& best =
         with_best(observed, corner, bowl(corner),
                   gradient ? VectorXd(Eigen::Vector2d(0.8 * std::exp(-0.8) + 1.65, 0.04 * 2.5 - 0.1)) : VectorXd());
@@ -127,7 +127,7 @@ TEST(BoundsToWiden, TellWhatWideningGains) {
     EXPECT_FALSE(limited[0].gain);
   }
   // Without a model and without a gradient the gain beyond the bound is unknown.
-  ObservedData alone = told(0, 0, false);
+  ObservedData alone = observations(0, 0, false);
   const auto unknown = bounds_to_widen(alone, with_best(alone, corner, 1));
   ASSERT_EQ(unknown.size(), 1u);
   EXPECT_FALSE(unknown[0].gain);
@@ -135,7 +135,7 @@ TEST(BoundsToWiden, TellWhatWideningGains) {
 
 TEST(BoundsToWiden, AreNotNamedWhereTheCostIsFlatOrRises) {
   for (const bool gradient : {false, true}) {
-    ObservedData observed = told(30, 0, gradient), rising = observed;
+    ObservedData observed = observations(30, 0, gradient), rising = observed;
     for (Evaluation& e : observed.evaluations) {  // does not depend on `a`
       e.cost = std::pow(e.design(1) - 14, 2);
       if (gradient) e.gradient = Eigen::Vector2d(0, 2 * (e.design(1) - 14));
@@ -153,7 +153,7 @@ TEST(BoundsToWiden, AreNotNamedWhereTheCostIsFlatOrRises) {
     EXPECT_NEAR(*found[0].gain, 0.1, 0.01);
   }
   // A slope that the noise hides, and one that it does not.
-  ObservedData hidden = told(30, 1.0, false), seen = hidden;
+  ObservedData hidden = observations(30, 1.0, false), seen = hidden;
   Random random(3);
   for (Evaluation& e : hidden.evaluations) e.cost = 0.01 * e.design(0) + random.normal(), e.cost_stderr = 1;
   EXPECT_TRUE(bounds_to_widen(hidden, with_best(hidden, Eigen::Vector2d(-1, 14), -2)).empty());
@@ -191,7 +191,7 @@ TEST(BoundsToWiden, AreThoseOfNumbers) {
 
 TEST(ArchiveModel, PredictsWhatItWasNotToldAndKnowsHowWell) {
   for (const bool gradient : {false, true}) {
-    const ObservedData observed = told(gradient ? 12 : 30, 0, gradient);
+    const ObservedData observed = observations(gradient ? 12 : 30, 0, gradient);
     const ArchiveModel model(observed, -1);
     EXPECT_GT(model.quality(), 0.99);
     Random random(3);
@@ -248,7 +248,7 @@ TEST(ArchiveModel, TheIntervalHoldsAsOftenAsItSays) {
 
 // The model of a large archive uses some of the evaluations: the best ones, and others that fill the box.
 TEST(ArchiveModel, TakesTheBestAndAFillingOfManyEvaluations) {
-  const ObservedData observed = told(ArchiveModel::most_modelled + 500, 0, true);
+  const ObservedData observed = observations(ArchiveModel::most_modelled + 500, 0, true);
   const ArchiveModel model(observed, -1);
   EXPECT_EQ(model.samples(), ArchiveModel::most_modelled);
   EXPECT_EQ(model.available(), ArchiveModel::most_modelled + 500);
@@ -260,7 +260,7 @@ TEST(ArchiveModel, TakesTheBestAndAFillingOfManyEvaluations) {
 
 // The best feasible design is in every model, although many designs that violate a constraint cost less.
 TEST(ArchiveModel, TakesTheBestFeasibleOfManyEvaluations) {
-  ObservedData observed = told(ArchiveModel::most_modelled + 700, 0, false);
+  ObservedData observed = observations(ArchiveModel::most_modelled + 700, 0, false);
   observed.constraints = {{"square", 0, 0.25, true}};
   const Evaluation& best = *observed.best();
   const auto cheaper = [&](const Evaluation& e) { return e.cost < best.cost; };
@@ -275,7 +275,7 @@ TEST(ArchiveModel, TakesTheBestFeasibleOfManyEvaluations) {
 // Random costs: the quality is about 0, whatever the number of evaluations in the archive and in the model.
 TEST(ArchiveModel, QualityIsLowWhereNothingCanBePredicted) {
   for (const int count : {501, 2001, 2010}) {
-    ObservedData noise = told(count, 0, false);
+    ObservedData noise = observations(count, 0, false);
     Random random(5);
     for (Evaluation& e : noise.evaluations) e.cost = random.normal();
     const ArchiveModel model(noise, -1);
@@ -286,7 +286,7 @@ TEST(ArchiveModel, QualityIsLowWhereNothingCanBePredicted) {
 
 // Exact costs: a design that was evaluated twice is one sample.
 TEST(ArchiveModel, CopiesSayNothingNew) {
-  const ObservedData once = told(30, 0, false);
+  const ObservedData once = observations(30, 0, false);
   ObservedData twice = once;
   twice.evaluations.insert(twice.evaluations.end(), once.evaluations.begin(), once.evaluations.end());
   const ArchiveModel one(once, -1), two(twice, -1);
@@ -307,7 +307,7 @@ TEST(ArchiveModel, WhereaboutsHoldTheOptimum) {
   int held = 0;
   double few = 0, many = 0;
   for (int study = 0; study < 8; ++study) {
-    ObservedData observed = told(40, 0, false);
+    ObservedData observed = observations(40, 0, false);
     Random random(100 + static_cast<std::uint64_t>(study));
     for (Evaluation& e : observed.evaluations) e.cost += 0.3 * random.normal(), e.cost_stderr = 0.3;
     const OptimumDistribution all = sample_optimum(observed, 300);
@@ -394,7 +394,7 @@ TEST(ArchiveModel, WhereaboutsOfAWholeNumberAreTheLowestCost) {
 }
 
 TEST(ArchiveModel, SmoothsNoise) {
-  const ObservedData observed = told(60, 0.5, false);
+  const ObservedData observed = observations(60, 0.5, false);
   const ArchiveModel model(observed, -1);
   double squares = 0, noisy = 0;
   for (const Evaluation& e : observed.evaluations) {
@@ -405,7 +405,7 @@ TEST(ArchiveModel, SmoothsNoise) {
 }
 
 TEST(ArchiveModel, ProbabilityAgreesWithTheBand) {
-  const ObservedData observed = told(10, 0, false);
+  const ObservedData observed = observations(10, 0, false);
   const ArchiveModel metric(observed, 0), cost(observed, -1);
   for (const ArchiveModel* model : {&metric, &cost}) {
     const VectorXd x = observed.space.design(Eigen::Vector2d(0.9, 0.37));
@@ -417,7 +417,7 @@ TEST(ArchiveModel, ProbabilityAgreesWithTheBand) {
 }
 
 TEST(ArchiveModel, NeedsTwoEvaluations) {
-  ObservedData observed = told(2, 0, false);
+  ObservedData observed = observations(2, 0, false);
   EXPECT_NO_THROW(ArchiveModel(observed, -1));
   observed.evaluations[1].status = Status::failed;
   EXPECT_THROW(ArchiveModel(observed, -1), std::invalid_argument);
@@ -425,7 +425,7 @@ TEST(ArchiveModel, NeedsTwoEvaluations) {
 }
 
 TEST(ArchiveModel, LearnsWhereDesignsFail) {
-  ObservedData observed = told(60, 0, false);
+  ObservedData observed = observations(60, 0, false);
   for (Evaluation& e : observed.evaluations)
     if (e.design(0) > 1) e.status = Status::failed;
   const SuccessClassifier success = viability_of(observed);

@@ -64,7 +64,7 @@ Channel OutcomeStatistics::channel(int starts) const {
   for (std::size_t i = 0; i < outcomes.size(); ++i) numbers += (i ? ", " : "") + std::to_string(i) + " " + outcomes[i];
   return {std::string(channel_of_states),
           "",
-          "outcome: " + numbers + "; time of the end (s); and the value of which the cost is the mean",
+          "outcome: " + numbers + "; time of the end (s); and the value whose mean is the cost",
           starts,
           {"outcome", "time", std::string(cost_of_state)}};
 }
