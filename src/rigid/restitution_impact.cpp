@@ -6,14 +6,13 @@
 // times the normal impulses of compression (Pfeiffer and Glocker 1996, section 8.2).
 //
 // The projection moves bodies against forces. So they have an additional energy dE that they would not have where they
-// touch. An impact removes it: its impulses lie on the line from those of compression to those of the law, with
+// touch. An impact first removes it from the approach: the normal impulses of compression, times a factor, change the
+// kinetic energy by -dE. Compression and the law follow from there. For one freely falling body this is exact: it
+// arrives with the speed that it has at contact, with friction, too. If a compression has less energy than dE (a corner
+// that entered and left within the step), the rest is `residual_projection_energy`.
 //
-//   T+ - T- = -dE + (1 - dE/N) W,    N = -1/2 sum lambda u- of compression,   W <= 0 the law's own change of energy.
-//
-// For one freely falling body this is exact: it leaves with e times the speed that it has at contact. A law that would
-// increase the energy (W > 0; unequal restitutions, friction) is limited to W = 0 in the same way, and counted. If a
-// compression has less energy than dE (a corner that entered and left within the step), the rest is
-// `residual_projection_energy`.
+// A law that would increase the energy (unequal restitutions, friction) is limited: its impulses lie on the line from
+// those of compression to those of the law, where the energy is kept. Such impacts are counted.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -146,13 +145,21 @@ class WithRestitution final : public ImpactLaw<n> {
               Impact<n>& impact) {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
     const int count = static_cast<int>(points.size());
+    const double tolerance = 1e-14 * scale_;
+    const Eigen::VectorXd& energy = projection_energy();
+    removed_.assign(count, 0.0);
+    bool removes = false;
+    for (int j = 0; j < rows.islands(); ++j)
+      if (const auto island = rows.island(j); !settled_[island.front()])
+        removes = remove_projection_energy(island, energy, impact) || removes;
+    if (removes) residual = std::max(residual, solver_.solve(rows, target_, rough, tolerance, nu_, impulse, settled_));
     compressed_ = nu_;
     compression_ = impulse;
     if (options_.restitution == Restitution::newton) {
       for (int c = 0; c < count; ++c)
         if (!settled_[c] && target_[c] != never)
           target_[c] = -restitution(world_, points[c]) * rows.relative_velocity(c, 0, before_);
-      residual = std::max(residual, solver_.solve(rows, target_, rough, 1e-14 * scale_, nu_, impulse, settled_));
+      residual = std::max(residual, solver_.solve(rows, target_, rough, tolerance, nu_, impulse, settled_));
     } else {
       expansion_.assign(count, 0.0);
       for (int c = 0; c < count; ++c) {
@@ -161,25 +168,68 @@ class WithRestitution final : public ImpactLaw<n> {
         rows.add_impulse(c, 0, expansion_[c], nu_);
         for (int k = 0; k < n; ++k) impulse[n * c + k] = 0.0;
       }
-      residual =
-          std::max(residual, solver_.solve(rows, target_, rough, 1e-14 * scale_, nu_, impulse, settled_, expansion_));
+      residual = std::max(residual, solver_.solve(rows, target_, rough, tolerance, nu_, impulse, settled_, expansion_));
       for (int c = 0; c < count; ++c) {
         if (settled_[c]) continue;
         impulse[n * c] += expansion_[c];
         for (int k = 0; k < n; ++k) impulse[n * c + k] += compression_[n * c + k];
       }
     }
-    const Eigen::VectorXd& energy = projection_energy();
     for (int j = 0; j < rows.islands(); ++j)
-      if (const auto island = rows.island(j); !settled_[island.front()]) balance(island, energy, impact);
+      if (const auto island = rows.island(j); !settled_[island.front()]) limit_energy(island, impact);
+    for (int c = 0; c < count; ++c) impulse[n * c] += removed_[c];
   }
 
-  void balance(std::span<const int> island, const Eigen::VectorXd& projection_energy, Impact<n>& impact) {
+  // Removes the energy that the projection gave to the bodies of an island from `before_`, by a multiple of the normal
+  // impulses of compression, which are stored in `removed_`. `impulse` keeps the rest, as a guess of the compression
+  // that is left. Returns whether anything changed.
+  bool remove_projection_energy(std::span<const int> island, const Eigen::VectorXd& projection_energy,
+                                Impact<n>& impact) {
+    auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
+    dofs_.clear();
+    for (const int c : island)
+      for (const auto& side : rows.sides(c))
+        if (side.size > 0) dofs_.emplace_back(side.first, side.size);
+    std::sort(dofs_.begin(), dofs_.end());
+    dofs_.erase(std::unique(dofs_.begin(), dofs_.end()), dofs_.end());
+    double given = 0.0, forced = 0.0;
+    for (const auto& [first, size] : dofs_) {
+      given += projection_energy[first];
+      forced += forced_.segment(first, size).sum();
+    }
+    // The energy changes by `linear` s + `square` s^2 if s times the normal impulses act: impulse times mean velocity.
+    by_normal_.setZero(before_.size());
+    for (const int c : island)
+      if (impulse[n * c] != 0.0) rows.add_impulse(c, 0, impulse[n * c], by_normal_);
+    double linear = 0.0, square = 0.0;
+    for (const int c : island) {
+      linear += impulse[n * c] * rows.relative_velocity(c, 0, before_);
+      square += 0.5 * impulse[n * c] * rows.relative_velocity(c, 0, by_normal_);
+    }
+    const bool approaches = linear < 0.0 && square > 0.0;
+    const double removable = approaches ? 0.25 * linear * linear / square : 0.0;
+    residual_projection_energy = std::max(residual_projection_energy, given - removable - negligible * forced);
+    if (!approaches || given == 0.0) return false;
+    const double share = (-linear - std::sqrt(std::max(0.0, linear * linear - 4.0 * square * given))) / (2.0 * square);
+    for (const auto& [first, size] : dofs_) before_.segment(first, size) += share * by_normal_.segment(first, size);
+    for (const int c : island) {
+      removed_[c] = share * impulse[n * c];
+      impulse[n * c] -= removed_[c];
+      for (int k = 1; k < n; ++k) {
+        const double change = -share * impulse[n * c + k];
+        if (change != 0.0) rows.add_impulse(c, k, change, nu_);
+        impulse[n * c + k] += change;
+      }
+    }
+    return true;
+  }
+
+  // Keeps the impulses of an island's law from increasing the energy.
+  void limit_energy(std::span<const int> island, Impact<n>& impact) {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
     // work of an impulse = impulse times mean velocity
-    double plastic = 0.0, law = 0.0, normal = 0.0, linear = 0.0, square = 0.0, dE = 0.0, approach = 0.0;
-    dofs_.clear();
-    for (const int c : island) {
+    double plastic = 0.0, law = 0.0, linear = 0.0, square = 0.0, approach = 0.0;
+    for (const int c : island)
       for (int k = 0; k < n; ++k) {
         const double u0 = rows.relative_velocity(c, k, before_), u1 = rows.relative_velocity(c, k, compressed_),
                      u2 = rows.relative_velocity(c, k, nu_);
@@ -188,29 +238,13 @@ class WithRestitution final : public ImpactLaw<n> {
         law += 0.5 * two * (u0 + u2);
         linear += (two - one) * u1;
         square += 0.5 * (two - one) * (u2 - u1);
-        if (k == 0) normal -= 0.5 * one * u0;
         if (k == 0) approach += two * std::abs(u0);
       }
-      for (const auto& side : rows.sides(c))
-        if (side.size > 0) dofs_.emplace_back(side.first, side.size);
-    }
-    std::sort(dofs_.begin(), dofs_.end());
-    dofs_.erase(std::unique(dofs_.begin(), dofs_.end()), dofs_.end());
-    double forced = 0.0;
-    for (const auto& [first, size] : dofs_) {
-      dE += projection_energy[first];
-      forced += forced_.segment(first, size).sum();
-    }
-    residual_projection_energy = std::max(residual_projection_energy, dE - std::max(normal, 0.0) - negligible * forced);
-    if (!(normal > 0.0) || !(square > 0.0)) return;
-    const bool makes = law > 1e-9 * approach;
-    energy_limited += makes;
-    if (!makes && dE == 0.0) return;
-    const double wanted = std::max(plastic, -dE + std::max(0.0, 1.0 - dE / normal) * std::min(law, 0.0));
-    // plastic + linear s + square s^2 = wanted
-    const double s =
-        (std::sqrt(std::max(0.0, linear * linear + 4.0 * square * (wanted - plastic))) - linear) / (2.0 * square);
-    const double share = std::clamp(s, 0.0, most(island, impact));
+    if (law <= 1e-9 * approach || !(square > 0.0)) return;
+    ++energy_limited;
+    // plastic + linear s + square s^2 = 0
+    const double s = (std::sqrt(std::max(0.0, linear * linear - 4.0 * square * plastic)) - linear) / (2.0 * square);
+    const double share = std::clamp(s, 0.0, 1.0);
     for (const int c : island)
       for (int k = 0; k < n; ++k) {
         const double to = compression_[n * c + k] + share * (impulse[n * c + k] - compression_[n * c + k]);
@@ -219,28 +253,16 @@ class WithRestitution final : public ImpactLaw<n> {
       }
   }
 
-  // Returns the largest factor on the step from the impulses of compression to those of the law before an impulse
-  // leaves its friction cone, between 1 and 2.
-  double most(std::span<const int> island, const Impact<n>& impact) const {
-    double share = 2.0;
-    for (const int c : island) {
-      const auto at = [&](int k) {
-        return compression_[n * c + k] + share * (impact.impulse[n * c + k] - compression_[n * c + k]);
-      };
-      double slide = 0.0;
-      for (int k = 1; k < n; ++k) slide += at(k) * at(k);
-      if (at(0) < 0.0 || std::sqrt(slide) > friction_[c] * at(0) * (1.0 + 1e-9)) return 1.0;
-    }
-    return share;
-  }
-
   const World<n>& world_;
   const Options& options_;
   ContactSolver<n> solver_;
   ImpulseGuess<n> guess_;  // impulses of compression of the last impact
-  Eigen::VectorXd nu_, force_velocity_, before_, compressed_;
+  // velocities: present; by the forces of the step; before the impact; at the end of compression; by the normal
+  // impulses of one island
+  Eigen::VectorXd nu_, force_velocity_, before_, compressed_, by_normal_;
   Eigen::VectorXd forced_;  // energy that the forces of a whole step give from rest, by degree of freedom, J
   std::vector<double> target_, friction_, compression_, expansion_;
+  std::vector<double> removed_;            // [points] normal impulses that remove the projection energy, N s
   std::vector<char> settled_;              // [points] the point's island is solved by plastic contact
   std::vector<std::pair<int, int>> dofs_;  // first dof and number of dofs of an island's bodies
   double scale_ = 0.0;
