@@ -16,6 +16,8 @@ struct ContactPoint {
   geometry::Vector<n> point, normal;  // world coordinates; from body 2 to body 1, unit
   double gap = 0.0;                   // along the normal, m; > 0 overlaps
   bool touches = false;               // set by the projection
+  // Index in World::one_sided; then point, normal, bodies and parts are not set. -1: a point of two shapes.
+  int constraint = -1;
 };
 
 // The flat faces of a polytope (edges in the plane): outward unit normals and corners in order, body coordinates.

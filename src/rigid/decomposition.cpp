@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "rigid/impact.hpp"
 #include "rigid/invariants.hpp"
@@ -32,9 +33,15 @@ class Decomposition final : public ContactResponse<n> {
     for (int i = 0; i < static_cast<int>(context_.detection.found().size()); ++i)
       if (context_.detection.found()[i].normal_gap() >= -context_.options.tolerance)
         touching_.push_back(context_.detection.key(i));
+    starts_ = true;
   }
 
   Progress advance(double t, double h, State<n>& state, StepRecord<n>& record) override {
+    if (std::exchange(starts_, false)) {
+      points_.clear();
+      add_constraint_points(context_.bodies, state.poses, context_.options.tolerance, points_);
+      for (const auto& point : points_) touching_.push_back(point.pair);
+    }
     if (!context_.integrator.advance(t, h, state, predicted_))
       return {0.0, 0.5, {{-1, -1}, 0.0, "the implicit step did not converge"}};
     frames_of(state.poses, frames0_);
@@ -44,6 +51,7 @@ class Decomposition final : public ContactResponse<n> {
       return {0.0, way.share, way.cause};
     double deepest = 0.0;
     for (const auto& c : context_.detection.found()) deepest = std::max(deepest, c.normal_gap());
+    deepest = std::max(deepest, largest_violation(context_.bodies, predicted_.poses));
     if (deepest <= 0.0) {
       std::swap(state, predicted_);
       touching_.clear();
@@ -133,7 +141,7 @@ class Decomposition final : public ContactResponse<n> {
     }
     context_.bodies.orthonormalise(state.poses);
     contact_totals.projection.potential += context_.forces.energy(state.poses) - V0;
-    impact_.report(record.impulses);
+    impact_.report(record);
     touching_.clear();
     for (const auto& point : impact_.points)
       if (point.touches && (touching_.empty() || touching_.back() != point.pair)) touching_.push_back(point.pair);
@@ -173,6 +181,7 @@ class Decomposition final : public ContactResponse<n> {
   Projection<n> project_;
   std::unique_ptr<ImpactLaw<n>> law_;
   std::vector<PairKey> touching_;  // pairs in contact at the start of the step, ascending
+  bool starts_ = false;            // whether touching_ still lacks the constraints of a state set without a step
 
   // work space
   State<n> predicted_, projected_;

@@ -85,6 +85,38 @@ void EquilibriumTest<n>::add_column(const ContactPoint<n>& point, const Vector<n
   }
 }
 
+// Writes the generalised forces of the one-sided constraints that are closed, or that bodies close in two steps: the
+// edges of their friction cones. Returns the next column.
+template <int n>
+int EquilibriumTest<n>::add_constraints(const std::vector<Pose<n>>& poses, const Margin& margin, int column) {
+  for (const auto& constraint : bodies_.one_sided()) {
+    const std::size_t count = constraint.bodies.size();
+    slopes_.resize(2 * count);
+    const std::span<Twist<n>> slopes(slopes_);
+    const double gap = constraint.gap(poses, slopes.first(count), slopes.last(count));
+    double reach = 0.0;
+    bool moves = false;
+    for (std::size_t i = 0; i < count; ++i) {
+      const int b = constraint.bodies[i];
+      if (bodies_.is_fixed(b)) continue;
+      moves = true;
+      if (margin.step > 0.0) reach += 2.0 * margin.step * margin.step * slopes[i].norm() * fall_[b].norm();
+    }
+    if (!moves || gap > std::max(margin.least, reach)) continue;
+    for (const double side : {1.0, -1.0}) {
+      if (side < 0.0 && constraint.friction == 0.0) continue;
+      if (column >= edges_.cols()) edges_.conservativeResize(bodies_.dofs(), 2 * column + 16);
+      row_.setZero(bodies_.dofs());
+      for (std::size_t i = 0; i < count; ++i)
+        if (!bodies_.is_fixed(constraint.bodies[i]))
+          inertia_.add_reduced(constraint.bodies[i],
+                               Twist<n>(slopes[i] + side * constraint.friction * slopes[count + i]), row_);
+      edges_.col(column++) = row_;
+    }
+  }
+  return column;
+}
+
 template <int n>
 double EquilibriumTest<n>::unbalanced(const std::vector<Pose<n>>& poses, double time, const Margin& margin) {
   frames_of(poses, frames_);
@@ -132,6 +164,7 @@ double EquilibriumTest<n>::unbalanced(const std::vector<Pose<n>>& poses, double 
       }
     }
   }
+  columns = add_constraints(poses, margin, columns);
   Eigen::MatrixXd edges = edges_.leftCols(columns);
 
   // M = L L^T, so |L^-1 .| = |M^(-1/2) .|

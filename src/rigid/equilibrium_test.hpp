@@ -36,6 +36,7 @@ class EquilibriumTest {
 
  private:
   void add_column(const ContactPoint<n>& point, const Vector<n>& direction, int column);
+  int add_constraints(const std::vector<Pose<n>>& poses, const Margin& margin, int column);
 
   const World<n>* world_;
   Multibody<n> bodies_;
@@ -51,6 +52,7 @@ class EquilibriumTest {
   std::vector<ContactPoint<n>> points_;
   Eigen::MatrixXd edges_;
   Eigen::VectorXd row_;
+  std::vector<Twist<n>> slopes_;
 };
 
 // Returns the x >= 0 that minimises |A x - b|, by the active-set method of Lawson and Hanson (Solving Least Squares

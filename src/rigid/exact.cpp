@@ -46,14 +46,32 @@ class Exact final : public ContactResponse<n> {
     context_.detection.find(frames1_);
     if (const PenetrationCheck way = check_penetration<n>(context_, frames0_, frames1_); !way.free())
       return {0.0, way.share, way.cause};
-    // the earliest collision of the pairs that overlap at the end
+    // the earliest collision of the pairs that overlap at the end, and of the constraints that are violated there
     double first = h;
     bool collides = false;
+    const auto& constraints = context_.bodies.one_sided();
+    for (int i = 0; i < static_cast<int>(constraints.size()); ++i) {
+      const auto overlap = [&](const std::vector<Pose<n>>& poses) { return -constraints[i].gap(poses, {}, {}); };
+      const double end = overlap(next_.poses);
+      if (end <= 1e-14) continue;  // as for shapes below
+      progress.cause = {{-1, -1}, end, "collision time not found", i};
+      const double at = collision_time(overlap, t, first, state);
+      if (at < 0.0) {
+        if (overlap(state.poses) >= -context_.options.tolerance) progress.cause.what = contact_lasts;
+        return progress;
+      }
+      if (at < first || !collides) first = at;
+      collides = true;
+    }
     for (int i = 0; i < static_cast<int>(context_.detection.found().size()); ++i) {
       const auto& c = context_.detection.found()[i];
       if (c.gap <= 1e-14) continue;  // the accuracy of collision times; resting bodies differ by rounding
       progress.cause = {c.body, c.normal_gap(), "collision time not found"};
-      const double at = collision_time(i, t, first, state);
+      const auto overlap = [&](const std::vector<Pose<n>>& poses) {
+        frames_of(poses, frames1_);
+        return context_.detection.look(i, frames1_).gap;
+      };
+      const double at = collision_time(overlap, t, first, state);
       if (at < 0.0) {
         if (context_.detection.look(i, frames0_).gap >= -context_.options.tolerance)
           progress.cause.what = contact_lasts;
@@ -83,6 +101,7 @@ class Exact final : public ContactResponse<n> {
   bool approaching(const State<n>& state, FailureCause& cause) {
     auto& points = impact_.points;
     find_points_.collect(context_.detection, frames0_, context_.options.tolerance, false, points);
+    add_constraint_points(context_.bodies, state.poses, context_.options.tolerance, points);
     inertia_.velocity(state.p, nu_);
     impact_.rows.build(inertia_, points, false);
     int worst = -1;
@@ -94,23 +113,24 @@ class Exact final : public ContactResponse<n> {
       }
     for (int b = 0; b < context_.bodies.size(); ++b)
       scale = std::max(scale, inertia_.twist(b, nu_).template head<n>().norm());
+    if (worst >= 0 && points[worst].constraint >= 0) scale = std::max(scale, nu_.template lpNorm<Eigen::Infinity>());
     if (worst < 0 || -fastest <= 1e-13 * scale) return false;
-    cause = {points[worst].body, points[worst].gap, contact_lasts};
+    cause = {points[worst].body, points[worst].gap, contact_lasts, points[worst].constraint};
     const PairKey pair = points[worst].pair;
     std::erase_if(points, [&](const auto& point) { return point.pair != pair; });
     return true;
   }
 
-  // Solves (3.75) for the interval length, at most `h`, after which the gap of found()[i] closes. Returns a length at
-  // which the gap is not yet positive; -1: no root is bracketed.
-  double collision_time(int i, double t, double h, const State<n>& state) {
+  // Solves (3.75) for the interval length, at most `h`, after which this overlap, a function of poses, becomes
+  // positive. Returns a length at which it is not yet positive; -1: no root is bracketed.
+  template <class Overlap>
+  double collision_time(const Overlap& overlap, double t, double h, const State<n>& state) {
     const auto gap = [&](double s) {
       if (!context_.integrator.advance(t, s, state, trial_)) return std::numeric_limits<double>::quiet_NaN();
-      frames_of(trial_.poses, frames1_);
-      return context_.detection.look(i, frames1_).gap;
+      return overlap(trial_.poses);
     };
     double low = 0.0, high = h;
-    double g_low = context_.detection.look(i, frames0_).gap, g_high = gap(h);
+    double g_low = overlap(state.poses), g_high = gap(h);
     if (g_high <= 0.0) return h;                       // an earlier pair has shortened the interval
     for (int k = 0; g_low >= -1e-14 && k < 30; ++k) {  // the pair touches at the start and separates: start a little
                                                        // later
@@ -171,7 +191,7 @@ class Exact final : public ContactResponse<n> {
     by_impact_ = kinetic_energy(after, nu_) - T;
     record.contact_totals.impact += by_impact_;
     ++record.contact_totals.impulses;
-    impact_.report(record.impulses);
+    impact_.report(record);
   }
 
   // Solves the impact with (3.76b): the discrete energies of the intervals before and after are equal, except for the
@@ -191,6 +211,7 @@ class Exact final : public ContactResponse<n> {
       context_.detection.find(frames1_);
       bool free = check_penetration<n>(context_, frames0_, frames1_).free();
       for (const auto& c : context_.detection.found()) free = free && c.gap <= 0.0;
+      free = free && largest_violation(context_.bodies, next_.poses) <= 0.0;
       if (!free) continue;
       accept(after, state, progress);
       return;

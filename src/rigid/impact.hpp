@@ -25,7 +25,7 @@ struct Impact {
   double residual_projection_energy =
       0.0;  // energy that the projection gave to an island and that its impact cannot remove, J; 0: negligible
 
-  void report(std::vector<ContactImpulse<n>>& out) const;  // appends the impulses that are not zero
+  void report(StepRecord<n>& record) const;  // appends the impulses that are not zero
   // p plus the momenta of the impulses
   void apply(const Eigen::VectorXd& p, Eigen::VectorXd& out) const;
 };

@@ -28,8 +28,14 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
   inertia_ = &inertia;
   contacts_.clear();
   rows_.clear();
+  slopes_.clear();
   for (const auto& point : points) {
     Entry entry;
+    if (point.constraint >= 0) {
+      add_constraint(inertia, multibody.one_sided()[point.constraint], entry);
+      contacts_.push_back(entry);
+      continue;
+    }
     entry.direction.col(0) = point.normal;
     if constexpr (n == 2) {
       entry.direction.col(1) << -point.normal[1], point.normal[0];
@@ -67,20 +73,64 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
     for (int s = 0; s < 2; ++s) {
       const auto& side = contacts_[i].side[s];
       for (int k = 0; k < directions_ && side.size > 0; ++k)
-        inertia.solve(points[i].body[s], columns_.data() + side.data + k * side.size);
+        inertia.solve(side.body, columns_.data() + side.data + k * side.size);
     }
   for (int c = 0; c < size(); ++c)
     for (int i = 0; i < directions_; ++i)
       for (int j = 0; j < directions_; ++j) contacts_[c].metric(i, j) = coupling(c, i, c, j);
   // If a joint or a fixed body prevents relative motion (two bodies that touch at their joint), no impulse changes it.
   // An infinite resistance keeps the impulse at zero.
-  for (int c = 0; c < size(); ++c) {
-    double free = 0.0;
-    for (const int b : points[c].body) free += multibody.is_fixed(b) ? 0.0 : 1.0 / multibody.body(b).mass;
+  for (int c = 0; c < size(); ++c)
     for (int k = 0; k < directions_; ++k)
-      if (double& own = contacts_[c].metric(k, k); !(own > 1e-9 * free)) own = std::numeric_limits<double>::infinity();
-  }
+      if (double& own = contacts_[c].metric(k, k); !(own > 1e-9 * inverse_mass(multibody, points[c], contacts_[c], k)))
+        own = std::numeric_limits<double>::infinity();
   find_islands(multibody.dofs());
+}
+
+// Fills the rows of the gap and of the position on the surface. In space the third direction is zero.
+template <int n>
+void ContactRows<n>::add_constraint(const Inertia<n>& inertia, const OneSidedConstraint<n>& constraint, Entry& entry) {
+  const std::size_t count = constraint.bodies.size();
+  entry.slopes = static_cast<int>(slopes_.size());
+  entry.bodies = static_cast<int>(count);
+  slopes_.resize(slopes_.size() + 2 * count);
+  const std::span<Twist<n>> slopes(slopes_.data() + entry.slopes, 2 * count);
+  constraint.gap(inertia.poses(), slopes.first(count), slopes.last(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const int body = constraint.bodies[i];
+    const auto range = inertia.bodies().range(body);
+    if (range.size == 0) continue;
+    const bool taken = entry.side[0].size > 0 && entry.side[0].first != range.first;
+    Side& side = entry.side[taken ? 1 : 0];
+    if (side.size == 0) {
+      side = {body, range.first, range.size, static_cast<int>(rows_.size())};
+      rows_.resize(rows_.size() + directions_ * range.size);
+    }
+    reduced_.resize(range.size);
+    for (int k = 0; k < std::min(directions_, 2); ++k) {
+      inertia.reduce(body, slopes[k * count + i], reduced_.data());
+      Eigen::Map<Eigen::VectorXd>(rows_.data() + side.data + k * side.size, side.size) += reduced_;
+    }
+  }
+}
+
+// Returns a bound on the inverse mass of the bodies without joints along a direction.
+template <int n>
+double ContactRows<n>::inverse_mass(const Multibody<n>& multibody, const ContactPoint<n>& point, const Entry& entry,
+                                    int k) const {
+  double sum = 0.0;
+  if (point.constraint < 0) {
+    for (const int b : point.body) sum += multibody.is_fixed(b) ? 0.0 : 1.0 / multibody.body(b).mass;
+    return sum;
+  }
+  for (int i = 0; i < entry.bodies && k < 2; ++i) {
+    const auto& body = multibody.body(multibody.one_sided()[point.constraint].bodies[i]);
+    const Twist<n>& slope = slopes_[entry.slopes + k * entry.bodies + i];
+    if (!body.fixed)
+      sum += slope.template head<n>().squaredNorm() / body.mass +
+             body.inverse.trace() * slope.template tail<Multibody<n>::spin>().squaredNorm();
+  }
+  return sum;
 }
 
 template <int n>
@@ -156,6 +206,8 @@ double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> 
     const double limit = this->limit(c, own[0]);
     if (limit == 0.0 && own[1] == 0.0 && own[n - 1] == 0.0) continue;
     if constexpr (n == 2) {
+      change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
+    } else if (!std::isfinite(rows.metric(c, 2, 2))) {  // one direction of sliding
       change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
     } else {
       // the impulse that stops sliding, if it is inside the cone; otherwise a projected step of safe length

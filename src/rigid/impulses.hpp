@@ -54,6 +54,10 @@ class ContactRows {
   int islands() const { return static_cast<int>(starts_.size()) - 1; }
   std::span<const int> island(int i) const { return {order_.data() + starts_[i], order_.data() + starts_[i + 1]}; }
   Vector<n> direction(int contact, int k) const { return contacts_[contact].direction.col(k); }
+  // Slope of a one-sided constraint's gap (direction 0) or position on the surface (1) for its body number `i`.
+  const Twist<n>& slope(int contact, int direction, int i) const {
+    return slopes_[contacts_[contact].slopes + direction * contacts_[contact].bodies + i];
+  }
 
   // One body's part of a contact. size 0: it is fixed, or the other side carries both bodies.
   struct Side {
@@ -68,7 +72,10 @@ class ContactRows {
     Matrix<n> direction = Matrix<n>::Zero();  // one direction per column
     Matrix<n> metric = Matrix<n>::Zero();
     std::array<Side, 2> side;
+    int slopes = 0, bodies = 0;  // of a one-sided constraint: its first slope in slopes_, and its number of bodies
   };
+  void add_constraint(const Inertia<n>& inertia, const OneSidedConstraint<n>& constraint, Entry& entry);
+  double inverse_mass(const Multibody<n>& multibody, const ContactPoint<n>& point, const Entry& entry, int k) const;
   void find_islands(int dofs);
 
   // Dot product over the dofs of one side; unrolled for a free body, whose number of dofs is known.
@@ -92,6 +99,8 @@ class ContactRows {
   std::vector<Entry> contacts_;
   std::vector<int> parent_, member_, order_, starts_;
   std::vector<double> rows_, columns_;
+  std::vector<Twist<n>> slopes_;
+  Eigen::VectorXd reduced_;
 };
 
 // Normal impulses >= 0 raise each relative normal velocity to at least `target`; they are zero if it is larger.

@@ -13,6 +13,7 @@ Inertia<n>::Inertia(const Multibody<n>& bodies)
 
 template <int n>
 void Inertia<n>::set(const Poses& q) {
+  if (!bodies_->one_sided().empty()) poses_ = q;
   for (int b = 0; b < bodies_->size(); ++b) at_[b].position = q[b].position;
   if constexpr (n == 3)
     for (int b = 0; b < bodies_->size(); ++b) {

@@ -24,6 +24,8 @@ class Inertia {
   void set(const Poses& q);
 
   const Multibody<n>& bodies() const { return *bodies_; }
+  // The poses of set(), if there are one-sided constraints.
+  const Poses& poses() const { return poses_; }
   const Vector<n>& position(int body) const { return at_[body].position; }
 
   // P_ext^T w: projects a wrench or a momentum of a body on to the dofs, range(body).size numbers.
@@ -57,6 +59,7 @@ class Inertia {
   };
 
   const Multibody<n>* bodies_;
+  Poses poses_;
   std::vector<Place> at_;
   std::vector<typename Multibody<n>::Jacobian> jacobian_;  // of joined bodies
   std::vector<TreeMass> trees_;

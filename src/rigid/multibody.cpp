@@ -3,7 +3,11 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <stdexcept>
+
+#include "record/text.hpp"
 
 namespace dodyn::rigid {
 namespace {
@@ -27,7 +31,7 @@ Matrix<3> interval_inertia(const Matrix<3>& E, const Matrix<3>& X0, const Matrix
 }
 
 template <int n>
-Multibody<n>::Multibody(const World<n>& world) : joints_(world.joints) {
+Multibody<n>::Multibody(const World<n>& world) : joints_(world.joints), one_sided_(world.one_sided) {
   const auto& given = world.bodies;
   const int count = static_cast<int>(given.size());
   bodies_.resize(count);
@@ -57,6 +61,27 @@ Multibody<n>::Multibody(const World<n>& world) : joints_(world.joints) {
     m.inverse = m.inertia.inverse();
   }
   find_trees(world);
+  check_one_sided();
+}
+
+template <int n>
+void Multibody<n>::check_one_sided() const {
+  for (const auto& constraint : one_sided_) {
+    std::set<int> independent;
+    for (const int b : constraint.bodies) {
+      if (b < 0 || b >= size()) refuse("'" + constraint.name + "' depends on a body that does not exist");
+      if (!is_fixed(b)) independent.insert(range(b).first);
+    }
+    if (independent.size() > 2)
+      refuse("the gap of '" + constraint.name + "' depends on " + std::to_string(independent.size()) +
+             " bodies without a common joint; allowed in a contact simulation: 2");
+    if (!(constraint.restitution >= 0.0 && constraint.restitution <= 1.0))
+      refuse("restitution of '" + constraint.name + "' is " + formatted("%g", constraint.restitution) +
+             "; allowed: 0 to 1");
+    if (!(constraint.friction >= 0.0 && std::isfinite(constraint.friction)))
+      refuse("friction of '" + constraint.name + "' is " + formatted("%g", constraint.friction) +
+             "; allowed: 0 or more");
+  }
 }
 
 template <int n>

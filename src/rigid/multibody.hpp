@@ -56,6 +56,7 @@ class Multibody {
   bool has_joints() const { return !trees_.empty(); }
   Range range(int b) const { return bodies_[b].range; }
   const Joint<n>& joint(int index) const { return joints_[index]; }
+  const std::vector<OneSidedConstraint<n>>& one_sided() const { return one_sided_; }
 
   // q1 = F_d(u, q0)
   void reparametrise(const Poses& q0, const Eigen::VectorXd& u, Poses& q1) const;
@@ -78,6 +79,7 @@ class Multibody {
 
  private:
   void find_trees(const World<n>& world);
+  void check_one_sided() const;
   // Places the child according to its joint and the slide displacement (m).
   void place(const Joint<n>& joint, const Poses& q, Pose<n>& child, double slide) const;
   double slide(const Joint<n>& joint, const Poses& q) const;
@@ -85,6 +87,7 @@ class Multibody {
   std::vector<Member> bodies_;
   std::vector<Tree> trees_;
   std::vector<Joint<n>> joints_;
+  std::vector<OneSidedConstraint<n>> one_sided_;
   mutable std::vector<Matrix<3>> rotation_;  // work space of reparametrise()
   int dofs_ = 0;
 };

@@ -21,11 +21,12 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
     frames_of(to, frames_);
     context_.detection.find(frames_, margin);  // bodies that no longer move are still obstacles
     find_points_.collect(context_.detection, frames_, margin, false, points);
+    add_constraint_points(context_.bodies, to, margin, points);
     double worst = 0.0;
     for (const auto& point : points)
       if (point.gap > worst) {
         worst = point.gap;
-        cause = {point.body, point.gap, "closest-point projection did not converge"};
+        cause = {point.body, point.gap, "closest-point projection did not converge", point.constraint};
       }
     // Near a corner successive programs may alternate between two planes, so that the pair never touches. Such pairs
     // are closed explicitly.

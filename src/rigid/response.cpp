@@ -63,10 +63,12 @@ PenetrationCheck check_penetration(const ResponseContext<n>& context, Frames<n> 
 
 template <int n>
 double restitution(const World<n>& world, const ContactPoint<n>& point) {
+  if (point.constraint >= 0) return world.one_sided[point.constraint].restitution;
   return std::sqrt(world.bodies[point.body[0]].surface.restitution * world.bodies[point.body[1]].surface.restitution);
 }
 template <int n>
 double friction(const World<n>& world, const ContactPoint<n>& point) {
+  if (point.constraint >= 0) return world.one_sided[point.constraint].friction;
   return std::sqrt(world.bodies[point.body[0]].surface.friction * world.bodies[point.body[1]].surface.friction);
 }
 

@@ -10,6 +10,7 @@
 #include "rigid/forces.hpp"
 #include "rigid/integrator.hpp"
 #include "rigid/multibody.hpp"
+#include "rigid/one_sided.hpp"
 #include "rigid/options.hpp"
 #include "rigid/state.hpp"
 
@@ -20,6 +21,8 @@ struct FailureCause {
   std::array<int, 2> bodies{-1, -1};  // -1: no contact
   double gap = 0.0;                   // overlap, m
   const char* what = "";
+  int constraint = -1;  // index in World::one_sided; -1: none
+  bool is_known() const { return bodies[0] >= 0 || constraint >= 0; }
 };
 
 // Result of advancing a state.
@@ -35,6 +38,7 @@ template <int n>
 struct StepRecord {
   ContactTotals<n> contact_totals;          // totals since start()
   std::vector<ContactImpulse<n>> impulses;  // impulses of the step
+  std::vector<ConstraintImpulse<n>> constraint_impulses;
 };
 
 // The components of a simulation that a response uses; they outlive it.
@@ -75,7 +79,7 @@ struct PenetrationCheck {
 template <int n>
 PenetrationCheck check_penetration(const ResponseContext<n>& context, Frames<n> from, Frames<n> to);
 
-// Returns the coefficients of the two surfaces at a point.
+// Returns the coefficients of the two surfaces, or of the one-sided constraint, at a point.
 template <int n>
 double restitution(const World<n>& world, const ContactPoint<n>& point);
 template <int n>

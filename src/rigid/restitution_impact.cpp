@@ -30,15 +30,25 @@ void Impact<n>::apply(const Eigen::VectorXd& p, Eigen::VectorXd& out) const {
       if (impulse[n * i + k] != 0.0) rows.add_momentum(static_cast<int>(i), k, impulse[n * i + k], out);
 }
 template <int n>
-void Impact<n>::report(std::vector<ContactImpulse<n>>& out) const {
+void Impact<n>::report(StepRecord<n>& record) const {
   for (std::size_t i = 0; i < points.size(); ++i) {
+    const int contact = static_cast<int>(i);
+    if (const int constraint = points[i].constraint; constraint >= 0) {
+      if (impulse[n * i] == 0.0) continue;
+      const auto& bodies = rows.inertia().bodies().one_sided()[constraint].bodies;
+      for (int b = 0; b < static_cast<int>(bodies.size()); ++b)
+        record.constraint_impulses.push_back(
+            {constraint, bodies[b],
+             impulse[n * i] * rows.slope(contact, 0, b) + impulse[n * i + 1] * rows.slope(contact, 1, b)});
+      continue;
+    }
     Vector<n> sum = Vector<n>::Zero();
-    for (int k = 0; k < n; ++k) sum += impulse[n * i + k] * rows.direction(static_cast<int>(i), k);
+    for (int k = 0; k < n; ++k) sum += impulse[n * i + k] * rows.direction(contact, k);
     if (sum.isZero(0.0)) continue;
     const auto& body = points[i].body;
     const std::array<Vector<n>, 2> arm = {points[i].point - rows.inertia().position(body[0]),
                                           points[i].point - rows.inertia().position(body[1])};
-    out.push_back({body, points[i].part, points[i].point, points[i].normal, sum, arm});
+    record.impulses.push_back({body, points[i].part, points[i].point, points[i].normal, sum, arm});
   }
 }
 template struct Impact<2>;

@@ -48,6 +48,9 @@ void check(const World<n>& world, const Options& options) {
   for (const auto& c : world.charges)
     require(c.body >= 0 && c.body < count,
             "a charge sits on body " + std::to_string(c.body) + " of " + std::to_string(count));
+  require(options.response != Response::penalty || world.one_sided.empty(),
+          "penalty pushes shapes apart and does not close '" +
+              (world.one_sided.empty() ? std::string() : world.one_sided.front().name) + "'");
   for (const auto& [a, b] : world.no_contact)
     require(a >= 0 && b >= 0 && a < count && b < count && a != b, "no_contact names a pair that does not exist");
 }
@@ -118,6 +121,7 @@ bool Simulation<n>::Machine::step() {
   last_node = state;
   for (auto* actor : actors) actor->node(time, state.poses, twists);
   record.impulses.clear();
+  record.constraint_impulses.clear();
   const double end = start_time + (steps + 1) * options.step;
   FailureCause last_cause;
   double interval = end - time;
@@ -157,11 +161,11 @@ bool Simulation<n>::Machine::step() {
       cuts = 0;
       // accumulating bounces: infinitely many in a finite time (Zeno)
       if (++parts > most_parts) {
-        if (cause.bodies[0] < 0) cause = last_cause;
+        if (!cause.is_known()) cause = last_cause;
         cause.what = "contacts without end";
         return give_up(cause, std::to_string(most_parts) + " parts of the step");
       }
-      if (cause.bodies[0] >= 0) last_cause = cause;
+      if (cause.is_known()) last_cause = cause;
       continue;
     }
     ++record.contact_totals.cuts;
@@ -194,6 +198,8 @@ bool Simulation<n>::Machine::give_up(const FailureCause& cause, const std::strin
   if (cause.bodies[0] >= 0)
     outcome.reason += " between '" + world.bodies[cause.bodies[0]].name + "' and '" +
                       world.bodies[cause.bodies[1]].name + "', overlap " + number(cause.gap) + " m,";
+  if (cause.constraint >= 0)
+    outcome.reason += " at '" + world.one_sided[cause.constraint].name + "', gap " + number(-cause.gap) + ",";
   outcome.reason += " at t = " + number(time) + " s after " + after;
   state = last_node;
   time = start_time + steps * options.step;
@@ -254,6 +260,7 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   m.steps = 0;
   m.record.contact_totals = {};
   m.record.impulses.clear();
+  m.record.constraint_impulses.clear();
   m.outcome = {};
   m.integrator->restart();
   m.detection.restart();
@@ -269,6 +276,10 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
                                 std::to_string(worst->part[0] + 1) + ") and '" + m.world.bodies[worst->body[1]].name +
                                 "' (part " + std::to_string(worst->part[1] + 1) + ") overlap by " +
                                 number(worst->normal_gap()) + " m");
+  for (const auto& constraint : m.world.one_sided)
+    if (const double gap = constraint.gap(m.state.poses, {}, {}); !(gap >= -m.options.tolerance))
+      throw std::invalid_argument("initial state: the gap of '" + constraint.name + "' is " + number(gap) +
+                                  "; allowed: 0 or more");
 }
 
 template <int n>
@@ -323,6 +334,11 @@ const ContactTotals<n>& Simulation<n>::contact_totals() const {
 template <int n>
 std::span<const ContactImpulse<n>> Simulation<n>::impulses() const {
   return machine_->record.impulses;
+}
+
+template <int n>
+std::span<const ConstraintImpulse<n>> Simulation<n>::constraint_impulses() const {
+  return machine_->record.constraint_impulses;
 }
 
 template <int n>

@@ -63,6 +63,8 @@ class Simulation {
   // Returns the contact impulses of the last step; divided by its length they are mean forces. Empty for the responses
   // `none` and `penalty`.
   std::span<const ContactImpulse<n>> impulses() const;
+  // Returns the impulses of one-sided constraints on their bodies in the last step.
+  std::span<const ConstraintImpulse<n>> constraint_impulses() const;
   const Outcome& outcome() const;
 
   Energies<n> energies() const;

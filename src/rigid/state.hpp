@@ -43,6 +43,14 @@ struct ContactImpulse {
   std::array<Vector<n>, 2> arm;  // from each body's centre of mass at the impact to the point, m
 };
 
+// The impulse of a one-sided constraint on one of its bodies during a step: [N s; N m s about the centre of mass], world
+// axes.
+template <int n>
+struct ConstraintImpulse {
+  int constraint = -1, body = -1;
+  Twist<n> impulse;
+};
+
 // Sums of the changes by contact since start(). Subtract them from the invariants to test conservation.
 template <int n>
 struct ContactTotals {

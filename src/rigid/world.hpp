@@ -144,6 +144,20 @@ using Potential = std::function<double(Frames<n>, std::span<ConfigurationGradien
 template <int n>
 using Force = std::function<void(double t, Frames<n>, std::span<const Twist<n>>, std::span<Twist<n>> wrench)>;
 
+// A condition on the configuration that is not of shapes: gap >= 0. A stop of a joint and a rope are examples. Its
+// impulses act along the gradient of the gap, and friction acts along that of the position on the surface.
+template <int n>
+struct OneSidedConstraint {
+  std::string name;
+  std::vector<int> bodies;  // bodies on which it depends
+  double restitution = 1.0, friction = 0.0;
+  // Returns the gap, m or rad. Sets the slopes of the gap and of the position on the surface for each entry of
+  // `bodies`: the product of a slope with the twist is the rate. Two empty spans: the gap alone.
+  using Function =
+      std::function<double(std::span<const Pose<n>>, std::span<Twist<n>> gap_slope, std::span<Twist<n>> slip_slope)>;
+  Function gap;
+};
+
 template <int n>
 struct World {
   std::vector<Body<n>> bodies;
@@ -155,6 +169,7 @@ struct World {
   std::vector<Force<n>> forces;
   std::vector<std::pair<int, int>> no_contact;  // pairs of bodies that may overlap (joined bodies collide unless listed
                                                 // here)
+  std::vector<OneSidedConstraint<n>> one_sided;
 };
 
 }  // namespace dodyn::rigid
