@@ -14,7 +14,7 @@ namespace {
 
 // --design.NAME VALUE sets a parameter.
 ExitCode check_model(const std::string& path, const std::vector<std::string>& words) {
-  const auto model = systems::read_model(systems::model_text(path), path, false);
+  const auto [model, pieces] = systems::read_hybrid_model(systems::model_text(path), path);
   std::map<std::string, double> given;
   const std::string prefix = "design.";
   for (const auto& [key, value, has_value] : parse_words(words)) {
@@ -31,7 +31,7 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
   }
   const auto values = model.evaluate(given);
   if (model.structure.swing_link >= 0) check_walker(model, model.tree(values.numbers));
-  std::cout << systems::description(model, values);
+  std::cout << systems::description(model, values, pieces.contacts);
   return finished;
 }
 

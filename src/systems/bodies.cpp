@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "record/text.hpp"
+#include "systems/body_constraints.hpp"
 #include "systems/body_forces.hpp"
 #include "systems/body_state.hpp"
 
@@ -54,6 +56,7 @@ class Builder {
     for (const auto& link : view_.tree.links) add_joint(link);
     surroundings();
     forces(std::move(control));
+    if (standing_.one_sided) constraints(*standing_.one_sided);
     return std::move(view_);
   }
 
@@ -315,6 +318,23 @@ class Builder {
       for (auto& actuator : rest.tree.actuators) actuator.limit.reset();
     if (damped || !tree.loads.empty() || !stops.empty() || (control && !tree.actuators.empty()))
       view_.world.forces.push_back(recorded_force<n>(rest, std::move(control), stops));
+  }
+
+  void constraints(const std::vector<GapContact>& contacts) {
+    for (const GapContact& contact : contacts) {
+      if (Model::at(contact.latch, values_.numbers) != 0.0)
+        model_.fail(contact.line, "'" + contact.name +
+                                      "' latches, and a contact simulation has no bilateral contact; use evaluator "
+                                      "hybrid or remove latch");
+      if (const double e = Model::at(contact.restitution, values_.numbers); !(e >= 0.0 && e <= 1.0))
+        model_.fail(contact.line,
+                    "restitution of contact " + contact.name + " is " + formatted("%g", e) + "; allowed: 0 to 1");
+    }
+    view_.world.one_sided = recorded_constraints<n>(view_, contacts, values_.numbers);
+    for (std::size_t i = 0; i < contacts.size(); ++i)
+      if (view_.world.one_sided[i].bodies.empty())
+        model_.fail(contacts[i].line,
+                    "the gap of '" + contacts[i].name + "' is constant; allowed: a function of coordinates or points");
   }
 
   const Model& model_;

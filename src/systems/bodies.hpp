@@ -4,7 +4,8 @@
 // Every moving link is a body; links fixed to another one are part of its body. Supported are free bodies (a planar or
 // spatial root) and revolute, spherical and prismatic joints. Three hinges through one point with massless links
 // between them are a spherical joint too. Springs and users' energies become potentials of the world; damping, users'
-// forces and actuators become its forces. The world has charges and drag of its own.
+// forces and actuators become its forces. The world has charges and drag of its own. Gaps of [contact NAME] and [stop
+// NAME] become its one-sided constraints.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "rigid/world.hpp"
-#include "systems/model.hpp"
+#include "systems/hybrid_model.hpp"
 
 namespace dodyn::systems {
 
@@ -57,6 +58,8 @@ struct WorldOptions {
   std::optional<Vector3<double>> foot = std::nullopt;
   // Whether limits of actuators and ranges of coordinates apply.
   bool limits = true;
+  // The model's [contact NAME] and [stop NAME], which become one-sided constraints of the world. Null: none.
+  const std::vector<GapContact>* one_sided = nullptr;
 };
 
 // Returns a link's inertia about its centre of mass, along its own axes, kg m2: [3, 3].

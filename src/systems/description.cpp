@@ -85,7 +85,7 @@ std::string impossible_inertia(const Link<double>& link) {
 }
 
 // Returns whether the bodies view exists, and if not why.
-std::string simulated(const Model& model, const Values<double>& values) {
+std::string simulated(const Model& model, const Values<double>& values, const std::vector<GapContact>& contacts) {
   try {
     check_honoured(model, "simulation");
     const auto bodies_of = [](const auto& view) {
@@ -95,7 +95,10 @@ std::string simulated(const Model& model, const Values<double>& values) {
       return count(view.world.bodies.size(), "body", "bodies") + ", " +
              count(view.world.joints.size(), "joint", "joints");
     };
-    return model.dimension == 2 ? bodies_of(bodies<2>(model, values)) : bodies_of(bodies<3>(model, values));
+    WorldOptions options;
+    options.one_sided = &contacts;
+    return model.dimension == 2 ? bodies_of(bodies<2>(model, values, {}, options))
+                                : bodies_of(bodies<3>(model, values, {}, options));
   } catch (const ConfigError& error) {
     return std::string("no: ") + error.what();
   }
@@ -104,7 +107,7 @@ std::string simulated(const Model& model, const Values<double>& values) {
 }  // namespace
 
 // Whole: it reads as its output does, one table after the other, and no table uses another.
-std::string description(const Model& model, const Values<double>& values) {
+std::string description(const Model& model, const Values<double>& values, const std::vector<GapContact>& contacts) {
   const auto tree = model.tree(values.numbers);
   const int d = model.dimension;
   double mass = 0.0;
@@ -202,6 +205,10 @@ std::string description(const Model& model, const Values<double>& values) {
                 "from " + (range.from ? number(*range.from) : std::string("anywhere")),
                 "to " + (range.to ? number(*range.to) : std::string("anywhere")),
                 range.speed ? "speed at most " + number(*range.speed) : ""});
+  Table gaps("contacts and stops: gap");
+  for (const auto& contact : contacts)
+    gaps.row({contact.name, contact.gap.expression.text(), "restitution " + number(at(contact.restitution)),
+              "friction " + number(at(contact.friction)), at(contact.latch) != 0.0 ? "latches" : ""});
   Table surfaces("surfaces");
   for (const auto& surface : model.surfaces)
     surfaces.row({surface.name.empty() ? "of all others" : surface.name,
@@ -214,9 +221,9 @@ std::string description(const Model& model, const Values<double>& values) {
   views.row({"walks", tree.swing_link >= 0
                           ? "yes: its legs can be exchanged, the swing foot is the end of " + link_name(tree.swing_link)
                           : "no swing-foot"});
-  views.row({"contact simulation", simulated(model, values)});
+  views.row({"contact simulation", simulated(model, values, contacts)});
   for (const Table* table : {&parameters, &coordinates, &links, &surroundings, &masses, &shapes, &points, &springs,
-                             &forces, &actuators, &ranges, &surfaces, &requirements, &views, &doubts})
+                             &forces, &actuators, &ranges, &gaps, &surfaces, &requirements, &views, &doubts})
     text += table->text();
   return text;
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "systems/model.hpp"
+#include "systems/hybrid_model.hpp"
 
 namespace dodyn::systems {
 
-std::string description(const Model& model, const Values<double>& values);
+// `contacts`: the model's [contact NAME] and [stop NAME].
+std::string description(const Model& model, const Values<double>& values, const std::vector<GapContact>& contacts = {});
 
 }  // namespace dodyn::systems

@@ -1,6 +1,7 @@
 // A model with the contacts, constraints and resets of a hybrid motion (variational/hybrid.hpp).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,5 +48,8 @@ struct HybridModel {
 
 // Like read_model() with `judge` false.
 HybridModel read_hybrid_model(std::string_view text, const std::string& origin);
+// Like read_model() with these values of the parameters on which counts depend.
+HybridModel read_hybrid_model(std::string_view text, const std::string& origin,
+                              const std::map<std::string, double>& given);
 
 }  // namespace dodyn::systems

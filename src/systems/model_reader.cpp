@@ -649,5 +649,11 @@ HybridModel read_hybrid_model(std::string_view text, const std::string& origin) 
   Model model = reader.model();
   return {std::move(model), reader.pieces()};
 }
+HybridModel read_hybrid_model(std::string_view text, const std::string& origin,
+                              const std::map<std::string, double>& given) {
+  ModelReader reader(text, origin);
+  Model model = judged(reader.model(given));
+  return {std::move(model), reader.pieces()};
+}
 
 }  // namespace dodyn::systems

@@ -499,5 +499,78 @@ TEST(Bodies, WhatAWorldCannotExpressIsOneLine) {
   EXPECT_EQ(complaint(plane + root + "inertia = 1\n[link b]\nparent = a\njoint = prismatic x\nmass = 1\n"), "");
 }
 
+// A gap of coordinates and points is the same function of the poses, and its slope times the twists is its rate along
+// the motion of the coordinates.
+template <int n>
+void expect_gaps(const std::string& text, const std::vector<std::size_t>& depends_on, double turns) {
+  const HybridModel system = read_hybrid_model(text, "gaps");
+  const Model& model = system.model;
+  const auto values = model.evaluate<double>();
+  WorldOptions options;
+  options.one_sided = &system.pieces.contacts;
+  const auto view = bodies<n>(model, values, {}, options);
+  const auto& contacts = system.pieces.contacts;
+  ASSERT_EQ(view.world.one_sided.size(), contacts.size());
+  const auto value = [&](const Formula<Number>& formula, const Vector& q) {
+    Formula<double> x{formula.expression, {}};
+    for (const auto& argument : formula.arguments)
+      x.arguments.push_back({argument.variable, Model::at(argument.parameter, values.numbers)});
+    const Vector rest(q.size(), 0.0);
+    return view.tree.value(x, view.tree.frames(q.data(), rest.data()), q.data(), rest.data(),
+                           static_cast<const double*>(nullptr));
+  };
+  std::mt19937_64 random(7);
+  for (int k = 0; k < 20; ++k) {
+    Vector q = away_from_gimbal_lock(view.tree, random_vector(random, view.tree.n(), 1.0)),
+           v = random_vector(random, view.tree.n(), 1.0);
+    for (const auto& link : view.tree.links)
+      for (std::size_t i = 0; i < link.moves.size(); ++i)
+        if (link.moves[i].kind == Move::turn) q[link.first + i] += turns;
+    const auto state = view.state(q, v);
+    for (std::size_t i = 0; i < contacts.size(); ++i) {
+      const auto& constraint = view.world.one_sided[i];
+      const std::size_t count = constraint.bodies.size();
+      EXPECT_EQ(count, depends_on[i]) << constraint.name;
+      std::vector<rigid::Twist<n>> gap(count), slip(count);
+      EXPECT_NEAR(constraint.gap(state.poses, {}, {}), value(contacts[i].gap, q), 1e-12) << constraint.name;
+      EXPECT_NEAR(constraint.gap(state.poses, gap, slip), value(contacts[i].gap, q), 1e-12) << constraint.name;
+      const auto rate = [&](const Formula<Number>& formula) {
+        const double h = 1e-5;
+        Vector before = q, after = q;
+        for (std::size_t j = 0; j < q.size(); ++j) {
+          before[j] -= h * v[j];
+          after[j] += h * v[j];
+        }
+        return (value(formula, after) - value(formula, before)) / (2.0 * h);
+      };
+      double closing = 0.0, sliding = 0.0;
+      for (std::size_t j = 0; j < count; ++j) {
+        closing += gap[j].dot(state.twists[constraint.bodies[j]]);
+        sliding += slip[j].dot(state.twists[constraint.bodies[j]]);
+      }
+      EXPECT_NEAR(closing, rate(contacts[i].gap), 1e-8) << constraint.name;
+      EXPECT_NEAR(sliding, contacts[i].slip ? rate(*contacts[i].slip) : 0.0, 1e-8) << constraint.name;
+    }
+  }
+}
+
+TEST(Bodies, GapsAreTheSameInBothViews) {
+  const auto text = [](int dimension, const std::string& free, const std::string& hinge, const std::string& inertia) {
+    return "[model]\ndimension = " + std::to_string(dimension) +
+           "\n[parameters]\nlength = 3 m\n[link load]\nparent = ground\njoint = " + free +
+           "\nmass = 2\ncentre = 0.1, 0.2" + (dimension == 3 ? ", -0.1" : "") + "\ninertia = " + inertia +
+           "\n[link arm]\nparent = load\nat = 0.3, 0.1" + (dimension == 3 ? ", 0.2" : "") + "\njoint = " + hinge +
+           "\ncoordinates = bend\nmass = 1\ncentre = 0.2, 0" + (dimension == 3 ? ", 0" : "") +
+           "\ninertia = " + inertia +
+           "\n[point hook]\nlink = arm\nat = 0.4, 0.1\n[point eye]\nlink = ground\n[contact rope]\ngap = length - "
+           "distance(hook, eye)\n[contact tip]\ngap = hook.y + 2 m\nslip = hook.x\nfriction = 0.3\n[stop elbow]\n"
+           "coordinate = bend\nfrom = -2\nto = 30\n";
+  };
+  for (const double turns : {0.0, 9.0}) expect_gaps<2>(text(2, "planar", "revolute", "0.1"), {1, 1, 2, 2}, turns);
+  std::string space = text(3, "spatial ZXY", "revolute 0.6, 0, 0.8", "0.1, 0.2, 0.15");
+  space.replace(space.find("at = 0.4, 0.1\n"), 14, "at = 0.4, 0.1, 0.2\n");
+  expect_gaps<3>(space, {1, 1, 2, 2}, 0.0);
+}
+
 }  // namespace
 }  // namespace dodyn::systems::test_bodies

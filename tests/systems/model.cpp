@@ -468,9 +468,9 @@ TEST(Model, DescriptionNamesEverything) {
   auto texts = shipped_models();
   texts.emplace("machine", machine);
   for (const auto& [name, text] : texts) {
-    const Model model = read_model(text, name);
+    const auto [model, pieces] = read_hybrid_model(text, name);
     const auto values = model.evaluate<double>();
-    const std::string told = description(model, values);
+    const std::string told = description(model, values, pieces.contacts);
     const auto expect = [&, &name = name](const std::string& word) {
       EXPECT_NE(told.find(word), std::string::npos) << name << " " << word;
     };
@@ -485,6 +485,7 @@ TEST(Model, DescriptionNamesEverything) {
     for (const auto& one : tree.named_points) expect("\n  " + one.name + " ");
     for (const auto& one : tree.ranges) expect("\n  " + one.name + " ");
     for (const auto& one : model.shapes) expect("\n  " + one.name + " ");
+    for (const auto& one : pieces.contacts) expect("\n  " + one.name + " ");
     for (const auto& one : model.requirements) expect("\n  " + one.name + " ");
     if (!model.gravity_given) expect("default");
   }
