@@ -13,7 +13,7 @@
 #include "evaluators/simulation/keys.hpp"
 #include "evaluators/simulation/outcome_statistics.hpp"
 #include "record/text.hpp"
-#include "systems/repetition.hpp"
+#include "systems/hybrid_model.hpp"
 #include "systems/sections.hpp"
 
 namespace dodyn::evaluators {
@@ -31,8 +31,9 @@ using simulation::StateQuantity;
 using Given = std::map<std::string, double>;
 
 // `given`: parameters that the study sets; the number of links may depend on them.
-systems::Model read_model(const NamedModel& named, const Given& given = {}) {
-  systems::Model model = systems::read_model(named.text, named.path, given);
+systems::HybridModel read_system(const NamedModel& named, const Given& given = {}) {
+  systems::HybridModel system = systems::read_hybrid_model(named.text, named.path, given);
+  const systems::Model& model = system.model;
   systems::check_honoured(model, "simulation");
   for (const auto& load : model.structure.loads)
     for (const auto& component : load.components)
@@ -41,12 +42,12 @@ systems::Model read_model(const NamedModel& named, const Given& given = {}) {
           model.fail(0, "[force " + load.name + "] depends on u." +
                             model.structure.actuators[static_cast<std::size_t>(variable.index)].name +
                             ", but actuators rest in the evaluator simulation; use a parameter instead");
-  return model;
+  return system;
 }
 
 std::vector<DesignVariable> parameters_of(const Settings& so_far) {
   if (so_far.text("simulation.model").empty()) return {};
-  auto variables = parameter_variables(read_model(named_model(so_far, "simulation.model")));
+  auto variables = parameter_variables(read_system(named_model(so_far, "simulation.model")).model);
   const auto of_control = simulation::control_variables(so_far);
   variables.insert(variables.end(), of_control.begin(), of_control.end());
   return variables;
@@ -58,7 +59,7 @@ class SimulationEvaluator final : public Evaluator {
       : settings_(settings),
         own_(simulation::read_simulation(settings)),
         named_(named_model(settings, "simulation.model")),
-        model_(read_model(named_, set(settings))),
+        system_(read_system(named_, set(settings))),
         starts_(settings_, model_) {
     for (const Variable& free : settings.variables)
       if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[static_cast<std::size_t>(at)].counts)
@@ -98,6 +99,7 @@ class SimulationEvaluator final : public Evaluator {
     const auto values = model_.evaluate<double>();
     channels_ =
         simulation::runner_channels(model_, values, run_options.nodes, run_options.by_impulses(), control_.has_value());
+    expect_contacts_by_impulses();
     try {
       if (model_.dimension == 2)
         describe<2>(values);
@@ -281,7 +283,7 @@ class SimulationEvaluator final : public Evaluator {
 
   template <int n>
   void describe(const systems::Values<double>& values) {
-    const auto world = systems::bodies<n>(model_, values).world;
+    const auto world = systems::bodies<n>(model_, values, {}, {.one_sided = &system_.pieces.contacts}).world;
     for (const auto& body : world.bodies) bodies_.push_back(body.name);
     rigid::Simulation<n>(world, own_.run_options.options);
     expect_long_steps_fit(world);
@@ -307,6 +309,15 @@ class SimulationEvaluator final : public Evaluator {
     if (cause)
       throw settings_.error("simulation.max-step", std::string("does not support a model with ") + cause +
                                                        ", which needs short steps far from contact, too; remove it");
+  }
+
+  // Throws if the model has [contact NAME] or [stop NAME], and the contact method does not resolve contacts by impulses.
+  void expect_contacts_by_impulses() const {
+    if (own_.run_options.by_impulses()) return;
+    for (const systems::Model::Section& section : model_.sections)
+      if (section.kind == "stop" || (section.kind == "contact" && !section.name.empty()))
+        throw settings_.error("simulation.contact-method", "does not close [" + section.kind + " " + section.name +
+                                                               "]; allowed here: projection, event-driven");
   }
 
   // Throws if [surface] has losses: springs between overlapping bodies know neither friction nor restitution.
@@ -470,7 +481,7 @@ class SimulationEvaluator final : public Evaluator {
     for (int i = first; i < last; ++i) {
       const Start start = starts_.start(i, design, set);
       if (!runner || starts_.varies_model()) {
-        runner.emplace(model_, start.values, own_.run_options, plan(task.evaluation.design, start));
+        runner.emplace(system_, start.values, own_.run_options, plan(task.evaluation.design, start));
         if (filmed()) film.emplace(runner->world());
       }
       simulation::SimulationRecord<n> kept;
@@ -527,7 +538,7 @@ class SimulationEvaluator final : public Evaluator {
   template <int n>
   Simulated showing(const Task& task, const Given& design) const {
     const Start start = starts_.start(own_.start - 1, design, set_of(task.evaluation));
-    Runner<n> runner(model_, start.values, own_.run_options, plan(task.evaluation.design, start));
+    Runner<n> runner(system_, start.values, own_.run_options, plan(task.evaluation.design, start));
     Trajectory motion = blank();
     simulation::SimulationSummary<n> summary;
     simulation::SimulationRecord<n> kept{.motion = &motion, .summary = &summary};
@@ -601,7 +612,8 @@ class SimulationEvaluator final : public Evaluator {
   Settings settings_;
   simulation::SimulationSettings own_;
   NamedModel named_;
-  systems::Model model_;
+  systems::HybridModel system_;
+  const systems::Model& model_ = system_.model;
   InitialStates starts_;
   std::optional<simulation::Control> control_;
   struct Requirement {  // a requirement or a property of the design

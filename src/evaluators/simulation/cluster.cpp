@@ -23,6 +23,13 @@ void Cluster<n>::see(const rigid::Simulation<n>& simulation) {
     note(simulation.contacts());
   else
     note(simulation.impulses());
+  const auto ropes = simulation.constraint_impulses();
+  for (std::size_t i = 0; i < ropes.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (const auto [a, b] = std::minmax(ropes[i].body, ropes[j].body);
+          ropes[i].constraint == ropes[j].constraint && a != b && moves_[static_cast<std::size_t>(a)] &&
+          moves_[static_cast<std::size_t>(b)])
+        last_[{a, b}] = simulation.time();
   std::erase_if(last_, [&](const auto& pair) { return pair.second < simulation.time() - lately; });
 }
 

@@ -36,9 +36,10 @@ bool SimulationOptions::uses(StateQuantity::Kind kind) const {
 }
 
 template <int n>
-Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& values,
+Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<double>& values,
                   const SimulationOptions& run_options, const std::optional<ControlPlan>& plan)
-    : run_options_(run_options), view_(systems::bodies<n>(model, values)) {
+    : run_options_(run_options),
+      view_(systems::bodies<n>(system.model, values, {}, {.one_sided = &system.pieces.contacts})) {
   const auto at_rest = held(view_, run_options.held);
   rigid::World<n> world = at_rest.world;
   if (plan) {
@@ -85,8 +86,8 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
   }
   observation_.emplace(view_, values.parameters, world, run_options.rest_speed, controller_.get());
   if (run_options.uses(StateQuantity::cluster)) cluster_.emplace(world);
-  speeds_.resize(pairs_.size());
-  accelerations_.resize(pairs_.size());
+  speeds_.resize(pairs_.size() + world.one_sided.size());
+  accelerations_.resize(speeds_.size());
 }
 
 // Observes the present node for formulas.
@@ -96,6 +97,25 @@ void Runner<n>::look() {
   if (levels_.size() > 1)
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       speeds_[p] = observation_->relative_speed(pairs_[p].one, pairs_[p].other);
+  for (std::size_t i = 0; levels_.size() > 1 && i < world().one_sided.size(); ++i)
+    speeds_[pairs_.size() + i] = closing_speed(world().one_sided[i]);
+}
+
+// Returns a bound on the rate of a gap, whatever the directions of its bodies' velocities.
+template <int n>
+double Runner<n>::closing_speed(const rigid::OneSidedConstraint<n>& constraint) {
+  const std::size_t count = constraint.bodies.size();
+  slopes_.resize(2 * count);
+  const std::span<rigid::Twist<n>> slopes(slopes_);
+  constraint.gap(now().poses(), slopes.first(count), slopes.last(count));
+  double sum = 0.0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& twist = now().twists()[constraint.bodies[i]];
+    sum += slopes[i].template head<n>().norm() * twist.template head<n>().norm() +
+           slopes[i].template tail<rigid::Spin<n>::RowsAtCompileTime>().norm() *
+               twist.template tail<rigid::Spin<n>::RowsAtCompileTime>().norm();
+  }
+  return sum;
 }
 
 // Returns which coils have left the range of the table; empty: none has, or there is no table.
@@ -110,8 +130,16 @@ std::string Runner<n>::out_of_range() const {
   return {};
 }
 
+// Whether a step of this level closes at most a small fraction of `room`, a distance or a gap.
+template <int n>
+bool Runner<n>::allows(std::size_t level, double room, std::size_t part) const {
+  const double h = levels_[level].options().step;
+  return h * (speeds_[part] + h * accelerations_[part]) <= 0.02 * room;
+}
+
 // Returns the level of the longest step in which no two bodies, at their present speed and acceleration, move by more
-// than a small fraction of their distance, and in space no body turns by more than a small angle.
+// than a small fraction of their distance, no one-sided constraint closes by more of its gap, and in space no body turns
+// by more than a small angle.
 template <int n>
 std::size_t Runner<n>::fitting_level() {
   if (levels_.size() == 1 || steps_ == 0 || progress_.touching) return 0;
@@ -120,11 +148,11 @@ std::size_t Runner<n>::fitting_level() {
     const auto [one, other] = pairs_[p];
     const double room = observation_->gap(one, other);
     if (room < 0.025 * std::min(observation_->radius(one), observation_->radius(other))) return 0;
-    while (fits > 0) {
-      const double h = levels_[fits].options().step;
-      if (h * (speeds_[p] + h * accelerations_[p]) <= 0.02 * room) break;
-      --fits;
-    }
+    while (fits > 0 && !allows(fits, room, p)) --fits;
+  }
+  for (std::size_t i = 0; i < world().one_sided.size() && fits > 0; ++i) {
+    const double gap = world().one_sided[i].gap(now().poses(), {}, {});
+    while (fits > 0 && !allows(fits, gap, pairs_.size() + i)) --fits;
   }
   if constexpr (n == 3) {
     constexpr double most_turn = 0.05;  // rad; the relative error of the angle is at most about its square/12
@@ -154,7 +182,7 @@ bool Runner<n>::advance() {
     accelerations_.swap(speeds_);
     look();
     const double h = now().options().step;
-    for (std::size_t p = 0; p < pairs_.size(); ++p) accelerations_[p] = std::abs(speeds_[p] - accelerations_[p]) / h;
+    for (std::size_t p = 0; p < speeds_.size(); ++p) accelerations_[p] = std::abs(speeds_[p] - accelerations_[p]) / h;
   } else {
     look();
   }
@@ -189,6 +217,10 @@ void Runner<n>::record_impulses(bool motion) {
       else
         pushes_[body].template tail<3>() += arm.cross(push);
     }
+  }
+  for (const auto& each : now().constraint_impulses()) {
+    progress_.impulse = std::max(progress_.impulse, each.impulse.template head<n>().norm());
+    if (motion) pushes_[each.body] += each.impulse;
   }
 }
 

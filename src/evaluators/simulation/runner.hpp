@@ -88,8 +88,8 @@ template <int n>
 class Runner {
  public:
   // Throws ConfigError or std::invalid_argument if the world is invalid.
-  Runner(const systems::Model& model, const systems::Values<double>& values, const SimulationOptions& run_options,
-         const std::optional<ControlPlan>& plan = {});
+  Runner(const systems::HybridModel& system, const systems::Values<double>& values,
+         const SimulationOptions& run_options, const std::optional<ControlPlan>& plan = {});
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
@@ -115,6 +115,8 @@ class Runner {
   void begin(const Start& start);
   const rigid::Simulation<n>& now() const { return levels_[level_]; }
   std::size_t fitting_level();
+  bool allows(std::size_t level, double room, std::size_t part) const;
+  double closing_speed(const rigid::OneSidedConstraint<n>& constraint);
   void keep(Trajectory& shown, int row);
   void keep_row(SimulationRecord<n>* kept, bool last);
   double booked() const;
@@ -134,7 +136,9 @@ class Runner {
 
   // index in levels_ of the present level
   std::size_t level_ = 0;
-  std::vector<double> speeds_, accelerations_;  // [pairs] at this node and in the last step
+  // [pairs, then one-sided constraints] at this node and in the last step
+  std::vector<double> speeds_, accelerations_;
+  std::vector<rigid::Twist<n>> slopes_;
   long steps_ = 0;
   int impulses_ = 0;  // of the present level
   Progress progress_;
