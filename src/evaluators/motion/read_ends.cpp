@@ -67,10 +67,20 @@ void read_requirements(PhasedMotion& motion) {
     }
 }
 
+// Throws if the model has a reset that the motion does not apply at its end. A motion does not see its guard.
+void expect_resets_applied(const PhasedMotion& motion, const std::string& applied) {
+  const auto& model = motion.system->model();
+  for (const auto& section : model.sections)
+    if (section.kind == "reset" && section.name != applied)
+      model.fail(section.line, "[reset " + section.name + "] acts in a motion only if [periodic] reset = " +
+                                   section.name + " names it; use evaluator hybrid or remove it");
+}
+
 }  // namespace
 
 void read_ends(PhasedMotion& motion) {
   const auto sections = motion.settings.sections_of("periodic");
+  std::string applied;  // name of the reset at the end
   motion.periodic = !sections.empty();
   motion.shift = read_given(motion, "periodic", false);
   for (const CustomSection* section : sections) {
@@ -94,8 +104,10 @@ void read_ends(PhasedMotion& motion) {
       if (!motion.exchange)
         throw entry->error("is not a reset of the model" + did_you_mean(entry->value, names) +
                            "; allowed: " + (names.empty() ? "none" : listed(names)));
+      applied = entry->value;
     }
   }
+  expect_resets_applied(motion, applied);
   read_end(motion, "initial-state", motion.start);
   read_end(motion, "goal", motion.goal);
   motion.guess = read_given(motion, "guess", false);
