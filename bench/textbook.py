@@ -116,7 +116,7 @@ Not here:
 
 * Goddard's rocket, whose mass is a state (no initial guess converged);
 * Kelly's acrobot and walker, whose sources print no figure;
-* problems with the time in their cost or constraints, which configurations cannot express.
+* problems with the time in their cost or constraints, which nobody has set up yet.
 """
 
 if __name__ == "__main__":

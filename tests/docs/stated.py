@@ -84,7 +84,7 @@ def walkers():
         row[1] = f"**{row[1]}**"
         expect("docs/cases/motor-knee.md", f"| {name} | {' | '.join(row)} |")
     told = dodyn("simulate", config("knee-motor"), "--from", "fold75.h5", "--design.fold", "75 deg")
-    for line in re.findall(r"^(?:touch-down|departure|feedback) .*(?:\n +.*)*", told, re.M):
+    for line in re.findall(r"^(?:touch-down|deviation|feedback) .*(?:\n +.*)*", told, re.M):
         expect("docs/simulation.md", line)
     evaluations, cost, best = study(config("knee-speeds"), "--study.archive", "speeds.h5")
     expect("docs/cases/motor-knee.md", f"The answer is **{best['knee']:.4f} m, {100 * (cost - 1):.1f} % above the bests** in the mean, after {evaluations} evaluations")

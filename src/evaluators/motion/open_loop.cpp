@@ -270,7 +270,7 @@ Simulated to_simulated(const OpenLoopRun& forward, int steps) {
   s.trajectory = forward.trajectory;
   const auto line = [&](const std::string& words) { s.report += words + "\n"; };
   line(formatted("steps           %d an interval", steps));
-  line(formatted("departure       at most %.3g m of a centre of mass, %.3g rad of an attitude, from the motion's nodes",
+  line(formatted("deviation       at most %.3g m of a centre of mass, %.3g rad of an attitude, from the motion's nodes",
                  forward.max_position_error, forward.max_angle_error));
   line(forward.overlap > 0.0 ? formatted("overlap         at most %.3g mm", 1e3 * forward.overlap)
                              : std::string("overlap         none"));

@@ -80,7 +80,7 @@ Simulated to_simulated(const Rollout& rollout, const systems::Model& model, cons
       line(formatted("                the stance foot receives %.3g N s, too: it does not leave the ground",
                      landing.other_impulse));
   }
-  line(formatted("departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",
+  line(formatted("deviation       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",
                  rollout.deviation,
                  model.structure.coordinate_names[static_cast<std::size_t>(rollout.worst_coordinate)].c_str(),
                  rollout.deviation_time));
