@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -177,7 +176,6 @@ TEST(Rope, IsAPendulumWhileTaut) {
     last_drift = drift;
     const auto& totals = simulation.contact_totals();
     EXPECT_NEAR(simulation.energies().total() - energy, totals.impact + totals.projection.total(), 1e-9);
-    std::printf("step %g: quarter period off by %.2g s, energy by %.3g J\n", step, error, drift);
     if (last > 1e-7) EXPECT_LE(error, 0.6 * last) << step;
     last = error;
     double tension = 0.0;
