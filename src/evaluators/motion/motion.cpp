@@ -57,6 +57,8 @@ class MotionEvaluator final : public Evaluator {
   }
   // Sets the status from the result of a search, and the reason if it is not ok.
   void conclude(const FoundMotion& found, Evaluation& e) const;
+  // Sets cost, gradient and metrics from a motion, and judges it.
+  void assess(const FoundMotion& found, Evaluation& e) const;
   // Warns if the search may have missed the best motion: few guesses converged, or only one found the best motion.
   void doubt(Outcome& outcome) const;
   // Examines a trajectory. `mesh`: its description on the trajectory's own mesh.
@@ -145,7 +147,14 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
       e.reason = rejection.reason;
       return outcome;
     }
-    found = search_motion(search_, description_, task, times_);
+    const auto refusal = [&](const FoundMotion& one) {
+      Evaluation trial = task.evaluation;
+      trial.status = Status::ok;
+      trial.reason.clear();
+      assess(one, trial);
+      return trial.ok() ? "" : trial.reason.substr(trial.reason.find(": ") + 2);  // without "warning"
+    };
+    found = search_motion(search_, description_, task, refusal, times_);
   } catch (const ConfigError& error) {
     e.status = Status::failed;
     e.reason = std::string("invalid design: ") + error.what();
@@ -153,7 +162,19 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   }
   conclude(found, e);
   if (e.status == Status::failed || e.status == Status::infeasible || found.trajectory.empty()) return outcome;
+  assess(found, e);
+  const int stride = found.mesh->intervals() / description_->intervals();
+  outcome.trajectory = stride > 1 ? thinned(*description_, found.trajectory, stride) : std::move(found.trajectory);
+  outcome.trajectory.values.push_back(table(found.optima, optima_rows()));
+  // Results of tasks contain the motions, so that join() can distinguish optima.
+  if (search_.tasks > 1)
+    outcome.trajectory.values.push_back(joints_of(found.optima));
+  else
+    doubt(outcome);
+  return outcome;
+}
 
+void MotionEvaluator::assess(const FoundMotion& found, Evaluation& e) const {
   const nlp::Solution& solution = found.best->solution;
   e.cost = solution.objective;
   // Envelope theorem: at a solution, d cost / d design equals the partial derivative of the Lagrangian.
@@ -165,15 +186,6 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   Eigen::Index at = 0;
   for (const Measure& measure : measures(&seen, &found)) e.metrics(at++) = measure.value;
   judge(findings(*found.mesh, e, found.trajectory), search_.rejects, e);
-  const int stride = found.mesh->intervals() / description_->intervals();
-  outcome.trajectory = stride > 1 ? thinned(*description_, found.trajectory, stride) : std::move(found.trajectory);
-  outcome.trajectory.values.push_back(table(found.optima, optima_rows()));
-  // Results of tasks contain the motions, so that join() can distinguish optima.
-  if (search_.tasks > 1)
-    outcome.trajectory.values.push_back(joints_of(found.optima));
-  else
-    doubt(outcome);
-  return outcome;
 }
 
 void MotionEvaluator::doubt(Outcome& outcome) const {

@@ -126,6 +126,14 @@ namespace {
 constexpr int fewest_intervals = 3, corner_iterations = 150;
 constexpr std::size_t corners_refined = 2;
 
+// Other optima: the number that is kept, and the number that is tried where the best motion is refused or its refinement
+// costs more, by this fraction.
+constexpr std::size_t others_kept = 8;
+constexpr int others_tried = 3;
+constexpr double costs_more = 0.01;
+// relative difference of the costs of one optimum
+constexpr double same_cost = 1e-6;
+
 bool is_solved(const SolvedMotion& m) { return m.solution.status == SolveStatus::solved; }
 
 bool better(const SolvedMotion& a, const SolvedMotion& b) {
@@ -163,8 +171,13 @@ double farthest_chart(const dmoc::MotionProblem& problem, const Eigen::VectorXd&
 class Search {
  public:
   Search(const MotionSearch& settings, std::shared_ptr<const MotionDescription> description, const Task& task,
-         SolveTimes& times)
-      : settings_(settings), study_(std::move(description)), task_(task), times_(times), cold_(settings.options) {
+         const Refusal& refusal, SolveTimes& times)
+      : settings_(settings),
+        study_(std::move(description)),
+        task_(task),
+        refusal_(refusal),
+        times_(times),
+        cold_(settings.options) {
     found_.mesh = study_;
     cold_.push = study_->push_of_cold_start();
     warm_ = refined_ = settings.options;
@@ -181,12 +194,18 @@ class Search {
     if (found_.solved > 0) bend();
     if (found_.solved > 0) try_corners();
     if (found_.ends[static_cast<std::size_t>(SolveStatus::infeasible)] < found_.tried) look();
-    if (found_.solved > 0) refine();
+    if (found_.solved > 0) choose();
     found_.out_of_time = out_of_time();
     return std::move(found_);
   }
 
  private:
+  struct Other {
+    SolvedMotion motion;
+    int start = 0;  // as MotionOnMesh::best_start
+    double cost() const { return motion.solution.objective; }
+  };
+
   bool out_of_time() const { return found_.best && task_.seconds_left() == 0.0; }
   const Eigen::VectorXd& design() const { return task_.evaluation.design; }
 
@@ -258,9 +277,21 @@ class Search {
     const nlp::Solution& s = motion.solution;
     const int guesses = start == start_by_corner ? 0 : 1;
     if (is_solved(motion)) add(found_.optima, {s.objective, guesses, s.residuals.largest(), coordinates(motion)});
-    if (found_.best && !better(motion, *found_.best)) return;
+    if (found_.best && !better(motion, *found_.best)) return add_other({std::move(motion), start});
+    if (found_.best) add_other({std::move(*found_.best), found_.best_start});
     found_.best = std::move(motion);
     found_.best_start = start;
+  }
+  // Keeps a solved motion that is not the best one.
+  void add_other(Other other) {
+    if (!is_solved(other.motion)) return;
+    const double cost = other.cost();
+    const auto at = std::lower_bound(others_.begin(), others_.end(), cost,
+                                     [](const Other& known, double of_new) { return known.cost() < of_new; });
+    const auto same = [&](const auto& known) { return std::abs(known->cost() - cost) <= same_cost * std::abs(cost); };
+    if ((at != others_.end() && same(at)) || (at != others_.begin() && same(std::prev(at)))) return;
+    others_.insert(at, std::move(other));
+    if (others_.size() > others_kept) others_.pop_back();
   }
   // Returns the coordinates that move, at all knots.
   Eigen::VectorXd coordinates(const SolvedMotion& motion) const {
@@ -317,7 +348,8 @@ class Search {
     for (std::size_t i = 0; i < guesses.size() && candidates < settings_.candidates && !out_of_time(); ++i) {
       const auto& [motion, number] = guesses[i];
       const double cost = motion.solution.objective;
-      if (i > 0 && (!is_solved(motion) || cost - guesses[i - 1].motion.solution.objective <= 1e-6 * std::abs(cost)))
+      if (i > 0 &&
+          (!is_solved(motion) || cost - guesses[i - 1].motion.solution.objective <= same_cost * std::abs(cost)))
         continue;
       ++candidates;
       SolvedMotion fine = resampled_solution(*study_, motion);
@@ -423,19 +455,64 @@ class Search {
                     " intervals could not be refined: " + done.failure;
   }
 
+  // Refines the best motion. If it is refused, or its refinement costs more than another optimum, tries that one. Keeps
+  // the best accepted motion; if none is accepted, the first one.
+  void choose() {
+    MotionOnMesh chosen;
+    bool accepted = false;
+    std::string refusals;
+    std::vector<double> refused;  // costs on the study's mesh
+    for (int tried = 0;; ++tried) {
+      const double cost = found_.best->solution.objective;
+      refine();
+      const std::string reason = refusal_(found_);
+      if (!reason.empty()) {
+        refused.push_back(cost);
+        refusals += formatted("; a %s that costs %.6g was refused: ", study_->section().c_str(), cost) + reason;
+      }
+      const bool first = tried == 0;
+      if (first || (reason.empty() && (!accepted || found_.best->solution.objective < cost_of(chosen))))
+        chosen = std::move(static_cast<MotionOnMesh&>(found_));
+      accepted = accepted || reason.empty();
+      if (others_.empty() || tried == others_tried || task_.seconds_left() == 0.0 ||
+          (accepted && others_.front().cost() >= (1.0 - costs_more) * cost_of(chosen)))
+        break;
+      take_other();
+    }
+    static_cast<MotionOnMesh&>(found_) = std::move(chosen);
+    if (!accepted || refused.empty()) return;
+    std::erase_if(found_.optima, [&](const Optimum& one) {
+      return std::any_of(refused.begin(), refused.end(),
+                         [&](double cost) { return std::abs(one.cost - cost) <= same_cost * std::abs(cost); });
+    });
+    found_.note += found_.note.empty() ? refusals.substr(2) : refusals;
+  }
+  static double cost_of(const MotionOnMesh& motion) { return motion.best->solution.objective; }
+  // Makes the next of the other optima the best motion.
+  void take_other() {
+    static_cast<MotionOnMesh&>(found_) = {};
+    found_.mesh = study_;
+    found_.best = std::move(others_.front().motion);
+    found_.best_start = others_.front().start;
+    others_.erase(others_.begin());
+    look();
+  }
+
   const MotionSearch& settings_;
   const std::shared_ptr<const MotionDescription> study_;
   const Task& task_;
+  const Refusal& refusal_;
   SolveTimes& times_;
   nlp::Options cold_, warm_, refined_;
   FoundMotion found_;
+  std::vector<Other> others_;  // solved motions but the best, by cost
 };
 
 }  // namespace
 
 FoundMotion search_motion(const MotionSearch& search, std::shared_ptr<const MotionDescription> description,
-                          const Task& task, SolveTimes& times) {
-  return Search(search, std::move(description), task, times).run();
+                          const Task& task, const Refusal& refusal, SolveTimes& times) {
+  return Search(search, std::move(description), task, refusal, times).run();
 }
 
 }  // namespace dodyn::evaluators

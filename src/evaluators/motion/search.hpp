@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 
 #include "evaluators/motion/description.hpp"
 #include "evaluators/optima.hpp"
@@ -48,25 +49,32 @@ std::string times_text(const SolveTimes& times);
 // Value of FoundMotion::best_start if another corner touches than in the motion from which the solve began.
 inline constexpr int start_by_corner = -2;
 
-struct FoundMotion {
+// A solved motion, and how it fits its mesh.
+struct MotionOnMesh {
   std::optional<SolvedMotion> best;
-  std::shared_ptr<const MotionDescription> mesh;  // mesh of the best motion
-  dmoc::Motion motion;                            // the best motion
-  Trajectory trajectory;                          // its trajectory on that mesh; empty: no motion was found
+  std::shared_ptr<const MotionDescription> mesh;
+  dmoc::Motion motion;
+  Trajectory trajectory;  // on this mesh; empty: no motion was found
   Deviation deviation;
   dmoc::Clearance clearance;
+  int best_start = 0;   // 0, 1, ...: cold start; -1: trajectory of the parent; or start_by_corner
+  double change = 0.0;  // relative change of the cost by the last refinement
+  std::string note;     // messages about a failed refinement and about motions that were refused; empty: none
+};
+
+struct FoundMotion : MotionOnMesh {
   std::vector<Optimum> optima;
-  int best_start = 0;  // 0, 1, ...: cold start; -1: trajectory of the parent; or start_by_corner
   int tried = 0, solved = 0, iterations = 0;
   std::array<int, 5> ends{};  // number of guesses by nlp::SolveStatus
   bool out_of_time = false;
-  double change = 0.0;  // relative change of the cost by the last refinement
-  std::string note;     // message about a failed refinement; empty: none
 };
 
-// Solves from this task's share of the initial guesses, and returns the best motion. Throws ConfigError if the model
-// refuses the design.
+// Returns why a motion is refused; empty: it is accepted.
+using Refusal = std::function<std::string(const FoundMotion&)>;
+
+// Solves from this task's share of the initial guesses, and returns the best motion that is not refused; if all are, the
+// best one. Throws ConfigError if the model refuses the design.
 FoundMotion search_motion(const MotionSearch& search, std::shared_ptr<const MotionDescription> description,
-                          const Task& task, SolveTimes& times);
+                          const Task& task, const Refusal& refusal, SolveTimes& times);
 
 }  // namespace dodyn::evaluators
