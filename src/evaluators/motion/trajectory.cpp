@@ -38,8 +38,10 @@ Channels motion_channels(const MotionDescription& description) {
   Channels list = {
       {"t", "s", "time since the start; the last node of a phase and the first of the next share it", N, {"t"}},
       {"q", "", "coordinates", N, tree.coordinate_names, of_q},
-      {"p", "", "discrete momenta: leaving at the first node of a phase, arriving at the others", N,
-       tree.coordinate_names, of_p},
+      {"p", "",
+       "discrete momenta: leaving at the first node of a phase, arriving at the others; with hold or [constraint] they "
+       "differ from mass times rate by half an interval's impulse of the constraint forces",
+       N, tree.coordinate_names, of_p},
       {"u", "", std::string(between) + "; the last node of a phase repeats the last ones", N, controls, control_units},
       {forces.name, forces.unit, forces.description, N, forces.names},
       {"energy", "J", "discrete energy of the interval that begins at the node", N, {"energy"}},
