@@ -293,7 +293,7 @@ Answer answer(const Family& f, int guess, bool with_facets) {
   Answer found{false, solution.objective, cpu_seconds() - begin};
   if (solution.status != nlp::SolveStatus::solved) return found;
   const double sag = 0.5 * bar.norm() * turn_limit * turn_limit / 8;
-  found.valid = dmoc::clearance(p.motion, solution.x, {{1, 0, 0.0, {}}}).least > -sag;
+  found.valid = dmoc::clearance(p.motion, solution.x, {{1, 0, 0.0, {}}}).lower_bound > -sag;
   return found;
 }
 
