@@ -42,7 +42,7 @@ struct Result {
 };
 
 Result result(const nlp::Solution& s, int iterations, double begin) {
-  return {static_cast<int>(s.status), iterations, s.objective, s.residuals.largest(), 1e3 * (cpu_seconds() - begin)};
+  return {static_cast<int>(s.status), iterations, s.objective, s.residuals.max(), 1e3 * (cpu_seconds() - begin)};
 }
 
 template <class Start>

@@ -16,7 +16,6 @@
 #include "variational/hybrid.hpp"
 
 using namespace dodyn;
-using variational::Hold;
 using Vector3 = variational::Vector<3>;
 
 int main(int argc, char** argv) {
@@ -37,7 +36,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", wrong.c_str());
     return 1;
   }
-  const variational::Piece begin = integrator.now();
+  const variational::HybridState begin = integrator.now();
 
   const systems::Wedge wedge;
   const double tilt = 0.3;
@@ -63,7 +62,7 @@ int main(int argc, char** argv) {
                    angle[0] = at(2);
                  }));
     flow = std::min(flow, seconds([&] {
-                      variational::Piece from = begin, to;
+                      variational::HybridState from = begin, to;
                       for (int k = 0; k < steps; ++k) {
                         if (!integrator.flow(from, h, to)) std::exit(1);
                         std::swap(from, to);

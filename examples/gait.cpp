@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   const double reintegration_error = problem.reintegrate(problem.motion(best.x));
   std::printf(
       "best gait: largest torque %.2f N m, driven forward again within %.1e rad, work less impact loss %.2f J\n",
-      report.largest_torque, reintegration_error, report.energy_balance);
+      report.max_torque, reintegration_error, report.energy_balance);
 
   // 4. The gradient of the optimal cost: one sweep at the solution.
   const double slope = gait.problem().design_gradient(best.x, best.multipliers, 1)(0);

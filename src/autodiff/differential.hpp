@@ -56,7 +56,7 @@ struct Differential {
   friend Differential abs(const Differential& a) { return a.value < 0.0 ? -a : a; }
   friend Differential max(const Differential& a, const Differential& b) { return a.value < b.value ? b : a; }
 
-  // Return f(a) given f'(a) = slope, and the same for a function of two numbers.
+  // Return f(a) with the gradient slope * a', and f(a, b) with the gradient slope_a * a' + slope_b * b'.
   static Differential chained(double value, double slope, const Differential& a) {
     return a.gradient.size() == 0 ? Differential(value) : Differential(value, slope * a.gradient);
   }

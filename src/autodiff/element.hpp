@@ -12,11 +12,11 @@ class Element {
   virtual ~Element() = default;
   const int inputs, outputs;
 
-  // f(z): values[outputs]
+  // Computes f(z): values [outputs].
   virtual void evaluate(const double* z, double* values) const = 0;
-  // df/dz: [outputs, inputs], row-major
+  // Computes df/dz: [outputs, inputs], row-major.
   virtual void jacobian(const double* z, double* jacobian) const = 0;
-  // d2(weights . f)/dz2: symmetric [inputs, inputs]
+  // Computes d2(weights . f)/dz2: symmetric [inputs, inputs]; weights [outputs].
   virtual void hessian(const double* z, const double* weights, double* hessian) const = 0;
   // Computes Jacobian and Hessian together, which may share work.
   virtual void derivatives(const double* z, const double* weights, double* jacobian_values,
@@ -25,8 +25,8 @@ class Element {
     hessian(z, weights, hessian_values);
   }
   // Evaluates `count` points; every array has the data of one point after the other. The results of a point are
-  // bit-identical to those of the functions above, whatever the other points are. Of a Hessian only the lower triangle
-  // is written. Null pointers: Jacobians or Hessians (and weights) are not computed.
+  // bit-identical to those of the functions above and do not depend on the other points. An implementation may write only
+  // the lower triangle of a Hessian. Null pointers: Jacobians or Hessians (then also weights) are not computed.
   virtual void evaluate_all(int count, const double* z, double* values) const {
     for (int k = 0; k < count; ++k) evaluate(z + k * inputs, values + k * outputs);
   }
@@ -43,7 +43,7 @@ class Element {
       if (hessians) hessians += inputs * inputs, weights += outputs;
     }
   }
-  // Adds the gradient of sum over points of weights . f with respect to the design, at fixed z: [designs].
+  // Adds the gradient with respect to the design, [designs], of the sum of weights . f over all points, at fixed z.
   virtual void add_design_gradient(int count, const double* z, const double* weights,
                                    Eigen::Ref<Eigen::VectorXd> gradient) const = 0;
 };

@@ -1,7 +1,7 @@
 // Forward differentiation: a number that carries its gradient and, at order 2, its Hessian with respect to N variables.
 //
-// For the small functions of this code (a Lagrangian of ten or twenty variables) a dense fixed-size Hessian propagated
-// forward is both the simplest and a fast choice: no tape, no allocation, vectorised by Eigen.
+// For small functions, such as a Lagrangian of ten or twenty variables: a dense Hessian of fixed size needs no tape and
+// no allocation, and Eigen vectorises it.
 #pragma once
 
 #include <Eigen/Core>

@@ -1,4 +1,4 @@
-// Vectors of as many numbers as a Program evaluates at a time, and their sines and cosines.
+// Vectors of Program::lanes numbers, and their sines and cosines.
 #pragma once
 
 #include <cmath>
@@ -21,8 +21,8 @@ using LaneBits = std::int64_t __attribute__((vector_size(Program::lanes * sizeof
   // pi/2 in three parts: the first two have 33 bits each, so up to 2^20 multiples of them are exact
   constexpr double first = 1.57079632673412561417e+00, second = 6.07710050630396597660e-11,
                    third = 2.02226624879595063154e-21;
-  constexpr double rounder = 0x1.8p52;  // added and subtracted, it rounds to the nearest integer, whose bits are then
-                                        // the last ones
+  // added and subtracted, it rounds to the nearest integer; the last bits of the sum are those of the integer
+  constexpr double rounder = 0x1.8p52;
   const Lanes shifted = x * two_over_pi + rounder, multiple = shifted - rounder;
   const LaneBits turns = reinterpret_cast<const LaneBits&>(shifted) + quarter;
   const Lanes rough = x - multiple * first, next = multiple * second, rest = rough - next;
@@ -40,8 +40,8 @@ using LaneBits = std::int64_t __attribute__((vector_size(Program::lanes * sizeof
                             z * (2.48015872894767294178e-05 +
                                  z * (-2.75573143513906633035e-07 +
                                       z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
-  const Lanes half = 0.5 * z, most = 1.0 - half;
-  const Lanes cosine = most + (((1.0 - most) - half) + (z * c - r * s));
+  const Lanes half = 0.5 * z, leading = 1.0 - half;
+  const Lanes cosine = leading + (((1.0 - leading) - half) + (z * c - r * s));
 
   const LaneBits odd = -(turns & 1), negative = (turns & 2) << 62;  // masks with all bits set, and the sign bit
   const LaneBits value =
@@ -50,7 +50,7 @@ using LaneBits = std::int64_t __attribute__((vector_size(Program::lanes * sizeof
   to = reinterpret_cast<const Lanes&>(signed_value);
 }
 
-// Whether sine_of_lanes is valid for every lane. For other values, including NaN, use the library.
+// Returns whether sine_of_lanes is valid for every lane. For other values, including NaN, use the library.
 [[gnu::always_inline]] inline bool sines_reach(const Lanes& x) {
   bool all = true;
   for (int l = 0; l < Program::lanes; ++l) all = all & (std::abs(x[l]) <= 1e6);

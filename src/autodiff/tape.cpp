@@ -85,7 +85,7 @@ int Graph::append(const Node& node) {
   return static_cast<int>(nodes_.size()) - 1;
 }
 
-// Whether operand a of a sum or product comes before b.
+// Returns whether operand a of a sum or product comes before b.
 bool Graph::precedes(int a, int b) const { return keys_[a] != keys_[b] ? keys_[a] < keys_[b] : a < b; }
 
 std::vector<int> Graph::operands_first(int output) const {
@@ -460,8 +460,8 @@ std::vector<Instruction> needed_backwards(const Graph& graph, const std::vector<
 // operation or wait for the previous step. `count`: nodes of the graph.
 std::vector<Instruction> in_runs(const std::vector<Instruction>& backwards, int count) {
   constexpr int kinds = static_cast<int>(subtract_multiply) + 1;
-  std::vector<int> level(count, 0), first;  // first[key + 1]: number of steps of this level and operation, then their
-                                            // first index
+  std::vector<int> level(count, 0);
+  std::vector<int> first;  // first[key + 1]: number of steps of this level and operation; then first[key]: their start
   const auto key = [&](const Instruction& t) {
     return static_cast<std::size_t>(level[t.to] * kinds + static_cast<int>(t.operation));
   };

@@ -1,4 +1,4 @@
-// Functions recorded once and differentiated as often as needed.
+// Records functions once and differentiates them as often as needed.
 //
 // A function templated on its scalar is run on `Var` numbers, which write every operation into a `Graph`. The graph
 // folds constants, shares equal operations, and differentiates itself: gradient, Hessian and directional derivatives
@@ -59,12 +59,14 @@ class Graph {
   int constant(double value);
   int node(Operation operation, int a, int b = -1);
 
-  // Derivatives of a node with respect to inputs, as nodes.
+  // Derivatives of a node with respect to variables, which are inputs or parameters, as nodes.
   struct Derivatives {
     std::vector<int> gradient;  // [variables]
     std::vector<int> hessian;   // lower triangle, row by row
   };
+  // Records the gradient and the Hessian of a node.
   Derivatives differentiate(int output, const std::vector<int>& variables);
+  // Records the gradient of a node by reverse differentiation, [variables].
   std::vector<int> gradient(int output, const std::vector<int>& variables);
   // Returns the directional derivatives of the outputs; each input changes at the rate that another node gives.
   std::vector<int> directional(const std::vector<int>& outputs, const std::vector<int>& inputs,
@@ -91,9 +93,9 @@ class Graph {
 
   int inputs_ = 0, parameters_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::uint64_t>
-      keys_;                // by node: a hash of its computation. Compilers may evaluate the operands of an operation
-                            // in either order, so node indices are not reproducible
+  // by node: a hash of its computation. Compilers may evaluate the operands of an operation in either order, so node
+  // indices are not reproducible.
+  std::vector<std::uint64_t> keys_;
   std::vector<int> table_;  // hash table of nodes other than inputs: open addressing, -1: empty
 };
 
@@ -171,16 +173,16 @@ class Program {
   // this thread starts any program again.
   double* start(const std::vector<double>& prepared = {}) const;
   void run(double* room, int points) const;
-  const double* output(const double* room, int j) const { return room + outputs_[j]; }
+  const double* output(const double* room, int j) const { return room + outputs_[j]; }  // its lanes
 
-  int operations() const { return static_cast<int>(steps_.size()); }
+  int operations() const { return static_cast<int>(steps_.size()); }  // of a run
 
   struct Step {
     std::uint32_t to, a, b, c;  // positions of their first lanes
   };
 
  private:
-  // Leaf nodes are in `given`, in the order of their positions 0, 1, ...
+  // Builds the steps. `given`: nodes whose values a run receives, in the order of their positions 0, 1, ...; -1: unused.
   void build(const Graph& graph, const std::vector<int>& outputs, const std::vector<int>& given);
 
   std::uint32_t inputs_ = 0, prepared_ = 0, places_ = 0;
@@ -258,20 +260,21 @@ class RecordedElement final : public Element {
 std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
                                                           std::vector<int> parameters, std::vector<int> outputs);
 
+inline std::vector<int> nodes_of(const std::vector<Var>& x) {
+  std::vector<int> all;
+  for (const Var& each : x) all.push_back(each.node);
+  return all;
+}
+
 // Records a callable std::vector<Var> f(const std::vector<Var>& z, const std::vector<Var>& parameters).
 template <class F>
 std::shared_ptr<const RecordedFunction> record(int inputs, int parameters, F f) {
   Recording recording;
-  const auto nodes = [](const std::vector<Var>& numbers) {
-    std::vector<int> all;
-    for (const Var& x : numbers) all.push_back(x.node);
-    return all;
-  };
   std::vector<Var> z(inputs), p(parameters);
   for (Var& x : z) x = Var::input();
   for (Var& x : p) x = Var::parameter();
-  const std::vector<int> outputs = nodes(f(z, p));
-  return recorded_function(std::move(recording.graph), nodes(z), nodes(p), outputs);
+  const std::vector<int> outputs = nodes_of(f(z, p));
+  return recorded_function(std::move(recording.graph), nodes_of(z), nodes_of(p), outputs);
 }
 
 }  // namespace dodyn::autodiff

@@ -15,18 +15,18 @@ namespace {
 // neighbouring controls, so alternating controls would be undetermined without it.
 constexpr double damping = 1e-6;
 
-// Returns for every unknown its index among the controls and forces of holds; -1: neither.
+// Returns for every unknown its index among the controls and forces of position constraints; -1: neither.
 std::vector<int> places_of_forces(const MotionProblem& problem) {
   std::vector<int> place(static_cast<std::size_t>(problem.problem().variables()), -1);
   int count = 0;
-  const auto take = [&](int first, int size) {
+  const auto add_places = [&](int first, int size) {
     for (int i = 0; first >= 0 && i < size; ++i) place[static_cast<std::size_t>(first + i)] = count++;
   };
   for (int p = 0; p < problem.phases(); ++p) {
     const PhaseIndex& index = problem.index(p);
-    for (int k = 0; k < index.intervals; ++k) take(index.control(k), index.degree * index.controls);
-    for (const Hold& hold : problem.holds(p))
-      for (const int first : hold.multipliers) take(first, hold.function.size);
+    for (int k = 0; k < index.intervals; ++k) add_places(index.control(k), index.degree * index.controls);
+    for (const PositionConstraint& constraint : problem.position_constraints(p))
+      for (const int first : constraint.multipliers) add_places(first, constraint.function.size);
   }
   return place;
 }
@@ -41,12 +41,12 @@ std::vector<int> places_of_balances(const MotionProblem& problem) {
   return place;
 }
 
-// Minimises |A y + missing|^2 plus a small multiple of |y|^2.
-VectorXd least_squares(const Matrix& A, const VectorXd& missing) {
+// Minimises |A y + residuals|^2 plus a small multiple of |y|^2.
+VectorXd least_squares(const Matrix& A, const VectorXd& residuals) {
   Matrix normal = A.transpose() * A, one(A.cols(), A.cols());
   one.setIdentity();
   normal += damping * normal.diagonal().maxCoeff() * one;
-  return Eigen::SimplicialLDLT<Matrix>(normal).solve(-(A.transpose() * missing));
+  return Eigen::SimplicialLDLT<Matrix>(normal).solve(-(A.transpose() * residuals));
 }
 
 }  // namespace
@@ -56,11 +56,11 @@ VectorXd with_balancing_forces(const MotionProblem& problem, const VectorXd& x) 
   const std::vector<int> forces = places_of_forces(problem), rows = places_of_balances(problem);
   const auto count = [](const std::vector<int>& places) { return 1 + *std::max_element(places.begin(), places.end()); };
   if (count(forces) == 0 || count(rows) == 0) return x;
-  VectorXd values(nlp.constraints()), slopes(nlp.jacobian_pattern.size()), missing = VectorXd::Zero(count(rows));
+  VectorXd values(nlp.constraints()), slopes(nlp.jacobian_pattern.size()), residuals = VectorXd::Zero(count(rows));
   nlp.constraint_values(x, values);
   nlp.jacobian(x, slopes);
   for (std::size_t r = 0; r < rows.size(); ++r)
-    if (rows[r] >= 0) missing(rows[r]) = values(static_cast<Eigen::Index>(r));
+    if (rows[r] >= 0) residuals(rows[r]) = values(static_cast<Eigen::Index>(r));
   std::vector<Eigen::Triplet<double>> entries;
   for (int e = 0; e < nlp.jacobian_pattern.size(); ++e) {
     const int row = rows[static_cast<std::size_t>(nlp.jacobian_pattern.rows[static_cast<std::size_t>(e)])],
@@ -69,7 +69,7 @@ VectorXd with_balancing_forces(const MotionProblem& problem, const VectorXd& x) 
   }
   Matrix A(count(rows), count(forces));
   A.setFromTriplets(entries.begin(), entries.end());
-  const VectorXd change = least_squares(A, missing);
+  const VectorXd change = least_squares(A, residuals);
   if (!change.allFinite()) return x;
   VectorXd balanced = x;
   for (std::size_t i = 0; i < forces.size(); ++i)

@@ -1,4 +1,4 @@
-// Forces that a guessed path needs.
+// Computes the forces that a guessed path needs.
 #pragma once
 
 #include <Eigen/Core>
@@ -7,7 +7,7 @@
 
 namespace dodyn::dmoc {
 
-// Returns x with controls and forces of holds that minimise the residuals of its momentum balances, by least squares.
+// Returns x with controls and forces of position constraints that minimise the residuals of its momentum balances, by least squares.
 // They stay inside their bounds, so residuals remain if the actuators cannot follow the path. The other unknowns do not
 // change.
 Eigen::VectorXd with_balancing_forces(const MotionProblem& problem, const Eigen::VectorXd& x);

@@ -15,7 +15,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Largest difference between the lower bound and the computed distance, relative to the width of a part.
+// Maximum difference between the lower bound and the computed distance, relative to the width of a part.
 constexpr double clearance_tolerance = 1e-6;
 // Shortest piece, relative to an interval. Its bound is accepted, even if it is far below the computed distance.
 constexpr double shortest_piece = 0x1p-10;
@@ -124,10 +124,10 @@ int carrier_of(const systems::Tree<double>& tree, int one, int other) {
   return one;
 }
 
-// Returns a part's smallest width, m.
+// Returns a part's minimum width, m.
 template <int n>
 double width(const geometry::Polytope<n>& part) {
-  double least = std::numeric_limits<double>::infinity();
+  double min_width = std::numeric_limits<double>::infinity();
   for (const auto& side : part.facets()) {
     geometry::Vector<n> normal = part.normal(side);
     if (!(normal.norm() > 0.0)) continue;
@@ -138,9 +138,9 @@ double width(const geometry::Polytope<n>& part) {
       low = std::min(low, height);
       high = std::max(high, height);
     }
-    least = std::min(least, high - low);
+    min_width = std::min(min_width, high - low);
   }
-  return least;
+  return min_width;
 }
 
 template <int n>
@@ -175,14 +175,15 @@ class Search {
         const PhaseIndex& index = problem_.index(phase_);
         const double T = index.duration >= 0 ? x_(index.duration) : problem_.phase(phase_).duration.value;
         length_ = T / index.intervals;
-        for (interval_ = 0; interval_ < index.intervals; ++interval_) between ? look_between() : look_at_nodes();
+        for (interval_ = 0; interval_ < index.intervals; ++interval_) between ? examine_between() : examine_nodes();
         begin_ += T;
       }
     }
     found_.at_nodes = at_nodes_;
-    found_.least = proven_;
-    found_.share = proven_share_;
-    if (found_.pair >= 0) found_.missing = found_.share * rigid_[static_cast<std::size_t>(found_.pair)].width;
+    found_.lower_bound = proven_;
+    found_.relative_violation = proven_share_;
+    if (found_.pair >= 0)
+      found_.violation = found_.relative_violation * rigid_[static_cast<std::size_t>(found_.pair)].width;
     return found_;
   }
 
@@ -209,7 +210,7 @@ class Search {
     found_.time = begin_ + length_ * (interval_ + s);
   }
 
-  void look_at_nodes() {
+  void examine_nodes() {
     const bool last = interval_ + 1 == problem_.index(phase_).intervals;
     for (int node = interval_; node <= interval_ + (last ? 1 : 0); ++node) {
       postures_.set(posture(problem_, phase_, node, x_), problem_.reference(phase_, node));
@@ -221,7 +222,7 @@ class Search {
     }
   }
 
-  void look_between() {
+  void examine_between() {
     q_ = posture(problem_, phase_, interval_, x_);
     next_ = posture(problem_, phase_, interval_ + 1, x_);
     const Reference &from = problem_.reference(phase_, interval_), &to = problem_.reference(phase_, interval_ + 1);
@@ -275,8 +276,8 @@ class Search {
     for (const std::size_t p : of) {
       const auto [gap, normal] = postures_.separation(pairs_[p]);
       reach(p, gap, middle);
-      // the largest bound of three directions: fixed in the common carrier, or in one of the two links
-      double least = -nlp::infinity;
+      // the maximum bound of three directions: fixed in the common carrier, or in one of the two links
+      double bound = -nlp::infinity;
       const std::array<int, 3> views = {rigid_[p].base, rigid_[p].links[0], rigid_[p].links[1]};
       for (std::size_t view = 0; view < views.size(); ++view) {
         const geometry::Vector<n> fixed = axes(views[view], at_middle).transpose() * normal;
@@ -286,15 +287,15 @@ class Search {
                  postures_.extent(pairs_[p].other, direction, frames).second;
         };
         const double chord = std::min({apart(at_a), apart(at_middle), apart(at_b)});
-        least = std::max(least, chord - accelerations_[p][view] * 0.25 * (b - a) * (b - a) / 8.0);
+        bound = std::max(bound, chord - accelerations_[p][view] * 0.25 * (b - a) * (b - a) / 8.0);
       }
-      if (b - a > shortest_piece && (least < nearest_ - clearance_tolerance * rigid_[p].width ||
-                                     share_of(p, least) > reached_share_ + clearance_tolerance)) {
+      if (b - a > shortest_piece && (bound < nearest_ - clearance_tolerance * rigid_[p].width ||
+                                     share_of(p, bound) > reached_share_ + clearance_tolerance)) {
         open.push_back(p);
         continue;
       }
-      proven_ = std::min(proven_, least);
-      proven_share_ = std::max(proven_share_, share_of(p, least));
+      proven_ = std::min(proven_, bound);
+      proven_share_ = std::max(proven_share_, share_of(p, bound));
     }
     if (open.empty()) return;
     decide(a, at_a, middle, at_middle, open);
@@ -329,11 +330,11 @@ Clearance clearance(const MotionProblem& problem, const VectorXd& x, const std::
                                                      : Search<3>(problem, x, pairs).run();
 }
 
-std::string missing_text(const System& system, const PartPair& pair, double missing, double time) {
+std::string violation_text(const System& system, const PartPair& pair, double violation, double time) {
   const std::string who = part_name(system, pair.one) + " and " + part_name(system, pair.other);
   return who + (pair.margin.value == 0.0
-                    ? formatted(" overlap by %.3g mm at t = %.3g s", 1e3 * missing, time)
-                    : formatted(" are nearer than their margin by %.3g mm at t = %.3g s", 1e3 * missing, time));
+                    ? formatted(" overlap by %.3g mm at t = %.3g s", 1e3 * violation, time)
+                    : formatted(" are nearer than their margin by %.3g mm at t = %.3g s", 1e3 * violation, time));
 }
 
 }  // namespace dodyn::dmoc

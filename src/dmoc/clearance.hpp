@@ -25,16 +25,17 @@ struct Clearance {
   double at_nodes = 0.0;  // minimum at the nodes
   // Lower bound at all times. It is at most 1e-6 of a part's width below the smallest distance, or less accurate where
   // the shortest piece does not suffice.
-  double least = 0.0;
-  int pair = -1;         // index of the pair with the largest relative violation of its margin; -1: none
-  double missing = 0.0;  // largest violation of its margin, m; negative: the margin is satisfied
-  double share = 0.0;    // `missing` relative to the width of the thinner part
-  double time = 0.0;     // time of the violation since the start of the motion, s
+  double lower_bound = 0.0;
+  int pair = -1;                    // index of the pair with the maximum relative violation of its margin; -1: none
+  double violation = 0.0;           // maximum violation of its margin, m; negative: the margin is satisfied
+  double relative_violation = 0.0;  // the violation relative to the width of the thinner part
+  double time = 0.0;                // time of the violation since the start of the motion, s
 };
+// Examines the whole motion of the unknowns x for these pairs.
 Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs);
 
 // Returns a text such as "green and wall overlap by 1.2 mm at t = 0.31 s", or that the parts are nearer than the
 // margin.
-std::string missing_text(const System& system, const PartPair& pair, double missing, double time);
+std::string violation_text(const System& system, const PartPair& pair, double violation, double time);
 
 }  // namespace dodyn::dmoc

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "dmoc/hold.hpp"
+#include "dmoc/position_constraint.hpp"
 #include "geometry/polytope.hpp"
 
 namespace dodyn::dmoc {
@@ -35,10 +35,10 @@ Directions directions_of(const ContactEvent& contact, int d) {
     all.push_back({-sign * n[1], sign * n[0], 0.0});
     return all;
   }
-  const std::size_t least = static_cast<std::size_t>(
+  const std::size_t min_axis = static_cast<std::size_t>(
       std::min_element(n.begin(), n.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }) - n.begin());
   std::array<double, 3> one{};
-  for (std::size_t i = 0; i < 3; ++i) one[i] = (i == least ? 1.0 : 0.0) - n[least] * n[i];
+  for (std::size_t i = 0; i < 3; ++i) one[i] = (i == min_axis ? 1.0 : 0.0) - n[min_axis] * n[i];
   const double length = std::sqrt(one[0] * one[0] + one[1] * one[1] + one[2] * one[2]);
   for (double& x : one) x /= length;
   all.push_back(one);
@@ -112,7 +112,7 @@ std::vector<std::array<int, n>> sides_beside(const std::vector<Vector3<double>>&
   return sides;
 }
 
-// Returns how far a point lies beyond a side.
+// Returns how far a point lies beyond a side, m; negative: inside.
 template <int n>
 Var beyond(const Vector3<Var>& inside, const std::vector<Vector3<Var>>& corners, const std::array<int, n>& side) {
   using systems::operator-;
@@ -155,9 +155,7 @@ ContactKinematics meeting(const systems::Tree<Var>& tree, const std::vector<Var>
   const auto place = touching(tree, numbers, model, contact);
   const Vector3<Var> point = systems::Tree<Var>::position(frames, place), way = point - face.origin;
   ContactKinematics m;
-  Vector3<Var>& inside = m.inside;
-  for (int i = 0; i < 3; ++i)
-    inside[i] = face.rotation[0][i] * way[0] + face.rotation[1][i] * way[1] + face.rotation[2][i] * way[2];
+  const Vector3<Var>& inside = m.inside = transposed_times(face.rotation, way);
   const Vector3<Var> pace = systems::Tree<Var>::velocity(frames, place) - face.velocity_of(inside);
   const Vector3<Var> behind = inside - model.corners(shape, numbers)[static_cast<std::size_t>(corner)];
   m.gap = systems::dot(behind, Vector3<Var>{directions[0][0], directions[0][1], directions[0][2]});
@@ -246,10 +244,7 @@ std::vector<Vector3<double>> seen_from_face(const System& system, const std::vec
   std::vector<Vector3<double>> all;
   for (const auto& place : places) {
     const auto way = systems::Tree<double>::position(frames, place) - face.origin;
-    Vector3<double> inside{};
-    for (int i = 0; i < 3; ++i)
-      inside[i] = face.rotation[0][i] * way[0] + face.rotation[1][i] * way[1] + face.rotation[2][i] * way[2];
-    all.push_back(inside);
+    all.push_back(transposed_times(face.rotation, way));
   }
   return all;
 }
@@ -486,12 +481,12 @@ void ContactRows::add_joint() {
     const auto m = meeting_at(tree, numbers, q, at_rest());
     return std::vector<Var>(m.inside.begin(), m.inside.begin() + d_);
   };
-  Hold hold;
-  hold.phase = event_.to;
-  hold.function = record_position_function(system_, problem_.functions(event_.to).held, 0, d_, place);
-  hold.at_zero.assign(static_cast<std::size_t>(d_), false);
-  hold.stopped = true;
-  add_hold(problem_, std::move(hold));
+  PositionConstraint joint;
+  joint.phase = event_.to;
+  joint.function = record_position_function(system_, problem_.functions(event_.to).held, 0, d_, place);
+  joint.at_zero.assign(static_cast<std::size_t>(d_), false);
+  joint.stopped = true;
+  add_position_constraint(problem_, std::move(joint));
 }
 
 // Returns the contact law as a function of the arriving velocities, for MotionProblem::reintegrate().

@@ -17,7 +17,7 @@ struct Pair {
 // Returns the squared distance (m^2) of two parts. `ends`: both ends of every segment, three coordinates each.
 double squared_distance(const double* ends, const Pair& pair = {});
 
-// Whether two segments, projected along y, come within `width` (m) of each other at a point where the second lies to
+// Returns whether two segments, projected along y, come within `width` (m) of each other at a point where the second lies to
 // the right of the first. The second belongs to the left leg. Straight legs from one hip do not cross as lines, but
 // coincide for a moment. So the width is needed. Tests eleven points of the second segment, and the crossing.
 bool passes_on_the_right(const double* ends, const Pair& pair, double width);

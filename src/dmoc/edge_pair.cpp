@@ -38,7 +38,7 @@ EdgePair nearest_edges(const std::vector<Vector3<double>>& one, const std::vecto
   using systems::operator+, systems::operator-, systems::operator*;
   const auto others = edges_of(other);
   EdgePair best;
-  double least = std::numeric_limits<double>::infinity();
+  double min_distance = std::numeric_limits<double>::infinity();
   for (const auto& a : edges_of(one))
     for (const auto& b : others)
       for (const EdgePair& pair : {EdgePair{a, b}, EdgePair{a, {b[1], b[0]}}}) {
@@ -53,7 +53,7 @@ EdgePair nearest_edges(const std::vector<Vector3<double>>& one, const std::vecto
         for (std::size_t i = 0; i < 3; ++i)
           way[i] += std::clamp(m.s, 0.0, 1.0) * u[i] - std::clamp(m.t, 0.0, 1.0) * w[i];
         const double distance = std::sqrt(systems::dot(way, way)) + beyond;
-        if (distance < least - 1e-12) least = distance, best = pair;
+        if (distance < min_distance - 1e-12) min_distance = distance, best = pair;
       }
   return best;
 }

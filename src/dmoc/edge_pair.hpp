@@ -46,8 +46,8 @@ std::array<systems::Vector3<T>, 2> ends_of(const std::vector<systems::Vector3<T>
   return {corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
 }
 
-// Returns the edges of two polytopes (given by their corners) that touch or are nearest to each other. The plane along
-// both edges must separate the two shapes.
+// Returns the edges of two polytopes (given by their corners) that touch or are nearest to each other. Pairs whose plane
+// does not separate the shapes count as more distant, by the depth of the corners beyond the plane.
 EdgePair nearest_edges(const std::vector<systems::Vector3<double>>& one,
                        const std::vector<systems::Vector3<double>>& other);
 

@@ -116,30 +116,30 @@ void WalkerGait::build() {
   motion_problem_.add_event(std::move(touch_down));
   motion_problem_.transcribe();
   const int jump = motion_problem_.jump_row(0), joints = walker_->joints;
-  asked_ = {
+  conditions_ = {
       {jump, "momentum at touch-down"}, {jump + joints, "posture at touch-down"}, {jump + joints + n, "gait.contact"}};
-  ask("gait.clearance");
+  name_rows("gait.clearance");
   add_clearance();
-  ask("gait.leg-radius");
+  name_rows("gait.leg-radius");
   if (!may_cross()) add_sides();
   add_limits_of_joints();
   Effort effort{settings_.absolute_work, settings_.positive_work, settings_.squared_torque};
   if (settings_.loss != 0.0)
     for (const auto& actuator : design_.actuators) effort.loss.push_back(settings_.loss * actuator.loss);
-  ask("[require]");
+  name_rows("[require]");
   for (const auto& [function, equality] : settings_.requirements)
     add_path_constraint(motion_problem_, 0, function, settings_.parameter, equality);
   const Coefficient per_step = 1.0 / (weight_ * settings_.step_length);
   for (const PathFunction& cost : settings_.costs)
     add_path_cost(motion_problem_, 0, cost, settings_.parameter, per_step);
-  ask("the split into positive and negative work");
+  name_rows("the split into positive and negative work");
   motion_problem_.add_effort(0, effort, per_step);
   motion_problem_.problem().finish();
 }
 
 // Names the condition of the rows that are added next.
-void WalkerGait::ask(const std::string& what) {
-  asked_.emplace_back(motion_problem_.problem().add_rows(0, 0.0, 0.0), what);
+void WalkerGait::name_rows(const std::string& what) {
+  conditions_.emplace_back(motion_problem_.problem().add_rows(0, 0.0, 0.0), what);
 }
 
 Element WalkerGait::inside(const Function& function, double share) const {
@@ -152,17 +152,17 @@ void WalkerGait::add_clearance() {
   const int K = settings_.intervals, knots = index().knots();
   const Scheme& scheme = walker_->system->scheme();
   AssembledProblem& p = motion_problem_.problem();
-  const auto least_height = [&](double s) { return 4.0 * s * (1.0 - s) * settings_.clearance; };
+  const auto min_height = [&](double s) { return 4.0 * s * (1.0 - s) * settings_.clearance; };
   for (int r = 1; r + 1 < knots; ++r)
     p.add_element(swing_height_, motion_problem_.knot(0, r),
-                  {{0, p.add_rows(1, least_height(scheme.position(r) / K), nlp::infinity), 1.0}});
+                  {{0, p.add_rows(1, min_height(scheme.position(r) / K), nlp::infinity), 1.0}});
   for (int i = 1; i <= settings_.clearance_points; ++i)
     for (int knot = 0; knot < scheme.degree; ++knot) {
       const double between = scheme.between(knot, i / (settings_.clearance_points + 1.0));
       const Element height = inside(walker_->height, between);
       for (int k = 0; k < K; ++k)
         p.add_element(height, motion_problem_.interval(0, k),
-                      {{0, p.add_rows(1, least_height((k + between) / K), nlp::infinity), 1.0}});
+                      {{0, p.add_rows(1, min_height((k + between) / K), nlp::infinity), 1.0}});
     }
 }
 
@@ -200,7 +200,7 @@ void WalkerGait::add_sides() {
 void WalkerGait::add_limits_of_joints() {
   AssembledProblem& p = motion_problem_.problem();
   const Coefficient per_h = 1.0 / motion_problem_.step(0);
-  ask("gait.joint-speed-limit");
+  name_rows("gait.joint-speed-limit");
   const Scheme& scheme = walker_->system->scheme();
   if (std::isfinite(settings_.rate_limit))
     for (int r = 0; r + 1 < index().knots(); ++r)  // r: index of the quadrature point
@@ -211,11 +211,11 @@ void WalkerGait::add_limits_of_joints() {
       }
   for (const auto& range : design_.ranges) {
     if (!range.speed) continue;
-    ask("speed of [joint-limit " + range.name + "]");
+    name_rows("speed of [joint-limit " + range.name + "]");
     add_speed_limit(motion_problem_, 0, range.coordinate, *range.speed);
   }
   if (!settings_.knee_stops) return;
-  ask("gait.knee-stops");
+  name_rows("gait.knee-stops");
   for (const auto& knee : walker_->knees) {
     const bool ranged = std::any_of(design_.ranges.begin(), design_.ranges.end(), [&](const auto& range) {
       const auto& straight = knee.flexion > 0 ? range.from : range.to;

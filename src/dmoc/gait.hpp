@@ -83,10 +83,10 @@ struct GaitMotion {
   Eigen::MatrixXd rate;           // [Kd + 1, n] at inner nodes the mean of both intervals' (for degree 1 central
                                   // differences); at the ends the velocities of the jump
   Eigen::MatrixXd contact_force;  // [Kd + 1, base] force of the ground on the stance foot, N
-  Eigen::MatrixXd points;         // [Kd + 1, 2 (links + 1)] foot and ends of the links, m
+  Eigen::MatrixXd points;         // [Kd + 1, base (links + 1)] foot and ends of the links, m
   Eigen::VectorXd energy;         // [Kd] discrete energy D1 L_d, J
   Eigen::VectorXd swing_height;   // [Kd + 1] m
-  Eigen::VectorXd leg_distance;   // [K] smallest distance of links of different legs in an interval, m (see GaitReport)
+  Eigen::VectorXd leg_distance;   // [K] minimum distance of links of different legs in an interval, m (see GaitReport)
   std::vector<bool> wrong_side;   // [K] whether links pass on the wrong side in the interval
   Eigen::VectorXd impulse;        // [base] impulse of the ground on the new foot at touch-down, N s
   double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
@@ -99,29 +99,28 @@ inline constexpr double scrape_height = 1e-3;
 struct GaitReport {
   double absolute_work = 0.0, positive_work = 0.0, signed_work = 0.0, squared_torque = 0.0;  // J; N^2 m^2 s
   double weight = 0.0, step_length = 0.0;                                                    // N, m
-  double largest_torque = 0.0;                                                               // N m
-  double smallest_normal_force = 0.0;                                                        // over all knots, N
-  double largest_friction_ratio = 0.0;  // |tangential| / normal force; infinite if the ground would have to pull
+  double max_torque = 0.0;                                                                   // N m
+  double min_normal_force = 0.0;                                                             // over all knots, N
+  double max_friction_ratio = 0.0;  // |tangential| / normal force; infinite if the ground would have to pull
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // at touch-down: N s; |tangential| / normal impulse
-  double smallest_clearance = 0.0;                            // of the swing foot at inner knots, m
-  double max_foot_penetration = 0.0;   // depth of the swing foot below the ground, at nodes and between them, m
-  double scrape = 0.0;                 // path length of the swing foot below scrape_height, m
-  double foot_path = 0.0;              // total path length of the swing foot along the ground, m
-  double smallest_knee_flexion = 0.0;  // rad; negative: a knee overextends
-  double largest_knee_flexion = 0.0;   // rad
-  double max_joint_step = 0.0;         // of a joint from knot to knot, rad
-  double max_foot_height = 0.0;        // height of the swing foot, m
-  double max_torque_jump = 0.0;        // excess of a torque over those of both neighbouring points, N m
-  double smallest_leg_distance = 0.0;  // of links of different legs at nodes and between them, with interpolated
-                                       // angles, m; for the parts of WalkerGait::pairs()
+  double min_clearance = 0.0;                                 // of the swing foot at inner knots, m
+  double max_foot_penetration = 0.0;  // depth of the swing foot below the ground, at nodes and between them, m
+  double scrape = 0.0;                // path length of the swing foot below scrape_height, m
+  double foot_path = 0.0;             // total path length of the swing foot along the ground, m
+  double min_knee_flexion = 0.0;      // rad; negative: a knee overextends
+  double max_knee_flexion = 0.0;      // rad
+  double max_joint_step = 0.0;        // of a joint from knot to knot, rad
+  double max_foot_height = 0.0;       // height of the swing foot, m
+  double max_torque_jump = 0.0;       // excess of a torque over those of both neighbouring points, N m
+  double min_leg_distance = 0.0;      // of links of different legs at nodes and between them, with interpolated
+                                      // angles, m; for the parts of WalkerGait::pairs()
   double leg_crossings = 0.0;  // in space: number of intervals in which that distance is more than 10 % below twice
                                // the legs' radius; in the plane, where crossing is allowed: number of intervals in
                                // which links cross
-  double leg_order_violations =
-      0.0;                      // in space: number of intervals in which a link of the swing leg passes one of the
-                                // stance leg on its wrong side, projected along y
-  double impact_loss = 0.0;     // J
-  double energy_balance = 0.0;  // signed work, and gravity's on a slope, minus impact loss, J: O(h^2d)
+  double leg_order_violations = 0.0;  // in space: number of intervals in which a link of the swing leg passes one of
+                                      // the stance leg on its wrong side, projected along y
+  double impact_loss = 0.0;           // J
+  double energy_balance = 0.0;        // signed work, and gravity's on a slope, minus impact loss, J: O(h^2d)
 };
 
 // Initial barrier parameters (nlp::Options::barrier) of warm starts, found by experiment. refined: the guess is a gait
@@ -145,7 +144,7 @@ class WalkerGait {
   const nlp::AssembledProblem& problem() const { return motion_problem_.problem(); }
   const MotionProblem& motion_problem() const& { return motion_problem_; }
   MotionProblem motion_problem() && { return std::move(motion_problem_); }
-  const NamedRows& asked() const { return asked_; }  // names of the conditions, with their first rows
+  const NamedRows& conditions() const { return conditions_; }  // first rows of the conditions, with their names
   const PhaseIndex& index() const { return motion_problem_.index(0); }
 
   // Returns the path of a cold start, [Kd + 1, n]: interpolated between touch-down postures with random deviations.
@@ -161,7 +160,7 @@ class WalkerGait {
 
  private:
   void build();
-  void ask(const std::string& what);
+  void name_rows(const std::string& what);
   // Returns the element of `Walker::height` or `Walker::sides` at a fraction of an interval.
   Element inside(const Function& function, double share) const;
   // Interpolates the joint angles at a fraction of an interval. `q`: coordinates of all knots.
@@ -181,7 +180,7 @@ class WalkerGait {
   Coefficient weight_;  // N
   Element swing_height_, exchanged_, points_, segments_;
   MotionProblem motion_problem_;
-  NamedRows asked_;
+  NamedRows conditions_;
 };
 
 }  // namespace dodyn::dmoc

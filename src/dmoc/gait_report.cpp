@@ -98,19 +98,19 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   for (int row = 0; row + 1 < knots; ++row)
     for (int i = 0; i < walker_->inputs(); ++i)
       r.squared_torque += scheme.weights(row % scheme.degree) * h * m.u(row, i) * m.u(row, i);
-  r.largest_torque = m.u.cwiseAbs().maxCoeff();
+  r.max_torque = m.u.cwiseAbs().maxCoeff();
 
   const auto friction_ratio = [&](const auto& force) {
     const double normal = force(base - 1), tangential = force.head(base - 1).norm();
     return normal > 0.0 ? tangential / normal : nlp::infinity;
   };
-  r.smallest_normal_force = m.contact_force.col(base - 1).minCoeff();
+  r.min_normal_force = m.contact_force.col(base - 1).minCoeff();
   for (int row = 0; row < knots; ++row)
-    r.largest_friction_ratio = std::max(r.largest_friction_ratio, friction_ratio(m.contact_force.row(row)));
+    r.max_friction_ratio = std::max(r.max_friction_ratio, friction_ratio(m.contact_force.row(row)));
   r.normal_impulse = m.impulse(base - 1);
   r.impulse_friction_ratio = friction_ratio(m.impulse);
 
-  r.smallest_clearance = m.swing_height.segment(1, knots - 2).minCoeff();
+  r.min_clearance = m.swing_height.segment(1, knots - 2).minCoeff();
   const auto foot_at = (1 + walker_->system->structure().swing_link) * base;  // index in the points
   Eigen::VectorXd before;                                                     // position of the foot at the last sample
   for (int k = 0; k < K; ++k)
@@ -132,12 +132,12 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
     for (int i = 0; i < walker_->inputs(); ++i)
       r.max_torque_jump = std::max(
           r.max_torque_jump, std::abs(m.u(row, i)) - std::max(std::abs(m.u(row - 1, i)), std::abs(m.u(row + 1, i))));
-  r.smallest_knee_flexion = nlp::infinity;
+  r.min_knee_flexion = nlp::infinity;
   for (const auto& knee : walker_->knees)
-    r.largest_knee_flexion = std::max(r.largest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).maxCoeff());
+    r.max_knee_flexion = std::max(r.max_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).maxCoeff());
   for (const auto& knee : walker_->knees)
-    r.smallest_knee_flexion = std::min(r.smallest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).minCoeff());
-  r.smallest_leg_distance = m.leg_distance.minCoeff();
+    r.min_knee_flexion = std::min(r.min_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).minCoeff());
+  r.min_leg_distance = m.leg_distance.minCoeff();
   const double near = may_cross() ? 1e-9 : 1.8 * settings_.leg_radius;
   r.leg_crossings = static_cast<double>((m.leg_distance.array() < near).count());
   r.leg_order_violations = static_cast<double>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));

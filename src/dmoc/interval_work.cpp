@@ -14,8 +14,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Lower limit on the slope of v at its roots, relative to its largest coefficient. It bounds second derivatives.
-constexpr double smallest_slope = 1e-2;
+// Lower limit on the slope of v at its roots, relative to its maximum coefficient. It bounds second derivatives.
+constexpr double min_slope = 1e-2;
 
 double polynomial(const VectorXd& coefficients, double s) {
   double value = 0.0;
@@ -198,12 +198,12 @@ class IntervalWork final : public autodiff::Element {
     const VectorXd weighted = w.cwiseProduct(split.parts);
     MatrixXd of_rate = MatrixXd::Zero(d + 1, d + 1);
     const VectorXd slopes = derivative(split.rate);
-    const double smallest = smallest_slope * split.rate.lpNorm<Eigen::Infinity>();
+    const double limit = min_slope * split.rate.lpNorm<Eigen::Infinity>();
     for (const double root : split.roots) {
       VectorXd at(d + 1);
       for (int l = 0; l <= d; ++l) at(l) = std::pow(root, l);
       const double shapes = weighted.dot(bernstein_ * at.head(d));
-      of_rate += 2.0 * shapes / std::max(std::abs(polynomial(slopes, root)), smallest) * at * at.transpose();
+      of_rate += 2.0 * shapes / std::max(std::abs(polynomial(slopes, root)), limit) * at * at.transpose();
     }
     Eigen::Map<MatrixXd> H(values, inputs, inputs);
     H = by_inputs.transpose() * of_rate * by_inputs;

@@ -12,19 +12,13 @@ using Term = nlp::AssembledProblem::Term;
 
 namespace {
 
-// returns A^T B
+// Returns A^T B.
 template <class T>
 systems::Matrix3<T> seen_from(const systems::Matrix3<T>& A, const systems::Matrix3<T>& B) {
   systems::Matrix3<T> C;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) C[i][j] = A[0][i] * B[0][j] + A[1][i] * B[1][j] + A[2][i] * B[2][j];
   return C;
-}
-template <class T>
-Vector3<T> turned_back(const systems::Matrix3<T>& A, const Vector3<T>& r) {
-  Vector3<T> x;
-  for (int i = 0; i < 3; ++i) x[i] = A[0][i] * r[0] + A[1][i] * r[1] + A[2][i] * r[2];
-  return x;
 }
 
 }  // namespace
@@ -65,30 +59,30 @@ void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose)
   // (theta; target attitude) -> error: position; in space axis times sine of the remaining rotation, in the plane the
   // angle
   const Function& f = system.known_as(name, [&] {
-    return system.record_at_node(static_cast<int>(inputs.coordinates.size()), 9,
-                                 [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& wanted) {
-                                   using systems::operator-;
-                                   const std::vector<Var> q = inputs.whole(n, z.data());
-                                   const auto frames = tree.frames(q.data());
-                                   const auto rest = systems::Frame<Var>::at_rest();
-                                   const auto &body = frames[static_cast<std::size_t>(pose.link)],
-                                              &base =
-                                                  pose.from < 0 ? rest : frames[static_cast<std::size_t>(pose.from)];
-                                   const Vector3<Var> place = turned_back(base.rotation, body.origin - base.origin);
-                                   std::vector<Var> values(place.begin(), place.begin() + d);
-                                   if (d == 2) {
-                                     values.push_back(body.angle - base.angle);
-                                     return values;
-                                   }
-                                   systems::Matrix3<Var> R;
-                                   for (std::size_t i = 0; i < 9; ++i) R[i / 3][i % 3] = wanted[i];
-                                   const auto left = seen_from(R, seen_from(base.rotation, body.rotation));
-                                   for (int i = 0; i < 3; ++i) {
-                                     const int j = (i + 1) % 3, k = (i + 2) % 3;
-                                     values.push_back(0.5 * (left[k][j] - left[j][k]));
-                                   }
-                                   return values;
-                                 });
+    return system.record_at_node(
+        static_cast<int>(inputs.coordinates.size()), 9,
+        [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& wanted) {
+          using systems::operator-;
+          const std::vector<Var> q = inputs.whole(n, z.data());
+          const auto frames = tree.frames(q.data());
+          const auto rest = systems::Frame<Var>::at_rest();
+          const auto &body = frames[static_cast<std::size_t>(pose.link)],
+                     &base = pose.from < 0 ? rest : frames[static_cast<std::size_t>(pose.from)];
+          const Vector3<Var> place = transposed_times(base.rotation, body.origin - base.origin);
+          std::vector<Var> values(place.begin(), place.begin() + d);
+          if (d == 2) {
+            values.push_back(body.angle - base.angle);
+            return values;
+          }
+          systems::Matrix3<Var> R;
+          for (std::size_t i = 0; i < 9; ++i) R[i / 3][i % 3] = wanted[i];
+          const auto left = seen_from(R, seen_from(base.rotation, body.rotation));
+          for (int i = 0; i < 3; ++i) {
+            const int j = (i + 1) % 3, k = (i + 2) % 3;
+            values.push_back(0.5 * (left[k][j] - left[j][k]));
+          }
+          return values;
+        });
   });
   std::vector<Term> terms;
   for (int i = 0; i < d; ++i)

@@ -22,6 +22,14 @@ struct NodeInputs {
     return dmoc::whole(n, coordinates, values);
   }
 };
+// Returns A^T r.
+template <class T>
+systems::Vector3<T> transposed_times(const systems::Matrix3<T>& A, const systems::Vector3<T>& r) {
+  systems::Vector3<T> x;
+  for (int i = 0; i < 3; ++i) x[i] = A[0][i] * r[0] + A[1][i] * r[1] + A[2][i] * r[2];
+  return x;
+}
+
 // Returns the moving coordinates on which the poses of these links depend.
 NodeInputs inputs_of(const MotionProblem& problem, int phase, const std::vector<int>& links);
 
@@ -44,7 +52,7 @@ struct LinkTwist {
 };
 void add_twist(MotionProblem& problem, int phase, bool end, const LinkTwist& twist);
 
-// Limits the rotation of every link with mass in an interval to `limit` (rad, < pi). The momentum of directors is
+// Limits the rotation in an interval of every link whose joint turns to `limit` (rad, < pi). The momentum of directors is
 // proportional to the sine of the rotation, so a rotation near pi would cost nothing. Also, the sag of a corner's arc
 // between nodes grows with the rotation.
 void add_turn_limit(MotionProblem& problem, int phase, double limit);

@@ -107,7 +107,7 @@ bool MotionProblem::rests(int phase, bool end) const {
 std::vector<Term> MotionProblem::reactions(int phase, int knot) const {
   const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
   std::vector<Term> terms;
-  // f = -(D4 + D2)/(weight h) - forces; unknowns of holds at inner knots contain 1/h
+  // f = -(D4 + D2)/(weight h) - forces; unknowns of position constraints at inner knots contain 1/h
   const bool end = knot == 0 || knot == laid.index.knots() - 1;
   const Coefficient per = laid.index.duration >= 0 ? Coefficient(1.0) : 1.0 / step(phase);
   const double per_weight = -1.0 / knot_weight(phase, knot);

@@ -38,8 +38,8 @@ inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 }
 
 // A condition on forces: sum of coefficient times force (or impulse) on a held coordinate, >= 0. A friction cone
-// consists of several of these.
-using ForceCondition = std::vector<std::pair<int, Coefficient>>;  // coordinate (of a Hold: component), coefficient
+// consists of several of these. Pairs: coordinate (of a position constraint: component), coefficient.
+using ForceCondition = std::vector<std::pair<int, Coefficient>>;
 
 struct Phase {
   std::string name;
@@ -84,18 +84,19 @@ struct PositionFunction {
   Function push;
 };
 
-// A position function that a phase holds constant, in addition to held coordinates (hold.hpp).
-struct Hold {
+// A holonomic constraint of a phase in addition to held coordinates: a position function is constant, or zero
+// (position_constraint.hpp).
+struct PositionConstraint {
   int phase = 0;
   PositionFunction function;
   std::vector<Coefficient> parameters = {};  // numbers that `function` takes besides the model's
   std::vector<bool> at_zero;      // [size] true: zero at all knots; false: constant, as at the phase's first node
   bool inherited = false;         // the components that are at zero are already zero at the end of the phase before
-  std::optional<int> event = {};  // index of the event at the phase's start, whose impulse the hold exerts; empty: none
+  std::optional<int> event = {};  // index of the event at the phase's start in which it exerts an impulse; empty: none
   bool stopped = false;           // the rates at the phase's start already satisfy G v = 0
   std::vector<ForceCondition> conditions = {};  // on the forces of g at every knot, and on the impulse of the event
-  // Set by add_hold(): `multipliers`, [Kd + 1]: first unknown of the forces at each knot, -1: the knot has no momentum
-  // balance. `impulse`: first unknown of the impulse, -1: none.
+  // Set by add_position_constraint(): `multipliers`, [Kd + 1]: first unknown of the forces at each knot, -1: the knot has
+  // no momentum balance. `impulse`: first unknown of the impulse, -1: none.
   std::vector<int> multipliers = {};
   int impulse = -1;
 };
@@ -111,8 +112,7 @@ struct Boundary {
 // Indices of the unknowns of a phase.
 struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
-  int halves = 0;      // number of works of a control per interval that are unknowns: 0, 1 (of the whole interval) or
-                       // 2 (of its halves)
+  int halves = 0;      // works of a control per interval that are unknowns: 0, 1 (of the interval) or 2 (of its halves)
   int degree = 1;      // of the integrator
   int node_rates = 0;  // rates of a node that are unknowns: 0, or those of all that moves
   int duration = -1;   // index of the unknown T, or -1
@@ -162,7 +162,7 @@ struct MotionWork {
   double absolute = 0.0, positive = 0.0, signed_sum = 0.0;
 };
 
-// Largest angle of a chart, rad. The chart is singular where the second angle is pi/2. A motion with larger angles must
+// Maximum angle of a chart, rad. The chart is singular where the second angle is pi/2. A motion with larger angles must
 // be transcribed again with other references.
 inline constexpr double chart_limit = 1.3;
 
@@ -196,9 +196,13 @@ class MotionProblem {
   // phase's forces at a knot, and those of the impulse of an event.
   std::vector<nlp::AssembledProblem::Term> reactions(int phase, int knot) const;
   std::vector<nlp::AssembledProblem::Term> impulse_reactions(int event) const;
-  // Stores a hold whose rows add_hold() (hold.hpp) has added.
-  void keep(Hold hold) { phases_[static_cast<std::size_t>(hold.phase)].holds.push_back(std::move(hold)); }
-  const std::vector<Hold>& holds(int phase) const { return phases_[static_cast<std::size_t>(phase)].holds; }
+  // Stores a position constraint whose rows add_position_constraint() (position_constraint.hpp) has added.
+  void store(PositionConstraint constraint) {
+    phases_[static_cast<std::size_t>(constraint.phase)].constraints.push_back(std::move(constraint));
+  }
+  const std::vector<PositionConstraint>& position_constraints(int phase) const {
+    return phases_[static_cast<std::size_t>(phase)].constraints;
+  }
   // Adds an effort, integrated over a phase and multiplied by `per`, to the objective. Work requires Phase::work.
   void add_effort(int phase, const Effort& effort, const Coefficient& per);
   nlp::AssembledProblem& problem() { return problem_; }
@@ -229,8 +233,8 @@ class MotionProblem {
   MotionWork work(int phase, const Eigen::VectorXd& x, bool at_ends) const;
 
   // Integrates the system with the controls of a motion from its first node through its events. Each step solves for
-  // the next posture, from an extrapolation of the last step. Returns the largest difference of a coordinate from the
-  // motion; for cyclic events including the first node after the last phase.
+  // the next posture, from an extrapolation of the last step. Returns the maximum difference of a coordinate at a node
+  // from the motion, infinite if a step fails; for cyclic events including the first interval after the last phase.
   double reintegrate(const Motion& motion) const;
 
  private:
@@ -242,7 +246,7 @@ class MotionProblem {
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
     int node_rates = -1;  // first of the rows that give the rates of inner nodes
-    std::vector<Hold> holds;
+    std::vector<PositionConstraint> constraints;
   };
   struct EventLayout {
     Event event;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "dmoc/hold.hpp"
+#include "dmoc/position_constraint.hpp"
 #include "settings/config_error.hpp"
 
 namespace dodyn::dmoc {
@@ -341,8 +341,8 @@ void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Co
         return added;
       };
       if (index.duration < 0) {
-        const Coefficient most = speed * problem.step(phase);
-        row(-most, most);
+        const Coefficient limit = speed * problem.step(phase);
+        row(-limit, limit);
         continue;
       }
       const Coefficient per_duration = speed * (1.0 / index.intervals);

@@ -51,7 +51,8 @@ void check_position(const System& system, const Expression& expression,
 
 struct NamedPositionFunction {
   PositionFunction function;
-  std::vector<std::string> parameters;  // names whose values Hold::parameters has, of the model or the motion
+  std::vector<std::string>
+      parameters;  // names of the values in PositionConstraint::parameters, of the model or the motion
 };
 // Records expressions of positions with their slopes. Throws ExpressionError as check_position().
 NamedPositionFunction position_function(const System& system, const std::vector<int>& held,

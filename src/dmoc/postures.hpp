@@ -73,7 +73,7 @@ class Postures {
     return c;
   }
   struct Separation {
-    double gap;                  // if apart: Euclidean distance; otherwise minus the least overlap known, m
+    double gap;                  // if apart: Euclidean distance; otherwise minus the minimum overlap known, m
     geometry::Vector<n> normal;  // direction of the distance, from the other part to the one
   };
   Separation separation(const PartPair& pair) {
@@ -86,7 +86,7 @@ class Postures {
     const geometry::Contact<n> touch = contact(pair);
     if (away.distance > 0.0) return {away.distance, touch.normal()};
     // The plane of a contact follows from the parts' centres. Along a facet's normal the parts may overlap by less.
-    Separation least{-touch.normal_gap(), touch.normal()};
+    Separation nearest{-touch.normal_gap(), touch.normal()};
     for (const int side : {pair.one, pair.other})
       for (const auto& facet : part(side).facets()) {
         geometry::Vector<n> outward = frame(side).directors * part(side).normal(facet);
@@ -94,9 +94,9 @@ class Postures {
         outward.normalize();
         const geometry::Vector<n> normal = side == pair.one ? geometry::Vector<n>(-outward) : outward;
         const double gap = extent(pair.one, normal).first - extent(pair.other, normal).second;
-        if (gap > least.gap) least = {gap, normal};
+        if (gap > nearest.gap) nearest = {gap, normal};
       }
-    return least;
+    return nearest;
   }
   // Returns the heights of the lowest and the highest corner of a part in a direction.
   std::pair<double, double> extent(int shape, const geometry::Vector<n>& a) const { return extent(shape, a, frames_); }

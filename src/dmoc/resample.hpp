@@ -12,7 +12,8 @@ struct Sampled {
   Eigen::MatrixXd u;  // [Kd, controls]
 };
 
-// Interpolates on another number of intervals, linearly between knots; controls keep their durations.
+// Interpolates on another number of intervals, linearly between knots. A control is that of the old knot interval at
+// its time.
 Sampled resampled(const System& system, const Sampled& phase, int intervals);
 // Moves the middle of a phase by `nodes` nodes earlier (negative: later). For each node at which a foot may touch the
 // ground, the discrete problem has a local minimum. A time warp gives an initial guess for the next one.

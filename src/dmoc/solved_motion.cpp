@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "dmoc/attitudes.hpp"
-#include "dmoc/hold.hpp"
 #include "dmoc/motion_problem.hpp"
+#include "dmoc/position_constraint.hpp"
 #include "dmoc/vectors.hpp"
 
 namespace dodyn::dmoc {
@@ -143,11 +143,11 @@ PhaseMotion MotionProblem::phase_motion(int phase, const VectorXd& x) const {
     p.held_force.row(knots - 1) += (1.0 / knot_weight(phase, knots - 1)) / h *
                                    picked(value(*laid.momentum_last, joined(theta(K), v)), held).transpose();
   }
-  for (const Hold& hold : laid.holds)
+  for (const PositionConstraint& constraint : laid.constraints)
     for (int r = 0; r < knots; ++r)
-      if (const int first = hold.multipliers[static_cast<std::size_t>(r)]; first >= 0)
-        p.held_force.row(r) -=
-            force_per_multiplier(*this, phase, r, x) * picked(hold_push(*this, hold, r, first, x), held).transpose();
+      if (const int first = constraint.multipliers[static_cast<std::size_t>(r)]; first >= 0)
+        p.held_force.row(r) -= force_per_multiplier(*this, phase, r, x) *
+                               picked(generalised_constraint_force(*this, constraint, r, first, x), held).transpose();
   return p;
 }
 
@@ -224,9 +224,9 @@ EventMotion MotionProblem::event_motion(const EventLayout& joint, const VectorXd
   EventMotion e;
   e.impulse = VectorXd::Zero(system_->n());
   for (const int i : to.functions->held) e.impulse(i) = after(i) - arriving(i);
-  for (const Hold& hold : to.holds)
-    if (hold.impulse >= 0) {
-      const VectorXd push = hold_push(*this, hold, 0, hold.impulse, x);
+  for (const PositionConstraint& constraint : to.constraints)
+    if (constraint.impulse >= 0) {
+      const VectorXd push = generalised_constraint_force(*this, constraint, 0, constraint.impulse, x);
       for (const int i : to.functions->held) e.impulse(i) -= push(i);
     }
   // Posture, and therefore potential energy, is equal on both sides.
@@ -273,22 +273,23 @@ VectorXd MotionProblem::relabelled(const Event& event, const VectorXd& theta) co
 class MotionProblem::Reintegration {
  public:
   Reintegration(const MotionProblem& problem, const Motion& motion) : problem_(problem), motion_(motion) {
-    for (const PhaseLayout& laid : problem.phases_) held_.emplace_back(laid.holds, problem.numbers_);
+    for (const PhaseLayout& laid : problem.phases_) held_.emplace_back(laid.constraints, problem.numbers_);
   }
   // Returns the largest difference of a coordinate; infinite if a step has no root nearby.
   double run();
 
  private:
-  // An interval to be solved for the knots after its first one and the forces of holds, [d moving + d holds].
+  // An interval to be solved for the knots after its first one and the forces of position constraints,
+  // [d moving + d constraints].
   struct Step {
     const PhaseLayout& laid;
     int k;
     double h;
-    VectorXd u;                // [d controls]
-    Eigen::Index size, holds;  // of a knot
-    Eigen::Index all, forces;  // of the interval
-    VectorXd s = {};           // slots of the last residual
-    MatrixXd J = {};           // their slopes
+    VectorXd u;                      // [d controls]
+    Eigen::Index size, constraints;  // of a knot
+    Eigen::Index all, forces;        // of the interval
+    VectorXd s = {};                 // slots of the last residual
+    MatrixXd J = {};                 // their slopes
   };
 
   const PhaseLayout& laid(int phase) const { return problem_.phases_[static_cast<std::size_t>(phase)]; }
@@ -300,17 +301,17 @@ class MotionProblem::Reintegration {
   MatrixXd slopes_at(const PhaseLayout& laid, int k, const VectorXd& at) {
     return held_[static_cast<std::size_t>(number(laid))].slopes(problem_.reference(number(laid), k), at);
   }
-  // Slopes of the holds at a knot of the interval.
+  // Slopes of the position constraints at a knot of the interval.
   MatrixXd held_at(const Step& step, int knot, const VectorXd& at) {
     return knot == 0 ? slopes_at(step.laid, step.k, theta_)
                      : slopes_at(step.laid, step.k + 1, at.segment((knot - 1) * step.size, step.size));
   }
   void compare(const PhaseLayout& laid, int k);
   MatrixXd mass(const PhaseLayout& laid, const Element& momentum) const;
-  void keep(const PhaseLayout& laid);
-  // Changes p at a node so that its velocity satisfies the holds.
-  void satisfy_holds(const PhaseLayout& laid, const Element& momentum, int k) {
-    if (!laid.holds.empty()) p_ = with_holding_force(mass(laid, momentum), slopes_at(laid, k, theta_), p_);
+  void set_targets(const PhaseLayout& laid);
+  // Changes p at a node so that its velocity satisfies the position constraints.
+  void satisfy_constraints(const PhaseLayout& laid, const Element& momentum, int k) {
+    if (!laid.constraints.empty()) p_ = with_constraint_force(mass(laid, momentum), slopes_at(laid, k, theta_), p_);
   }
   VectorXd residual(Step& step, const VectorXd& at, bool with_slopes);
   VectorXd correction(const Step& step, const VectorXd& at, const VectorXd& residual);
@@ -320,15 +321,16 @@ class MotionProblem::Reintegration {
 
   const MotionProblem& problem_;
   const Motion& motion_;
-  std::vector<HeldPostures> held_;  // of the phases
-  VectorXd kept_;                   // values of the phase's holds that stay constant
-  VectorXd theta_, p_;              // of the moving coordinates; p: arriving momenta, at the first node leaving ones
-  double worst_ = 0.0;
+  std::vector<ConstraintEvaluator> held_;  // of the phases
+  VectorXd targets_;                       // values that the position constraints of the phase keep
+  VectorXd theta_, p_;  // of the moving coordinates; p: arriving momenta, at the first node leaving ones
+  double max_difference_ = 0.0;
 };
 
 void MotionProblem::Reintegration::compare(const PhaseLayout& laid, int k) {
   const auto row = planned(number(laid)).q.row(k * laid.index.degree);
-  worst_ = std::max(worst_, (theta_ - picked(row.transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
+  max_difference_ =
+      std::max(max_difference_, (theta_ - picked(row.transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
 }
 
 MatrixXd MotionProblem::Reintegration::mass(const PhaseLayout& laid, const Element& momentum) const {
@@ -339,19 +341,19 @@ MatrixXd MotionProblem::Reintegration::mass(const PhaseLayout& laid, const Eleme
   return M;
 }
 
-void MotionProblem::Reintegration::keep(const PhaseLayout& laid) {
-  kept_ = values_at(laid, 0, theta_);
+void MotionProblem::Reintegration::set_targets(const PhaseLayout& laid) {
+  targets_ = values_at(laid, 0, theta_);
   Eigen::Index i = 0;
-  for (const Hold& hold : laid.holds)
-    for (const bool zero : hold.at_zero) {
-      if (zero) kept_(i) = 0.0;
+  for (const PositionConstraint& constraint : laid.constraints)
+    for (const bool zero : constraint.at_zero) {
+      if (zero) targets_(i) = 0.0;
       ++i;
     }
 }
 
 VectorXd MotionProblem::Reintegration::residual(Step& step, const VectorXd& at, bool with_slopes) {
   const int n = problem_.system_->n(), degree = step.laid.index.degree;
-  const Eigen::Index size = step.size, holds = step.holds, all = step.all;
+  const Eigen::Index size = step.size, constraints = step.constraints, all = step.all;
   step.s =
       problem_.slots(step.laid, step.k, step.h, joined(theta_, at.head(all)), step.u, with_slopes ? &step.J : nullptr);
   VectorXd residual(all + step.forces);
@@ -359,28 +361,28 @@ VectorXd MotionProblem::Reintegration::residual(Step& step, const VectorXd& at, 
     auto balance = residual.segment(knot * size, size);
     balance = picked(step.s.segment(knot * n, n), step.laid.functions->moving);
     if (knot == 0) balance += p_;
-    if (holds == 0) continue;
-    balance += held_at(step, knot, at).transpose() * at.segment(all + knot * holds, holds);
-    residual.segment(all + knot * holds, holds) =
-        values_at(step.laid, step.k + 1, at.segment(knot * size, size)) - kept_;
+    if (constraints == 0) continue;
+    balance += held_at(step, knot, at).transpose() * at.segment(all + knot * constraints, constraints);
+    residual.segment(all + knot * constraints, constraints) =
+        values_at(step.laid, step.k + 1, at.segment(knot * size, size)) - targets_;
   }
   return residual;
 }
 
 VectorXd MotionProblem::Reintegration::correction(const Step& step, const VectorXd& at, const VectorXd& residual) {
   const int n = problem_.system_->n(), degree = step.laid.index.degree;
-  const Eigen::Index size = step.size, holds = step.holds, all = step.all;
+  const Eigen::Index size = step.size, constraints = step.constraints, all = step.all;
   MatrixXd D = MatrixXd::Zero(all + step.forces, all + step.forces);
   for (int knot = 0; knot < degree; ++knot)
     for (int i = 0; i < step.laid.index.moving; ++i)
       D.row(knot * size + i).head(all) =
           step.J.row(knot * n + step.laid.functions->moving[static_cast<std::size_t>(i)]);
-  if (holds == 0) return D.partialPivLu().solve(residual);
+  if (constraints == 0) return D.partialPivLu().solve(residual);
   for (int knot = 0; knot < degree; ++knot) {  // the derivative of the slopes at inner knots is neglected
-    D.block(knot * size, all + knot * holds, size, holds) = held_at(step, knot, at).transpose();
-    D.block(all + knot * holds, knot * size, holds, size) = held_at(step, knot + 1, at);
+    D.block(knot * size, all + knot * constraints, size, constraints) = held_at(step, knot, at).transpose();
+    D.block(all + knot * constraints, knot * size, constraints, size) = held_at(step, knot + 1, at);
   }
-  return D.completeOrthogonalDecomposition().solve(residual);  // holds may depend on each other
+  return D.completeOrthogonalDecomposition().solve(residual);  // constraints may depend on each other
 }
 
 // Takes one step by damped Newton iterations: theta and p become those of the next node. Returns false if it fails.
@@ -388,8 +390,8 @@ bool MotionProblem::Reintegration::advance(const PhaseLayout& laid, int k, const
   const PhaseMotion& m = planned(number(laid));
   const Scheme& scheme = problem_.system_->scheme();
   const int n = problem_.system_->n(), degree = scheme.degree;
-  const Eigen::Index size = laid.index.moving, holds = kept_.size();
-  Step step{laid, k, m.h, VectorXd(degree * m.u.cols()), size, holds, degree * size, degree * holds};
+  const Eigen::Index size = laid.index.moving, constraints = targets_.size();
+  Step step{laid, k, m.h, VectorXd(degree * m.u.cols()), size, constraints, degree * size, degree * constraints};
   for (int point = 0; point < degree; ++point)
     step.u.segment(point * m.u.cols(), m.u.cols()) = m.u.row(k * degree + point).transpose();
   VectorXd next(step.all + step.forces);
@@ -424,7 +426,7 @@ bool MotionProblem::Reintegration::drive(const PhaseLayout& laid, int intervals)
   // Guesses of the increment, relative to the last one. On coarse meshes a joint may reverse within a step.
   constexpr double guesses[] = {1.0, 0.5, 0.0, -0.5, 1.5};
   VectorXd last_but_one = theta_ - planned(number(laid)).h * mass(laid, laid.momentum_first).llt().solve(p_);
-  keep(laid);
+  set_targets(laid);
   for (int k = 0; k < intervals; ++k) {
     const VectorXd before = theta_;
     const bool found = std::any_of(std::begin(guesses), std::end(guesses), [&](double share) {
@@ -440,7 +442,7 @@ bool MotionProblem::Reintegration::drive(const PhaseLayout& laid, int intervals)
 // Maps theta and p from the state before an event to the state after it.
 void MotionProblem::Reintegration::pass(const EventLayout& joint) {
   const PhaseLayout &from = laid(joint.event.from), &to = laid(joint.event.to);
-  satisfy_holds(from, from.momentum_last, from.index.intervals);
+  satisfy_constraints(from, from.momentum_last, from.index.intervals);
   const MatrixXd M = mass(from, from.momentum_last);
   const VectorXd v = M.llt().solve(p_);
   const VectorXd arriving =
@@ -449,7 +451,7 @@ void MotionProblem::Reintegration::pass(const EventLayout& joint) {
   theta_ = picked(problem_.relabelled(joint.event, theta_), to.functions->moving);
   p_ = picked(arriving, to.functions->moving);
   if (push.size() > 0) p_ += push;
-  satisfy_holds(to, to.momentum_first, 0);
+  satisfy_constraints(to, to.momentum_first, 0);
   compare(to, 0);
 }
 
@@ -460,14 +462,16 @@ double MotionProblem::Reintegration::run() {
   for (int now = 0;;) {
     const bool again = done[static_cast<std::size_t>(now)];  // The cycle is closed: one more step is enough.
     if (!drive(laid(now), again ? 1 : laid(now).index.intervals)) return nlp::infinity;
-    if (again) return worst_;
+    if (again) return max_difference_;
     done[static_cast<std::size_t>(now)] = true;
     const auto joint = std::find_if(problem_.events_.begin(), problem_.events_.end(),
                                     [&](const EventLayout& j) { return j.event.from == now; });
-    if (joint == problem_.events_.end()) return worst_;
-    const auto& holds = laid(joint->event.to).holds;
-    const bool together = std::any_of(holds.begin(), holds.end(), [](const Hold& h) { return h.event.has_value(); });
-    if (joint->impulse && together) return worst_;  // The impulses of contact and holds depend on each other.
+    if (joint == problem_.events_.end()) return max_difference_;
+    const auto& constraints = laid(joint->event.to).constraints;
+    const bool together = std::any_of(constraints.begin(), constraints.end(),
+                                      [](const PositionConstraint& h) { return h.event.has_value(); });
+    if (joint->impulse && together)
+      return max_difference_;  // The impulses of contact and position constraints depend on each other.
     pass(*joint);
     now = joint->event.to;
   }

@@ -94,10 +94,9 @@ Var System::discrete_action(const std::vector<std::vector<Var>>& at, const Var& 
     refer(last, parameters.data() + 1 + size);
     const std::vector<Var>&q0 = at.front(), &q1 = at.back();
     const auto [kinetic, potential] = director_energies(first, last, h, q0, q1);
-    const Var more =
-        energies_.empty()
-            ? Var(0.0)
-            : 0.5 * (beside(first, numbers, first.frames(q0.data())) + beside(last, numbers, last.frames(q1.data())));
+    const Var more = energies_.empty() ? Var(0.0)
+                                       : 0.5 * (additional_energy(first, numbers, first.frames(q0.data())) +
+                                                additional_energy(last, numbers, last.frames(q1.data())));
     return h * (kinetic - potential - more);
   }
   const Var per_h = 1.0 / h;
@@ -107,7 +106,7 @@ Var System::discrete_action(const std::vector<std::vector<Var>>& at, const Var& 
     for (Var& rate : v) rate = rate * per_h;
     const Var share = Var(scheme_.weights(point)) * h;
     action = action + share * tree.lagrangian(q.data(), v.data());
-    if (!energies_.empty()) action = action - share * beside(tree, numbers, tree.frames(q.data()));
+    if (!energies_.empty()) action = action - share * additional_energy(tree, numbers, tree.frames(q.data()));
   }
   return action;
 }
@@ -168,8 +167,8 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
                                             differentiate);
 }
 
-Var System::beside(const Tree<Var>& tree, const std::vector<Var>& numbers,
-                   const std::vector<systems::Frame<Var>>& frames) const {
+Var System::additional_energy(const Tree<Var>& tree, const std::vector<Var>& numbers,
+                              const std::vector<systems::Frame<Var>>& frames) const {
   Var sum(0.0);
   for (const Energy& energy : energies_) sum += energy(tree, numbers, frames);
   return sum;
@@ -198,7 +197,7 @@ System::System(Model model, bool directors, std::vector<Energy> energies, int or
     const auto& t = trees[0];
     const std::vector<Var> q(z.begin(), z.begin() + size), v(z.begin() + size, z.end());
     const std::vector<Var> p = dmoc::momentum(t, q, v);
-    Var e = -t.lagrangian(q.data(), v.data()) + beside(t, numbers, t.frames(q.data()));
+    Var e = -t.lagrangian(q.data(), v.data()) + additional_energy(t, numbers, t.frames(q.data()));
     for (std::size_t i = 0; i < v.size(); ++i) e += p[i] * v[i];
     return std::vector<Var>{e};
   });
@@ -226,7 +225,8 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
       const auto [kinetic, potential] = director_energies(first, last, h[0], q0, q1);
       Var sum = kinetic + potential;
       if (!energies_.empty())
-        sum += 0.5 * (beside(first, numbers, first.frames(q0.data())) + beside(last, numbers, last.frames(q1.data())));
+        sum += 0.5 * (additional_energy(first, numbers, first.frames(q0.data())) +
+                      additional_energy(last, numbers, last.frames(q1.data())));
       return std::vector<Var>{sum};
     });
   if (!simply_actuated_) record_pushes(*known);

@@ -38,7 +38,7 @@ struct PinnedSystem {
   // 2010). The rows of a transcription are linear combinations of them. A combination with weights w is the derivative
   // of L_d in the direction w. So its Hessian is the directional derivative of L_d's Hessian.
   Function action;
-  // (theta of the knots, T; 1/K, numbers) -> the same with h = T/K an unknown
+  // (theta of the knots, T; 1/K, numbers) -> the outputs of `action`, with h = T/K
   Function timed_action;
   // (theta of the knots, u of the points; h, numbers) -> discrete forces at each knot, [(d + 1) n]: of actuators,
   // dampers, drag and loads. For degree 1 (h/2) Q at the midpoint, [n], for either end of the interval. Null if the
@@ -69,7 +69,7 @@ class System {
   int n() const { return structure().n(); }
   int inputs() const { return static_cast<int>(structure().actuators.size()); }
   const Scheme& scheme() const { return scheme_; }
-  // Whether the only forces are actuators on one coordinate each.
+  // Returns whether the only forces are actuators on one coordinate each.
   bool simply_actuated() const { return simply_actuated_; }
 
   bool directors() const { return directors_; }
@@ -147,8 +147,9 @@ class System {
   Function record_action(const std::vector<int>& moving, bool timed) const;
   void record_pushes(PinnedSystem& functions) const;
   void check_directors() const;
-  autodiff::Var beside(const systems::Tree<autodiff::Var>& tree, const std::vector<autodiff::Var>& numbers,
-                       const std::vector<systems::Frame<autodiff::Var>>& frames) const;
+  // Returns the sum of the additional energies.
+  autodiff::Var additional_energy(const systems::Tree<autodiff::Var>& tree, const std::vector<autodiff::Var>& numbers,
+                                  const std::vector<systems::Frame<autodiff::Var>>& frames) const;
 
   systems::Model model_;
   const Scheme& scheme_;

@@ -36,10 +36,10 @@ struct Walker {
   // (theta of the interval's knots; Scheme::values_at(s), numbers) -> swing height at the fraction s of the interval, m
   Function height;
   Function exchanged;  // theta -> q with the legs exchanged (in space, reflected at the plane y = 0), [n]
-  Function
-      exchanged_momentum;  // (theta, velocity) -> dL/dv of the same motion in the coordinates of exchanged legs, [n]
-  Function points;         // theta -> foot and link ends, [points base]
-  Function segments;       // theta -> both ends of each of the legs' links, [links 2 3]; in the plane z = 0
+  // (theta, velocity) -> dL/dv of the same motion in the coordinates of exchanged legs, [n]
+  Function exchanged_momentum;
+  Function points;    // theta -> foot and link ends, [points base]
+  Function segments;  // theta -> both ends of each of the legs' links, [links 2 3]; in the plane z = 0
 
   // In space, with the arguments of `height`: distances of the legs' joints and feet from the vertical plane of walking
   // through the middle of the hips, on their own sides, at the fraction s, m. First both hips, then the points of

@@ -10,7 +10,7 @@ namespace dodyn::dmoc {
 namespace {
 
 constexpr double allowed = 1e-6;
-constexpr std::size_t most_named = 4;  // limit of the conditions in a message
+constexpr std::size_t max_named = 4;  // limit of the conditions in a message
 
 std::string short_number(double x) {
   char text[32];
@@ -29,8 +29,8 @@ std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int 
     const double near = 1e-3 * (high.value - low.value);
     if (!std::isfinite(near)) continue;
     int count = 0;
-    const auto at_limit = [most = high.value - near, least = low.value + near](double u) {
-      return u > most || u < least;
+    const auto at_limit = [upper = high.value - near, lower = low.value + near](double u) {
+      return u > upper || u < lower;
     };
     for (int k = 0; k < index.intervals; ++k) {
       int points = 0;
@@ -71,13 +71,13 @@ MomentumRow momentum_row_at(const MotionProblem& problem, const Eigen::VectorXd&
 
 }  // namespace
 
-std::string worst_row(const MotionProblem& problem, const NamedRows& asked, const Eigen::VectorXd& x) {
+std::string worst_row(const MotionProblem& problem, const NamedRows& conditions, const Eigen::VectorXd& x) {
   if (!x.allFinite()) return "";
   const auto& nlp = problem.problem();
   Eigen::VectorXd c(nlp.constraints());
   nlp.constraint_values(x, c);
   const Eigen::VectorXd violation = (nlp.constraint_lower - c).cwiseMax(c - nlp.constraint_upper);
-  // The largest violation of each condition, and of all momentum balances together.
+  // The maximum violation of each condition, and of all momentum balances together.
   struct Violation {
     std::string what;
     double by = 0.0;
@@ -91,9 +91,9 @@ std::string worst_row(const MotionProblem& problem, const NamedRows& asked, cons
       if (violation(row) > momentum.by) momentum = {std::move(what), violation(row)}, limits = std::move(at_limits);
       continue;
     }
-    const auto after =
-        std::upper_bound(asked.begin(), asked.end(), row, [](int r, const auto& group) { return r < group.first; });
-    if (after == asked.begin() || std::prev(after)->second.empty()) continue;
+    const auto after = std::upper_bound(conditions.begin(), conditions.end(), row,
+                                        [](int r, const auto& group) { return r < group.first; });
+    if (after == conditions.begin() || std::prev(after)->second.empty()) continue;
     const std::string& what = std::prev(after)->second;
     auto known = std::find_if(all.begin(), all.end(), [&](const Violation& one) { return one.what == what; });
     if (known == all.end()) known = all.insert(all.end(), Violation{what, 0.0});
@@ -102,7 +102,7 @@ std::string worst_row(const MotionProblem& problem, const NamedRows& asked, cons
   if (momentum.by > 0.0) all.push_back(momentum);
   std::sort(all.begin(), all.end(), [](const Violation& a, const Violation& b) { return a.by > b.by; });
   std::string words;
-  for (std::size_t i = 0; i < std::min(all.size(), most_named); ++i)
+  for (std::size_t i = 0; i < std::min(all.size(), max_named); ++i)
     words += (i == 0 ? "; " + all[i].what + " is missed by " : ", " + all[i].what + " by ") + short_number(all[i].by);
   return words + (words.empty() ? "" : limits);
 }

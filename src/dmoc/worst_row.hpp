@@ -1,4 +1,4 @@
-// Names the largest violations at an infeasible point of a transcription.
+// Names the maximum violations at an infeasible point of a transcription.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,6 +15,6 @@ using NamedRows = std::vector<std::pair<int, std::string>>;
 
 // Returns the worst row of each condition, at most four: "; momentum of hip at t = 0.3 s is missed by 2.1, [goal] by
 // 0.4 (at the limit: motor in 17 of 20 intervals)". Empty if no row is violated by more than 1e-6.
-std::string worst_row(const MotionProblem& problem, const NamedRows& asked, const Eigen::VectorXd& x);
+std::string worst_row(const MotionProblem& problem, const NamedRows& conditions, const Eigen::VectorXd& x);
 
 }  // namespace dodyn::dmoc

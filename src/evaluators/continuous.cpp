@@ -11,7 +11,7 @@
 
 #include "autodiff/tape.hpp"
 #include "dmoc/attitudes.hpp"
-#include "dmoc/hold.hpp"
+#include "dmoc/position_constraint.hpp"
 #include "evaluators/rollout/feedback.hpp"
 #include "record/text.hpp"
 
@@ -173,8 +173,8 @@ class ContinuousDriver {
     const VectorXd q = state.head(n_), v = state.tail(n_);
     equations(q, v, mass_, bias_);
     if (!held_->empty())
-      bias_ = dmoc::with_holding_force(mass_, held_->slopes(reference_, q(moving_)), bias_,
-                                       -held_->bias(reference_, q(moving_), v(moving_)));
+      bias_ = dmoc::with_constraint_force(mass_, held_->slopes(reference_, q(moving_)), bias_,
+                                          -held_->bias(reference_, q(moving_), v(moving_)));
     VectorXd rate = VectorXd::Zero(2 * n_);
     rate.head(n_) = v;
     const VectorXd acceleration = mass_.ldlt().solve(bias_);
@@ -193,7 +193,7 @@ class ContinuousDriver {
     VectorXd v = VectorXd::Zero(n_);
     equations(q, v, mass_, bias_);
     VectorXd push = p(moving_);
-    if (!held_->empty()) push = dmoc::with_holding_force(mass_, held_->slopes(reference_, q(moving_)), push);
+    if (!held_->empty()) push = dmoc::with_constraint_force(mass_, held_->slopes(reference_, q(moving_)), push);
     const VectorXd pace = mass_.ldlt().solve(push);
     v(moving_) = pace;
     return v;
@@ -360,7 +360,7 @@ class ContinuousDriver {
   const std::vector<dmoc::Coefficient> numbers_;
   const Eigen::Index n_;
   std::vector<int> moving_;
-  std::optional<dmoc::HeldPostures> held_;  // of the phase
+  std::optional<dmoc::ConstraintEvaluator> held_;  // of the phase
   dmoc::Reference reference_;
   VectorXd state_, u_;  // state: q and v; controls
   const dmoc::Scheme* scheme_ = nullptr;

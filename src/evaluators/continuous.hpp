@@ -1,7 +1,7 @@
 // Integrates the continuous equations of motion with a plan's controls: M(q) a = dL/dq - (d/dt M) v + forces, by the
 // pair of Dormand and Prince (1980) with error control. It does not use the transcription, so its deviation from the
 // plan measures the discretisation error of the plan's mesh. Holds of a phase
-// (dmoc/hold.hpp) add forces along their slopes G, such that G a + (d/dt G) v = 0.
+// (dmoc/position_constraint.hpp) add forces along their slopes G, such that G a + (d/dt G) v = 0.
 //
 // An unstable system amplifies the smallest difference. So a second integration adds feedback at every node, by the
 // regulator of rollout/feedback.hpp with derivatives of the continuous equations. Its deviation is the distance to a
@@ -26,7 +26,7 @@ struct PlannedPhase {
   Eigen::MatrixXd u;      // [K, actuators], constant in each interval; of higher orders [Kd], at the quadrature points
   bool restarts = true;   // the integration restarts at the first node of this phase, not at the end of the previous
                           // phase
-  std::vector<dmoc::Hold> holds = {};
+  std::vector<dmoc::PositionConstraint> holds = {};
   int order = 2;  // of the plan (dmoc/scheme.hpp): its controls are polynomials of degree order/2 - 1
 };
 

@@ -7,8 +7,8 @@
 namespace dodyn::geometry {
 namespace {
 
-// The cell indices of all axes form one key, the last axis in the lowest bits. So neighbours along that axis have
-// consecutive keys.
+// The cell indices of all axes form one key, with this number of bits for each, the last axis in the lowest bits. So
+// neighbours along that axis have consecutive keys.
 constexpr int bits = 20;
 
 // Offsets of keys to the rows of cells that touch a cell and come after it.

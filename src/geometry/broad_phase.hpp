@@ -18,13 +18,13 @@ struct Box {
   }
 };
 
-// Finds pairs of overlapping boxes by a uniform grid. Its cells have the size of the largest usual box. The few much
-// larger boxes (a floor) are tested against all. For boxes of similar size the time is linear in the number of boxes
-// and pairs, except for the sort of the cells. Keeps its memory between calls.
+// Finds pairs of overlapping boxes by a uniform grid. Boxes larger than four times the median (a floor) are tested
+// against all. The cells have the size of the largest other box. For boxes of similar size the time is linear in the
+// number of boxes and pairs, except for the sort of the cells. Keeps its memory between calls.
 template <int n>
 class Grid {
  public:
-  // Returns pairs (i, j), i < j, in ascending order.
+  // Returns the pairs (i, j), i < j, in ascending order. The reference is valid until the next call. Boxes are finite.
   const std::vector<std::pair<int, int>>& overlapping(const std::vector<Box<n>>& boxes);
 
  private:

@@ -21,9 +21,7 @@ void require_connected(const std::string& name, const std::vector<Polytope<n>>& 
       if (seen[j]) continue;
       const Polytope<n>& part = parts[reached[next]];
       Basis<n> basis;
-      Contact<n> contact;
-      find_contact(part, Frame<n>{}, parts[j], Frame<n>{}, basis, contact);
-      gap[j] = std::min(gap[j], -contact.normal_gap());
+      gap[j] = std::min(gap[j], find_distance(part, Frame<n>{}, parts[j], Frame<n>{}, basis).distance);
       if (gap[j] > 1e-6 * std::min(part.radius(), parts[j].radius())) continue;
       seen[j] = true;
       reached.push_back(j);

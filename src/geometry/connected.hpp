@@ -8,8 +8,8 @@
 
 namespace dodyn::geometry {
 
-// Throws std::invalid_argument if the union of the parts (at least one) is not connected. Parts within 1e-6 of the
-// smaller part's radius touch.
+// Throws std::invalid_argument, with the body's `name` and the distance, if the union of the parts (at least one, in
+// the body's coordinates, m) is not connected. Parts touch if their distance is at most 1e-6 of the smaller radius.
 template <int n>
 void require_connected(const std::string& name, const std::vector<Polytope<n>>& parts);
 

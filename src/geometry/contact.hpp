@@ -1,5 +1,5 @@
 // The contact of a pair of convex bodies: the signed gap g of the supporting-separating-hyperplane linear program (SSH
-// LP), its exact subgradient with respect to both configurations, and the separation vector with its gradient.
+// LP), its exact subgradient with respect to both configurations, and the separation vector.
 //
 // Notation and signs follow Johnson 2013, sections 2.4 and 3.3.2, with the misprints of (3.41), (3.48) and (3.49)
 // corrected. Side 0 is "body 1" of the source, side 1 is "body 2":
@@ -30,12 +30,8 @@ inline constexpr int max_listed = 8;
 
 template <int n>
 struct Contact {
-  static constexpr int coordinates = n * (n + 1);           // in q: position and directors
-  static constexpr int velocities = n + (n * (n - 1)) / 2;  // [velocity; angular velocity]: 6 in space, 3 in the plane
+  static constexpr int coordinates = n * (n + 1);  // in q: position and directors
   using Gradient = Eigen::Matrix<double, coordinates, 1>;
-  using TwistGradient = Eigen::Matrix<double, velocities, 1>;
-  using SeparationGradient = Eigen::Matrix<double, n, coordinates>;
-  using SeparationTwistGradient = Eigen::Matrix<double, n, velocities>;
 
   // Indices of the bodies and of their convex parts; set by the caller.
   std::array<int, 2> body{-1, -1};
@@ -56,10 +52,9 @@ struct Contact {
   std::array<Feature, 2> feature{Feature::vertex, Feature::vertex};  // contact type: vertex on face, edge on edge, ...
   std::array<int, 2> feature_size{0, 0};                             // vertices of the feature
   std::array<std::array<std::int16_t, max_listed>, 2> vertex;        // their indices in the part
-  std::array<std::array<double, max_listed>, 2> dual;                // their multipliers pi >= 0; they sum to 1
-  bool primal_degenerate =
-      false;  // primal degenerate (face on face, ...): the multipliers are those of minimum norm (2.70)
-  bool dual_degenerate = false;  // dual degenerate (vertex on vertex, ...): alpha is that of minimum norm (2.71)
+  std::array<std::array<double, max_listed>, 2> dual;  // their multipliers pi >= 0; those of a side sum to 1
+  bool primal_degenerate = false;  // such as face on face: the multipliers are those of minimum norm (2.70)
+  bool dual_degenerate = false;    // such as vertex on vertex: alpha is that of minimum norm (2.71)
 
   Vector<n> normal() const { return alpha.normalized(); }
   double normal_gap() const { return gap / alpha.norm(); }
@@ -81,45 +76,6 @@ typename Contact<n>::Gradient gradient(const Contact<n>& c, int side) {
   for (int i = 0; i < n; ++i)
     d.template segment<n>(n * (i + 1)) = c.lever[side][i] * c.alpha + c.beta_lever[side][i] * c.beta_force;
   return -detail::sign(side) * d;
-}
-
-// Returns dg/dq for a rigid body: the derivative with respect to [translation; rotation], the rotation in world axes
-// about the body's position. It is P_int^T dg/dq (section 3.2.4). The generalised force of a unit contact force is its
-// negative. `directors`: of the side's frame.
-template <int n>
-typename Contact<n>::TwistGradient twist_gradient(const Contact<n>& c, int side, const Matrix<n>& directors) {
-  typename Contact<n>::TwistGradient d;
-  const Vector<n> r = directors * c.lever[side], s = directors * c.beta_lever[side];
-  d.template head<n>() = c.alpha + c.beta_force;
-  if constexpr (n == 2)
-    d[2] = r[0] * c.alpha[1] - r[1] * c.alpha[0] + s[0] * c.beta_force[1] - s[1] * c.beta_force[0];
-  else
-    d.template tail<3>() = r.cross(c.alpha) + s.cross(c.beta_force);
-  return -detail::sign(side) * d;
-}
-
-// Returns dh/dq for constant multipliers, +-A^T of (3.46) and (3.47): h moves with the two witness points. If beta is
-// constant, <alpha, dh/dq> = -dg/dq.
-template <int n>
-typename Contact<n>::SeparationGradient separation_gradient(const Contact<n>& c, int side) {
-  typename Contact<n>::SeparationGradient d;
-  d.template leftCols<n>() = Matrix<n>::Identity();
-  for (int i = 0; i < n; ++i) d.template middleCols<n>(n * (i + 1)) = c.arm[side][i] * Matrix<n>::Identity();
-  return detail::sign(side) * d;
-}
-
-// Returns dh/dq for a rigid body with respect to [translation; rotation]: +-[I, -hat(r)], r from position to witness.
-template <int n>
-typename Contact<n>::SeparationTwistGradient separation_twist_gradient(const Contact<n>& c, int side,
-                                                                       const Matrix<n>& directors) {
-  typename Contact<n>::SeparationTwistGradient d;
-  const Vector<n> r = directors * c.arm[side];
-  d.template leftCols<n>() = Matrix<n>::Identity();
-  if constexpr (n == 2)
-    d.col(2) << -r[1], r[0];
-  else
-    d.template rightCols<3>() << 0.0, r[2], -r[1], -r[2], 0.0, r[0], r[1], -r[0], 0.0;
-  return detail::sign(side) * d;
 }
 
 }  // namespace dodyn::geometry

@@ -69,7 +69,7 @@ bool nearest_inside(const std::array<const Vector<3>*, 4>& w, int size, Weights<
 // face.
 template <int n>
 Vector<n> nearest_point(std::array<Corner<n>, n + 1>& corner, int& count, Weights<n>& weight) {
-  double least = std::numeric_limits<double>::infinity();
+  double min_squared = std::numeric_limits<double>::infinity();
   Vector<n> nearest = Vector<n>::Zero(), point;
   unsigned face = 0;
   for (unsigned some = 1; some < (1u << count); ++some) {
@@ -82,8 +82,8 @@ Vector<n> nearest_point(std::array<Corner<n>, n + 1>& corner, int& count, Weight
       point = *w[0];
     else if (!nearest_inside(w, size, share, point))
       continue;
-    if (const double length = point.squaredNorm(); length < least) {
-      least = length;
+    if (const double length = point.squaredNorm(); length < min_squared) {
+      min_squared = length;
       nearest = point;
       face = some;
       weight = share;
@@ -113,16 +113,15 @@ Distance<n> find_distance(const Polytope<n>& k1, const Frame<n>& frame1, const P
     const Vector<n> d1 = frame1.directors.transpose() * d, d2 = -(frame2.directors.transpose() * d);
     return corner_of(lowest(k1, d1, heights[0].data()).corner, lowest(k2, d2, heights[1].data()).corner);
   };
-  // starts from the feature of the last query, or from the corners that face each other
+  // starts from the feature of the last query, or from corners that face each other along the line of centroids
   for (int k = 0; k < basis.size && k < n; ++k)
-    if (basis.first[k] < k1.size() && basis.second[k] < k2.size())
-      corner[count++] = corner_of(basis.first[k], basis.second[k]);
+    if (basis.is_valid(k, k1.size(), k2.size())) corner[count++] = corner_of(basis.first[k], basis.second[k]);
   if (count == 0) corner[count++] = lowest_corner(frame1(k1.centroid()) - frame2(k2.centroid()));
   const double size = k1.radius() + k2.radius(), touching = 1e-15 * size;
 
   Vector<n> v = nearest_point<n>(corner, count, weight);
   for (int round = 0; round < 100 && v.norm() > touching; ++round) {
-    // v is the nearest point if no corner is lower in the direction v (theorem 3 of the source)
+    // v is the nearest point if no corner is lower in the direction v (Gilbert et al. 1988, theorem 3)
     const Corner<n> next = lowest_corner(v);
     if (v.squaredNorm() - v.dot(next.w) <= 1e-13 * v.squaredNorm() + touching * v.norm()) break;
     bool known = count > n;

@@ -41,38 +41,36 @@ HyperplaneSolver<n>::HyperplaneSolver(const Polytope<n>& k1, const Frame<n>& f1,
   feature_ = feature_tolerance * std::min(r1, r2) + 10.0 * rounding_;
 }
 
-// Finds the optimal basis from the given one. If the solver has not terminated (a nearly degenerate face by rounding),
-// it starts again with larger tolerances: each pivot must exceed rounding by a factor of 10^4.
+// Finds the optimal basis from the given one. If pivoting does not terminate (rounding makes a face nearly degenerate),
+// the solver starts again without a basis, with tolerances 1, 10^2 and 10^4 times as large.
 template <int n>
-auto HyperplaneSolver<n>::solve(Basis<n>& basis, Query ask) -> Termination {
+auto HyperplaneSolver<n>::solve(Basis<n>& basis, Query query) -> Termination {
   const double rounding = rounding_;
-  Termination ending = simplex(basis, ask);
+  Termination ending = simplex(basis, query);
   for (const double coarser : {1.0, 1e2, 1e4}) {
     if (ending != Termination::not_terminated) break;
     basis.size = 0;
     rounding_ = coarser * rounding;
-    ending = simplex(basis, ask);
+    ending = simplex(basis, query);
   }
   return ending;
 }
 
-// Sets the columns of a basis that is given. Returns whether there are any.
+// Sets the columns of the given basis. Returns whether it has a valid one.
 template <int n>
 bool HyperplaneSolver<n>::begin_at(const Basis<n>& basis) {
   count_ = 0;
   shifted_ = false;
   shift_.setZero();
-  const auto valid = [](int corner, const Polytope<n>& k) { return corner >= 0 && corner < k.size(); };
   for (int k = 0; k < std::min<int>(basis.size, n); ++k)
-    if (valid(basis.first[k], *k_[0]) && valid(basis.second[k], *k_[1]))
-      p_[count_++] = column(basis.first[k], basis.second[k]);
+    if (basis.is_valid(k, k_[0]->size(), k_[1]->size())) p_[count_++] = column(basis.first[k], basis.second[k]);
   return count_ > 0;
 }
 
-// The simplex method. On return `basis` is the optimal one, except where that is in doubt.
+// The simplex method. On return `basis` is the last one, unless the result is unbounded or not_terminated.
 template <int n>
-[[gnu::flatten]]  // a sixth of the instructions of a warm query
-auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Query ask) -> Termination {
+[[gnu::flatten]]  // saves about 17 % of the instructions of a warm query
+auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Query query) -> Termination {
   bool looked_at_all = begin_at(basis);  // then one pass over all corners shows whether the basis is still optimal
   if (count_ == 0) {
     t_.setZero();
@@ -93,19 +91,19 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Query ask) -> Termination {
       t_ -= slope_limit * direction;
     }
     const double height = p_[0].height(t_);
-    const double little = 20.0 * rounding_ * (1.0 + t_.cwiseAbs().sum());
+    const double tolerance = 20.0 * rounding_ * (1.0 + t_.cwiseAbs().sum());
     const bool along_edges = edges && !looked_at_all;
-    const double true_least = along_edges ? descend() : price();
+    const double unshifted = along_edges ? descend() : price();
     looked_at_all = false;
-    const double least = true_least - t_.dot(shift_), gain = height - least;
-    if (ask == Query::sign && !shifted_) {  // F is between the two
+    const double lowest = unshifted - t_.dot(shift_), gain = height - lowest;
+    if (query == Query::sign && !shifted_) {  // F is between lowest and height
       const bool overlaps = distance == 0.0 && height <= 0.0;
-      if (least > little || overlaps) {
+      if (lowest > tolerance || overlaps) {
         keep(basis);
         return overlaps ? Termination::overlapping : Termination::separated;
       }
     }
-    if (!(gain > little)) {
+    if (!(gain > tolerance)) {
       if (along_edges) {
         looked_at_all = true;
         previous = infinity;
@@ -115,9 +113,9 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Query ask) -> Termination {
         if (shifted_) {
           shifted_ = false;
           shift(Across::Zero());
-          turn();
+          compute_areas();
         }
-        if (!certain(true_least)) return Termination::not_terminated;
+        if (!is_certain(unshifted)) return Termination::not_terminated;
         break;
       }
       if (slope_limit > 1e12) return Termination::unbounded;
@@ -130,7 +128,7 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Query ask) -> Termination {
     else
       p_[count_++] = lowest_column();
     // Pivots without gain (the line meets a ridge of M) could cycle. The line is moved off the ridge for a while.
-    if (height < lowest_height - little) {
+    if (height < lowest_height - tolerance) {
       lowest_height = height;
       stalled = 0;
     } else if (++stalled > 12 * n && !shifted_) {
@@ -155,15 +153,15 @@ void HyperplaneSolver<n>::keep(Basis<n>& basis) const {
 }
 
 // Tests weak duality: the face's point on the line must be above the lowest plane of slope alpha, at the height
-// `least`, by no more than rounding. Sets weights and value.
+// `lowest`, by no more than rounding. Sets weights and value.
 template <int n>
-bool HyperplaneSolver<n>::certain(double least) {
+bool HyperplaneSolver<n>::is_certain(double lowest) {
   weigh();
   Across off = Across::Zero();
   for (int k = 0; k < count_; ++k) off += weight_[k] * p_[k].z;
   const double slope = t_.cwiseAbs().sum();
   return off.cwiseAbs().sum() <= 2.0 * off_ridge * rounding_ &&
-         value_ - least <= (40.0 + 2.0 * off_ridge * slope) * rounding_;
+         value_ - lowest <= (40.0 + 2.0 * off_ridge * slope) * rounding_;
 }
 
 // Pricing: finds the corner of M that is lowest in the direction alpha = beta + t, and its height there (with the
@@ -193,17 +191,17 @@ void HyperplaneSolver<n>::shift(const Across& to) {
   for (int k = 0; k < count_; ++k) p_[k] = column(p_[k].i, p_[k].j);
 }
 
-// Returns twice the areas of the triangles of the line and the edges of the basic triangle, counter-clockwise positive.
-// They are the weights of the opposite columns before normalisation.
+// Sets the weights to twice the areas of the triangles of the line and the edges of the basic triangle,
+// counter-clockwise positive. They are the weights of the opposite columns before normalisation.
 template <int n>
-void HyperplaneSolver<n>::turn() {
+void HyperplaneSolver<n>::compute_areas() {
   if constexpr (n == 3)
     if (count_ == 3)
       for (int k = 0; k < 3; ++k) weight_[k] = cross(p_[(k + 1) % 3].z, p_[(k + 2) % 3].z);
 }
 
-// Finds the point nearest to the line on the segment between columns a and b. Keeps both columns, or the nearer one.
-// Returns the squared distance; u: weight of b.
+// Finds the point nearest to the line on the segment between columns a and b. Returns the squared distance; sets u, the
+// weight of b.
 template <int n>
 double HyperplaneSolver<n>::segment(int a, int b, double& u) const {
   const Across e = p_[b].z - p_[a].z;
@@ -220,7 +218,7 @@ double HyperplaneSolver<n>::make_basis(Across& direction) {
   const double touching = 100.0 * rounding_;
   if constexpr (n == 3) {
     if (count_ == 3) {
-      turn();
+      compute_areas();
       double area = weight_.sum();
       if (area < 0.0) {
         std::swap(p_[1], p_[2]);
@@ -295,8 +293,8 @@ void HyperplaneSolver<n>::replace(const Column& entering) {
     const int right = p_[0].z[0] < p_[1].z[0] ? 1 : 0;
     p_[entering.z[0] > 0.0 ? right : 1 - right] = entering;
   } else {
-    // The ray from the entering column through the line leaves the triangle (counter-clockwise) through the edge k, k +
-    // 1: k + 1 is on its left and k on its right. The third column leaves the basis.
+    // The ray from the entering column through the line leaves the triangle (counter-clockwise) through one edge.
+    // Its first corner is on the right of the ray, its second one on the left. The third column leaves the basis.
     std::array<double, 3> turn;
     for (int k = 0; k < 3; ++k) turn[k] = cross(p_[k].z, entering.z);
     int leaving = 0;

@@ -27,7 +27,7 @@ class HyperplaneSolver {
   // proves it.
   enum class Termination { optimal, unbounded, not_terminated, separated, overlapping };
   enum class Query { optimum, sign };
-  Termination solve(Basis<n>& basis, Query ask = Query::optimum);
+  Termination solve(Basis<n>& basis, Query query = Query::optimum);
 
   // Reads value, alpha, multipliers and features of the optimum; non-unique ones have minimum norm.
   void read(const Frame<n>& f1, const Frame<n>& f2, Contact<n>& c);
@@ -47,7 +47,7 @@ class HyperplaneSolver {
     double height(const Across& t) const { return mu + t.dot(z); }
   };
 
-  // Returns the coordinates of a body's point across beta and along it.
+  // Returns the coordinates of a body's corner across beta and along it, from the body's position.
   Vector<n> project(int side, int corner) const { return turned_[side].transpose() * k_[side]->corner(corner); }
   Column column(int i, int j) const {
     const Vector<n> w = project(0, i) - project(1, j) + offset_;
@@ -56,31 +56,31 @@ class HyperplaneSolver {
 
   Column lowest_column() const { return column(lowest_[0].corner, lowest_[1].corner); }
 
-  // hyperplane_solver.cpp
+  // in hyperplane_solver.cpp
   bool begin_at(const Basis<n>& basis);
-  Termination simplex(Basis<n>& basis, Query ask);
+  Termination simplex(Basis<n>& basis, Query query);
   void keep(Basis<n>& basis) const;
-  bool certain(double least);
+  bool is_certain(double lowest);
   double price();
   double descend();
   void shift(const Across& to);
   double segment(int a, int b, double& u) const;
   double make_basis(Across& direction);
   void replace(const Column& entering);
-  void turn();
+  void compute_areas();
   void weigh();
   void find_active();
   void list_feature(Contact<n>& c, int side) const;
 
   // in least_norm.cpp
   void resolve(Contact<n>& c);
-  bool least_multipliers();
+  bool least_norm_multipliers();
   bool multipliers_on_support();
   void newton_multipliers();
-  bool on_the_line() const;
+  bool is_on_line() const;
   void basic_multipliers();
-  bool well_inside() const;
-  void least_slope(int rank, const Across& along);
+  bool is_well_inside() const;
+  void least_norm_slope(int rank, const Across& along);
 
   std::array<const Polytope<n>*, 2> k_;
   Matrix<n> axes_;                   // columns: directions across beta, then beta
@@ -89,25 +89,24 @@ class HyperplaneSolver {
   Across shift_ = Across::Zero();    // shift of the line against cycling
   bool shifted_ = false;
   double size_, rounding_, feature_;  // lengths, m
-  int passes_ = 0;
+  int passes_ = 0;                    // over the corners
 
   std::array<Column, n> p_;  // basic columns
   int count_ = 0;
-  Across t_;  // alpha = beta + t
-  Vector<n> weight_;
+  Across t_;          // alpha = beta + t
+  Vector<n> weight_;  // of the basic columns
   double value_ = 0.0;
 
-  std::array<Support, 2> lowest_;                           // of the last pricing: K1's lowest corner, K2's highest
-                                                            // corner
-  std::array<std::array<double, max_corners>, 2> heights_;  // of the last pass over all corners
-  std::array<std::array<std::int16_t, max_corners + 1>, 2> list_;  // indices of the corners on the supporting planes
-  std::array<int, 2> active_;                                      // number of these
-  std::array<std::array<double, max_corners>, 2> pi_;              // their multipliers
-  std::array<std::array<Across, max_corners>, 2> across_;          // their coordinates across beta
+  std::array<Support, 2> lowest_;  // of the last pricing: K1's lowest corner and K2's highest corner
+  std::array<std::array<double, max_corners>, 2> heights_;     // of the last pass over all corners
+  std::array<std::array<std::int16_t, max_corners>, 2> list_;  // indices of the corners on the supporting planes
+  std::array<int, 2> active_;                                  // number of these
+  std::array<std::array<double, max_corners>, 2> pi_;          // their multipliers
+  std::array<std::array<Across, max_corners>, 2> across_;      // their coordinates across beta
 };
 
-// Returns a x b with full accuracy, even if the products cancel (Kahan's difference of products). Its sign tells on
-// which side of an edge the line is.
+// Returns a x b with full accuracy, even if the products cancel (Kahan's difference of products). Its sign shows
+// on which side of an edge the line is.
 double cancelled_cross(const Vector<2>& a, const Vector<2>& b);
 inline double cross(const Vector<2>& a, const Vector<2>& b) {
   const double first = a[0] * b[1], second = a[1] * b[0], difference = first - second;

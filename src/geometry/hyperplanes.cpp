@@ -21,9 +21,8 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
   const Vector<n> beta = between / distance;
   HyperplaneSolver<n> program(k1, frame1, k2, frame2, beta);
   auto ending = program.solve(basis);
-  if (ending == HyperplaneSolver<n>::Termination::unbounded) {  // the line pierces both bodies: the given basis was
-                                                                // misleading
-    basis.size = 0;
+  if (ending == HyperplaneSolver<n>::Termination::unbounded) {
+    basis.size = 0;  // the line pierces both bodies, so the program is bounded: the given basis was misleading
     ending = program.solve(basis);
   }
   if (ending != HyperplaneSolver<n>::Termination::optimal)

@@ -1,11 +1,11 @@
 // The supporting-separating-hyperplane linear program (SSH LP) between two convex polytopes: Johnson 2013, section 2.4.
 //
-//   F = max a1 - a2   s.t.  <alpha, x> >= a1 for the corners x of K1,  <alpha, y> <= a2 for those y of K2,
+//   F = max a1 - a2   s.t.  <alpha, x> >= a1 for the corners x of K1,  <alpha, y> <= a2 for the corners y of K2,
 //                           <beta, alpha> = 1                                                          (2.29), g = -F
 //
 // Solution. The dual finds the lowest point of the Minkowski difference M = K1 - K2 on the line along beta: F is the
 // smallest mu with mu beta in M. The optimal basis is a facet of M's lower hull that the line pierces: n corners x_i -
-// y_j. The simplex method on the dual keeps such a facet. A pivot prices all |K1| |K2| columns at once. For the lowest
+// y_j. The basis of the simplex method on the dual is such a facet. A pivot prices all |K1| |K2| columns at once: the lowest
 // corner of M in the direction alpha is the lowest corner of K1 minus the highest corner of K2: one pass over the
 // corners of each body, in body coordinates. In phase one the facet's projection across the line does not contain the
 // line. Then an artificial column carries the missing weight, at a finite price per metre (the slope of alpha relative
@@ -34,8 +34,13 @@ namespace dodyn::geometry {
 // and pass it to each query. Any content, from any configuration, is a valid start.
 template <int n>
 struct Basis {
-  std::array<std::int16_t, n> first{}, second{};
-  std::int16_t size = 0;
+  std::array<std::int16_t, n> first{}, second{};  // indices i and j
+  std::int16_t size = 0;                          // number of corners x_i - y_j, 0 to n
+
+  // Returns whether entry k has corners of polytopes with size1 and size2 corners.
+  bool is_valid(int k, int size1, int size2) const {
+    return first[k] >= 0 && first[k] < size1 && second[k] >= 0 && second[k] < size2;
+  }
 };
 
 // Distance within which a corner belongs to the contacting feature, relative to the smaller body's radius.
@@ -66,15 +71,15 @@ template <int n>
 bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k2, const Frame<n>& frame2,
              Basis<n>& basis, Vector<n>& plane);
 
-// Computes the Euclidean distance, m, and the nearest points in world coordinates. For polytopes that overlap or touch
-// the distance is 0 and both points are a common one (the gap measures the overlap). By Gilbert, Johnson and Keerthi
-// (IEEE J. Robotics and Automation 4, 1988), starting from the feature of the last query in `basis`. The gap is along
-// beta, and its normal_gap() is at most this distance. Relative error about 1e-12, or 1e-14 of the bodies' size.
 template <int n>
 struct Distance {
-  double distance = 0.0;
-  std::array<Vector<n>, 2> nearest;
+  double distance = 0.0;             // m; 0 if the polytopes overlap or touch
+  std::array<Vector<n>, 2> nearest;  // nearest points in world coordinates, m; one common point if distance is 0
 };
+
+// Computes the Euclidean distance by the algorithm of Gilbert, Johnson and Keerthi (IEEE J. Robotics and Automation 4,
+// 1988), starting from the feature of the last query in `basis`. A contact's gap is along beta, and -normal_gap() is at
+// most this distance. Relative error about 1e-12, or 1e-14 of the bodies' size.
 template <int n>
 Distance<n> find_distance(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k2, const Frame<n>& frame2,
                           Basis<n>& basis);

@@ -32,8 +32,8 @@ Eigen::Matrix<double, m, 1> solve_definite(const Eigen::Matrix<double, m, m>& h,
 // Degenerate optimum: computes the multipliers of minimum norm, and alpha of minimum norm if it is not unique.
 template <int n>
 void HyperplaneSolver<n>::resolve(Contact<n>& c) {
-  least_multipliers();
-  if (well_inside()) return;
+  least_norm_multipliers();
+  if (is_well_inside()) return;
   // Directions across beta in which the multipliers' support extends. alpha is unique if they span all.
   Eigen::Matrix<double, across, across> spread = Eigen::Matrix<double, across, across>::Zero();
   Across centre[2];
@@ -47,15 +47,15 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
       extent = std::max(extent, d.squaredNorm());
     }
   }
-  const double little = feature_tolerance * std::max(extent, size_ * size_ * 1e-12);
+  const double min_extent = feature_tolerance * std::max(extent, size_ * size_ * 1e-12);
   Across along = Across::Zero();  // if the face's projection is a line: its unit vector
   int rank = 0;
   if constexpr (n == 2) {
-    rank = spread(0, 0) > little ? 1 : 0;
+    rank = spread(0, 0) > min_extent ? 1 : 0;
   } else {
     const double half = 0.5 * (spread(0, 0) - spread(1, 1)), mean = 0.5 * spread.trace();
     const double root = std::hypot(half, spread(0, 1));
-    rank = (mean + root > little) + (mean - root > little);
+    rank = (mean + root > min_extent) + (mean - root > min_extent);
     if (rank == 1) {
       along = half >= 0.0 ? Across(half + root, spread(0, 1)) : Across(spread(0, 1), root - half);
       along.normalize();
@@ -64,7 +64,7 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
   if (rank == across) return;
   const Across optimal = t_;
   c.dual_degenerate = true;
-  least_slope(rank, along);
+  least_norm_slope(rank, along);
   // Only corners in the affine hull of the multipliers' support are active for every optimal alpha.
   find_active();
   for (int side = 0; side < 2; ++side) {
@@ -79,7 +79,7 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
     }
     active_[side] = kept;
   }
-  if (active_[0] > 0 && active_[1] > 0 && least_multipliers()) {
+  if (active_[0] > 0 && active_[1] > 0 && least_norm_multipliers()) {
     c.primal_degenerate = active_[0] + active_[1] > rank + 2;
   } else {  // features that differ by rounding: uses the vertex where the simplex method ended
     t_ = optimal;
@@ -90,7 +90,7 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
 // min |pi|^2 s.t. sum of pi over either side = 1, sum_1 pi z - sum_2 pi z = 0, pi >= 0: (2.70) with the sign
 // constraint. Returns false if rounding leaves no such multipliers; they are then those of the basis.
 template <int n>
-bool HyperplaneSolver<n>::least_multipliers() {
+bool HyperplaneSolver<n>::least_norm_multipliers() {
   for (int side = 0; side < 2; ++side) {
     const Eigen::Matrix<double, n, across> axes = turned_[side].template leftCols<across>();
     const Across offset = side == 0 ? Across(offset_.template head<across>()) : Across(Across::Zero());
@@ -99,13 +99,14 @@ bool HyperplaneSolver<n>::least_multipliers() {
   }
   if (multipliers_on_support()) return true;
   newton_multipliers();
-  if (on_the_line()) return true;
+  if (is_on_line()) return true;
   basic_multipliers();
   return false;
 }
 
+// Returns whether the multipliers' point is on the line, within the tolerance of a feature.
 template <int n>
-bool HyperplaneSolver<n>::on_the_line() const {
+bool HyperplaneSolver<n>::is_on_line() const {
   Across off = Across::Zero();
   for (int side = 0; side < 2; ++side)
     for (int a = 0; a < active_[side]; ++a) off += (side == 0 ? pi_[side][a] : -pi_[side][a]) * across_[side][a];
@@ -195,9 +196,10 @@ void HyperplaneSolver<n>::basic_multipliers() {
   }
 }
 
-// Whether the line is well inside a well-shaped triangle of basic columns. Then alpha is unique.
+// Returns whether the line is well inside a well-shaped triangle (in the plane a segment) of basic columns. Then alpha
+// is unique.
 template <int n>
-bool HyperplaneSolver<n>::well_inside() const {
+bool HyperplaneSolver<n>::is_well_inside() const {
   if (count_ < n || weight_.minCoeff() < 1e-3) return false;
   if constexpr (n == 2) {
     return std::abs(p_[1].z[0] - p_[0].z[0]) > 1e-3 * size_;
@@ -268,10 +270,10 @@ void HyperplaneSolver<n>::newton_multipliers() {
 // min |t| s.t. <t, z_w> >= F - mu_w for every corner w of M. Constraints are found one by one by pricing. If the face's
 // projection is a line (rank 1), the component of t along it is given.
 template <int n>
-void HyperplaneSolver<n>::least_slope(int rank, const Across& along) {
+void HyperplaneSolver<n>::least_norm_slope(int rank, const Across& along) {
   struct Cut {
     Across z;
-    double least;
+    double min_height;
   };
   std::array<Cut, 24> cuts;
   int count = 0;
@@ -286,7 +288,7 @@ void HyperplaneSolver<n>::least_slope(int rank, const Across& along) {
     if (rank == 1) {  // only the component across `along` is free
       if constexpr (n == 3) {
         cut.z -= along.dot(w.z) * along;
-        cut.least -= along.dot(w.z) * along.dot(base);
+        cut.min_height -= along.dot(w.z) * along.dot(base);
       }
     }
     if (count == static_cast<int>(cuts.size()) || cut.z.norm() <= feature_) break;
@@ -297,18 +299,18 @@ void HyperplaneSolver<n>::least_slope(int rank, const Across& along) {
     const auto consider = [&](const Across& s) {
       if (!(s.squaredNorm() < best)) return;
       for (int k = 0; k < count; ++k)
-        if (cuts[k].z.dot(s) < cuts[k].least - 20.0 * rounding_ * (1.0 + s.norm())) return;
+        if (cuts[k].z.dot(s) < cuts[k].min_height - 20.0 * rounding_ * (1.0 + s.norm())) return;
       best = s.squaredNorm();
       chosen = s;
     };
     for (int a = 0; a < count; ++a) {
-      consider(cuts[a].least / cuts[a].z.squaredNorm() * cuts[a].z);
+      consider(cuts[a].min_height / cuts[a].z.squaredNorm() * cuts[a].z);
       if constexpr (n == 3) {
         for (int b = 0; rank == 0 && b < a; ++b) {
           const double det = cross(cuts[a].z, cuts[b].z);
           if (std::abs(det) <= 1e-12 * cuts[a].z.norm() * cuts[b].z.norm()) continue;
-          consider(Across(cuts[a].least * cuts[b].z[1] - cuts[b].least * cuts[a].z[1],
-                          cuts[a].z[0] * cuts[b].least - cuts[b].z[0] * cuts[a].least) /
+          consider(Across(cuts[a].min_height * cuts[b].z[1] - cuts[b].min_height * cuts[a].z[1],
+                          cuts[a].z[0] * cuts[b].min_height - cuts[b].z[0] * cuts[a].min_height) /
                    det);
         }
       }

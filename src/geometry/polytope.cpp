@@ -19,7 +19,7 @@ using Facets = std::vector<std::array<int, n>>;
   throw std::invalid_argument(name + ": " + what);
 }
 
-// Returns the outward normal of a facet; its length is twice the area (in the plane the length).
+// See Polytope::normal().
 Vector<2> normal(const Points<2>& x, const std::array<int, 2>& f) {
   const Vector<2> e = x[f[1]] - x[f[0]];
   return {e[1], -e[0]};

@@ -13,8 +13,8 @@
 
 namespace dodyn::geometry {
 
-// Largest number of corners of a polytope, because the supporting-hyperplane program stores a value per corner on the
-// stack.
+// Maximum number of corners of a polytope: the supporting-hyperplane program stores a value per corner on the stack. A
+// multiple of 4.
 inline constexpr int max_corners = 256;
 
 // Number of corners above which neighbours are stored.
@@ -43,25 +43,25 @@ class Polytope {
   // The boundary as outward-oriented simplices: edges counter-clockwise in the plane, triangles in space (a flat face
   // with more than three corners is several triangles).
   const std::vector<std::array<int, n>>& facets() const { return facets_; }
-  // Returns the outward normal of a facet; its length is twice the area (in the plane the length).
+  // Returns the outward normal of a facet. Its length is twice the area of the triangle (in the plane that of the edge).
   Vector<n> normal(const std::array<int, n>& facet) const;
 
-  // Corners that share an edge of `facets()` with corner i, and their coordinates one after the other. Empty for
-  // polytopes with few corners.
+  // Corners that share an edge of `facets()` with corner i, and their coordinates one after the other. Only for
+  // polytopes with more than few_corners corners.
   std::span<const std::int16_t> neighbours(int i) const {
     return {neighbours_.data() + first_neighbour_[i], neighbours_.data() + first_neighbour_[i + 1]};
   }
   const double* neighbour_coordinates(int i) const { return neighbour_coordinates_.data() + n * first_neighbour_[i]; }
 
   // Returns a corner from which a walk down the edges starts: the lowest one in a direction of the same cell as d, on a
-  // cube around the origin. d must not be zero. Only for polytopes whose neighbours are stored.
+  // cube around the origin. d must not be zero. Only for polytopes with more than few_corners corners.
   int low_corner(const Vector<n>& d) const { return low_corner_[cell(d)]; }
 
   double volume() const { return volume_; }                   // m^n
   const Vector<n>& centroid() const { return centroid_; }     // of the volume, m
   const Matrix<n>& second_moment() const { return moment_; }  // int (x - centroid)(x - centroid)^T dV, m^(n+2)
   double radius() const { return radius_; }                   // of the bounding ball about the centroid, m
-  Polytope moved(const Frame<n>& frame) const;
+  Polytope moved(const Frame<n>& frame) const;                // the polytope whose corners are frame(corner)
 
  private:
   void keep_neighbours(const std::vector<Vector<n>>& corners);  // also fills the low corners
@@ -90,7 +90,8 @@ class Polytope {
   Matrix<n> moment_ = Matrix<n>::Zero();
 };
 
-// Common solids with their centroid at the origin. Lengths in m.
+// Common solids with their centroid at the origin. Lengths in m. They throw std::invalid_argument unless lengths are
+// positive and finite, and polygons have at least three corners.
 Polytope<2> rectangle(double width, double height);
 Polytope<2> regular_polygon(int corners, double side);
 Polytope<3> box(double x, double y, double z);
@@ -98,8 +99,9 @@ Polytope<3> regular_prism(int corners, double side, double height);  // axis alo
 Polytope<3> square_pyramid(double base, double height);              // apex in the direction +z
 Polytope<3> octahedron(double edge);
 
-// Mass, centre and second moment of mass. In its principal axes the latter is the Euler tensor E = tr(J)/2 I - J of the
-// director formulation (Johnson 2013, section 3.2.4). The kinetic energy is (m |v|^2 + sum_I E_I |d_I'|^2)/2.
+// Mass, centre of mass and second moment of mass. The latter is the Euler tensor E = tr(J)/2 I - J of the
+// director formulation (Johnson 2013, section 3.2.4). In its principal axes the kinetic energy is
+// (m |v|^2 + sum_I E_I |d_I'|^2)/2.
 template <int n>
 struct MassProperties {
   double mass = 0.0;                           // kg (kg per metre of depth in the plane)
@@ -115,9 +117,10 @@ struct MassProperties {
   }
 };
 
-// density: kg/m^3 (kg/m^2 in the plane). Throws std::invalid_argument unless it is positive.
+// Returns the mass properties of a body of uniform density, kg/m^3 (kg/m^2 in the plane). Throws std::invalid_argument unless it is positive.
 template <int n>
 MassProperties<n> mass_properties(const Polytope<n>& polytope, double density);
+// Returns the mass properties of the union of two bodies that do not overlap.
 template <int n>
 MassProperties<n> operator+(const MassProperties<n>& a, const MassProperties<n>& b);
 

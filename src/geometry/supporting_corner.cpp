@@ -67,7 +67,7 @@ Support lowest_plain(const double* axes, int size, const double* d, double* heig
   return lowest_lanes<n, 2>(axes, size, d, heights);
 }
 
-// Writes the heights below the limit, four at a time if the processor can.
+// Lists the heights up to the limit; below_wide() compares four at a time.
 int below_plain(const double* heights, int size, double limit, std::int16_t* list) {
   int count = 0;
   for (int i = 0; i < size; ++i) {
@@ -79,10 +79,10 @@ int below_plain(const double* heights, int size, double limit, std::int16_t* lis
 
 #if defined(__x86_64__) && defined(__GNUC__)
 [[gnu::target("avx2")]] int below_wide(const double* heights, int size, double limit, std::int16_t* list) {
-  const __m256d most = _mm256_set1_pd(limit);
+  const __m256d limits = _mm256_set1_pd(limit);
   int count = 0;
-  for (int i = 0; i < size; i += 4) {  // heights beyond the end are copies of the last corner's
-    const int some = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(heights + i), most, _CMP_LE_OQ));
+  for (int i = 0; i < size; i += 4) {  // heights beyond `size` are copies of the last corner's, and may be listed
+    const int some = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(heights + i), limits, _CMP_LE_OQ));
     if (some == 0) continue;
     if (some == 15) {  // all four are below the limit: a face with many corners
       for (int lane = 0; lane < 4; ++lane) list[count++] = static_cast<std::int16_t>(i + lane);

@@ -13,7 +13,7 @@ struct Support {
 };
 
 // Returns the lowest corner in direction d (body coordinates) by a pass over all corners. Writes their heights to
-// `heights` (size padded_size()).
+// `heights` (padded_size() entries).
 template <int n>
 Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights);
 
@@ -22,7 +22,8 @@ Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights);
 template <int n>
 Support descend_edges(const Polytope<n>& k, const Vector<n>& d);
 
-// Writes the indices i with heights[i] <= limit, ascending, to `list` (capacity size + 1). Returns their number.
+// Writes the indices i < size with heights[i] <= limit, ascending, to `list`. Returns their number. Heights and list have
+// padded_size() entries; heights beyond `size` are copies of the last corner's, as lowest() writes them.
 int list_below(const double* heights, int size, double limit, std::int16_t* list);
 
 }  // namespace dodyn::geometry

@@ -9,8 +9,8 @@ namespace dodyn::nlp {
 
 namespace {
 
-constexpr int batch = 8;  // number of blocks evaluated together: the batch of recorded programs, and small enough for
-                          // the cache
+// Number of blocks evaluated together: the batch of recorded programs, and small enough for the cache.
+constexpr int batch = 8;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ int AssembledProblem::add_variables(int count, const Coefficient& lower_bound, c
   const int first = static_cast<int>(lower_.size());
   lower_.insert(lower_.end(), count, lower_bound.value);
   upper_.insert(upper_.end(), count, upper_bound.value);
-  note_moving(false, first, count, lower_bound, upper_bound);
+  add_design_dependent_bounds(false, first, count, lower_bound, upper_bound);
   return first;
 }
 
@@ -26,15 +26,15 @@ int AssembledProblem::add_rows(int count, const Coefficient& lower_bound, const 
   const int first = static_cast<int>(row_lower_.size());
   row_lower_.insert(row_lower_.end(), count, lower_bound.value);
   row_upper_.insert(row_upper_.end(), count, upper_bound.value);
-  note_moving(true, first, count, lower_bound, upper_bound);
+  add_design_dependent_bounds(true, first, count, lower_bound, upper_bound);
   return first;
 }
 
-void AssembledProblem::note_moving(bool row, int first, int count, const Coefficient& lower_bound,
-                                   const Coefficient& upper_bound) {
+void AssembledProblem::add_design_dependent_bounds(bool row, int first, int count, const Coefficient& lower_bound,
+                                                   const Coefficient& upper_bound) {
   for (int i = first; i < first + count; ++i) {
-    if (lower_bound.gradient.size() > 0) moving_.push_back({i, row, false, lower_bound});
-    if (upper_bound.gradient.size() > 0) moving_.push_back({i, row, true, upper_bound});
+    if (lower_bound.gradient.size() > 0) design_dependent_bounds_.push_back({i, row, false, lower_bound});
+    if (upper_bound.gradient.size() > 0) design_dependent_bounds_.push_back({i, row, true, upper_bound});
   }
 }
 
@@ -50,8 +50,8 @@ void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> elem
   for (const Term& term : block.terms) (term.row == objective_row ? block.in_objective : block.in_rows) = true;
   // terms of one row are adjacent and make one row of the Jacobian
   std::stable_sort(block.terms.begin(), block.terms.end(), [](const Term& a, const Term& b) { return a.row < b.row; });
-  most_inputs_ = std::max(most_inputs_, block.element->inputs);
-  most_outputs_ = std::max(most_outputs_, block.element->outputs);
+  max_inputs_ = std::max(max_inputs_, block.element->inputs);
+  max_outputs_ = std::max(max_outputs_, block.element->outputs);
   blocks_.push_back(std::move(block));
 }
 
@@ -61,7 +61,10 @@ void AssembledProblem::add_linear(int row, int variable, Coefficient coefficient
   linear_.push_back({row, variable, coefficient});
 }
 
-void AssembledProblem::add_constant(int row, Coefficient constant) { constants_.push_back({row, constant}); }
+void AssembledProblem::add_constant(int row, Coefficient constant) {
+  assert(row >= objective_row && row < static_cast<int>(row_lower_.size()));
+  constants_.push_back({row, constant});
+}
 
 void AssembledProblem::add_square(int variable, Coefficient coefficient) {
   assert(variable >= 0 && variable < static_cast<int>(lower_.size()));
@@ -104,11 +107,11 @@ AssembledProblem::Workspace& AssembledProblem::workspace() const {
   const auto reserve = [](std::vector<double>& v, int size) {
     if (v.size() < static_cast<std::size_t>(size)) v.resize(static_cast<std::size_t>(size));
   };
-  reserve(w.z, batch * most_inputs_);
-  reserve(w.values, batch * most_outputs_);
-  reserve(w.weights, batch * most_outputs_);
-  reserve(w.jacobians, batch * most_outputs_ * most_inputs_);
-  reserve(w.hessians, batch * most_inputs_ * most_inputs_);
+  reserve(w.z, batch * max_inputs_);
+  reserve(w.values, batch * max_outputs_);
+  reserve(w.weights, batch * max_outputs_);
+  reserve(w.jacobians, batch * max_outputs_ * max_inputs_);
+  reserve(w.hessians, batch * max_inputs_ * max_inputs_);
   return w;
 }
 
@@ -116,23 +119,23 @@ template <class Wanted, class F>
 void AssembledProblem::for_batches(Wanted wanted, F f) const {
   std::array<const Block*, batch> blocks;
   int count = 0;
-  const auto go = [&] {
+  const auto flush = [&] {
     if (count > 0) f(*blocks[0]->element, blocks.data(), count);
     count = 0;
   };
   for (const Block& block : blocks_) {
     if (!wanted(block)) continue;
-    if (count == batch || (count > 0 && blocks[0]->element != block.element)) go();
+    if (count == batch || (count > 0 && blocks[0]->element != block.element)) flush();
     blocks[count++] = &block;
   }
-  go();
+  flush();
 }
 
 void AssembledProblem::gather(const Block& block, const Eigen::VectorXd& x, double* z) {
   for (const int input : block.inputs) *z++ = x(input);
 }
 
-// Computes the weight of each output of the element in objective_factor * f + multipliers . c
+// Computes the weight of each output of the element in objective_factor * f + multipliers . c.
 void AssembledProblem::weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers,
                              int outputs, double* weights) {
   std::fill_n(weights, outputs, 0.0);
@@ -269,7 +272,7 @@ Eigen::VectorXd AssembledProblem::design_gradient(const Eigen::VectorXd& x, cons
     }
     element.add_design_gradient(count, w.z.data(), w.weights.data(), sum);
   });
-  if (moving_.empty()) return sum;
+  if (design_dependent_bounds_.empty()) return sum;
   // The Lagrangian's derivative with respect to a variable is the multiplier of its active bound: positive at the
   // lower, negative at the upper one. A row's multiplier is, by c - bound = 0, minus the derivative with respect to its
   // bound.
@@ -279,9 +282,9 @@ Eigen::VectorXd AssembledProblem::design_gradient(const Eigen::VectorXd& x, cons
   jacobian(x, jacobian_values);
   for (int e = 0; e < jacobian_pattern.size(); ++e)
     slope(jacobian_pattern.columns[e]) += multipliers(jacobian_pattern.rows[e]) * jacobian_values(e);
-  for (const DesignDependentBound& m : moving_) {
-    const double multiplier = m.row ? -multipliers(m.index) : slope(m.index);
-    if (m.upper ? multiplier < 0.0 : multiplier > 0.0) m.bound.add_gradient(multiplier, sum);
+  for (const DesignDependentBound& b : design_dependent_bounds_) {
+    const double multiplier = b.row ? -multipliers(b.index) : slope(b.index);
+    if (b.upper ? multiplier < 0.0 : multiplier > 0.0) b.bound.add_gradient(multiplier, sum);
   }
   return sum;
 }

@@ -33,8 +33,9 @@ class AssembledProblem : public Problem {
   // new index is returned.
   int add_variables(int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
   int add_rows(int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
+  // `inputs`: the variable of each input of the element. Adds each term's output times its coefficient to its row.
   void add_element(std::shared_ptr<const autodiff::Element> element, std::vector<int> inputs, std::vector<Term> terms);
-  void add_linear(int row, int variable, Coefficient coefficient);
+  void add_linear(int row, int variable, Coefficient coefficient);  // row: or objective_row, likewise below
   void add_constant(int row, Coefficient constant);
   void add_square(int variable, Coefficient coefficient);  // adds coefficient * x^2 to the objective
   // Fixes the patterns; afterwards nothing can be added.
@@ -78,10 +79,11 @@ class AssembledProblem : public Problem {
   // A bound of a variable or a row that depends on the design.
   struct DesignDependentBound {
     int index;
-    bool row, upper;
+    bool row, upper;  // row: of a row, not a variable
     Coefficient bound;
   };
-  void note_moving(bool row, int first, int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
+  void add_design_dependent_bounds(bool row, int first, int count, const Coefficient& lower_bound,
+                                   const Coefficient& upper_bound);
 
   // Buffers for inputs, outputs and derivatives of some blocks of one element.
   struct Workspace {
@@ -103,12 +105,12 @@ class AssembledProblem : public Problem {
   static void weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers, int outputs,
                     double* weights);
 
-  int most_inputs_ = 0, most_outputs_ = 0;
+  int max_inputs_ = 0, max_outputs_ = 0;
   std::vector<Block> blocks_;
   std::vector<Linear> linear_;  // of rows and, with objective_row, of the objective
   std::vector<Constant> constants_;
   std::vector<Square> squares_;
-  std::vector<DesignDependentBound> moving_;
+  std::vector<DesignDependentBound> design_dependent_bounds_;
   std::vector<double> lower_, upper_, row_lower_, row_upper_;
 };
 

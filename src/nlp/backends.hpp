@@ -10,7 +10,7 @@ namespace dodyn::nlp {
 
 using Clock = std::chrono::steady_clock;
 
-// `neighbour` may be null; its x has been moved into the bounds and equals x0.
+// `neighbour`: solution whose multipliers are the initial ones; may be null. x0 is within the bounds.
 Solution solve_native(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
                       const Options& options, Clock::time_point deadline);
 Solution solve_ipopt(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,

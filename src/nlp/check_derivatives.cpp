@@ -28,7 +28,7 @@ VectorXd difference(const Function& function, VectorXd x, int j) {
 
 }  // namespace
 
-double DerivativeErrors::largest() const { return std::max({gradient, jacobian, hessian}); }
+double DerivativeErrors::max() const { return std::max({gradient, jacobian, hessian}); }
 
 DerivativeErrors check_derivatives(const Problem& problem, const VectorXd& x) {
   const int n = problem.variables(), m = problem.constraints();
@@ -64,13 +64,13 @@ DerivativeErrors check_derivatives(const Problem& problem, const VectorXd& x) {
   }
 
   DerivativeErrors errors;
-  const auto compare = [&](double& largest, double given, double expected, const char* what, int row, int column) {
+  const auto compare = [&](double& max_error, double given, double expected, const char* what, int row, int column) {
     double error = std::abs(given - expected) / std::max({1.0, std::abs(given), std::abs(expected)});
     if (!std::isfinite(error)) error = infinity;
-    if (error > errors.largest())
+    if (error > errors.max())
       errors.worst = std::string(what) + " (" + std::to_string(row) + ", " + std::to_string(column) + "): given " +
                      std::to_string(given) + ", difference " + std::to_string(expected);
-    largest = std::max(largest, error);
+    max_error = std::max(max_error, error);
   };
   for (int j = 0; j < n; ++j) {
     compare(errors.gradient, gradient[j], difference(objective, x, j)[0], "gradient", j, 0);

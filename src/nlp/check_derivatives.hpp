@@ -8,13 +8,13 @@
 
 namespace dodyn::nlp {
 
-// Largest errors |given - difference| / max(1, |given|, |difference|); infinite if a value is NaN.
+// Maximum errors |given - difference| / max(1, |given|, |difference|); infinite if a value is NaN.
 struct DerivativeErrors {
   double gradient = 0.0;
   double jacobian = 0.0;
   double hessian = 0.0;
-  std::string worst;  // description of the entry with the largest error
-  double largest() const;
+  std::string worst;  // description of the entry with the maximum error
+  double max() const;
 };
 
 // Compares gradient and Jacobian with differences of f and c, and the Hessian of 0.7 f + y . c (y between -1 and 1,

@@ -33,21 +33,21 @@ DODYN_INLINE void drop_sign(Four& x) {
   x = reinterpret_cast<Four>(reinterpret_cast<FourBits>(x) & magnitude);
 }
 
-// Returns the largest magnitude of x[begin, end).
-DODYN_INLINE double largest_of(const double* x, int begin, int end) {
-  double largest = 0.0;
-  for (int i = begin; i < end; ++i) largest = std::max(largest, std::abs(x[i]));
-  return largest;
+// Returns the maximum magnitude of x[begin, end).
+DODYN_INLINE double max_magnitude(const double* x, int begin, int end) {
+  double maximum = 0.0;
+  for (int i = begin; i < end; ++i) maximum = std::max(maximum, std::abs(x[i]));
+  return maximum;
 }
-// Returns the largest magnitude; begin and end are multiples of four.
-DODYN_INLINE double largest_of_fours(const double* x, int begin, int end) {
-  Four largest = {0.0, 0.0, 0.0, 0.0};
+// Returns the maximum magnitude of x[begin, end); both are multiples of four.
+DODYN_INLINE double max_magnitude_of_fours(const double* x, int begin, int end) {
+  Four maximum = {0.0, 0.0, 0.0, 0.0};
   for (int i = begin; i < end; i += 4) {
     Four value = load(x + i);
     drop_sign(value);
-    largest = value > largest ? value : largest;
+    maximum = value > maximum ? value : maximum;
   }
-  return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
+  return std::max(std::max(maximum[0], maximum[1]), std::max(maximum[2], maximum[3]));
 }
 
 // c -= a b^T for the lower triangle by blocks of four. c and b have columns of `stride`, a of `a_stride` numbers. All
@@ -156,7 +156,7 @@ struct Elimination {
         counterpart = i;
     if (counterpart == -1) return false;
     double* __restrict other = at(counterpart);
-    double off_k = outside, off_other = largest_of_fours(other, top, stride);  // outside the 2 x 2 pivot
+    double off_k = outside, off_other = max_magnitude_of_fours(other, top, stride);  // outside the 2 x 2 pivot
     for (int i = k; i < p; ++i)
       if (i != counterpart && i != candidate) {
         off_k = std::max(off_k, std::abs(column[i]));
@@ -249,8 +249,9 @@ DODYN_WIDE Eliminated eliminate(const DenseFront& front, int* variables, double*
       if (candidate < k || candidate >= p) candidate = k;
       // the largest entry among the variables to eliminate, and below them
       const double* column = e.at(candidate);
-      const double outside = largest_of_fours(column, top, front.stride());
-      const double off = std::max({largest_of(column, k, candidate), largest_of(column, candidate + 1, p), outside});
+      const double outside = max_magnitude_of_fours(column, top, front.stride());
+      const double off =
+          std::max({max_magnitude(column, k, candidate), max_magnitude(column, candidate + 1, p), outside});
       const double d = column[candidate];
       // the remainder of numbers that cancelled counts as zero
       const bool vanished = std::max(std::abs(d), off) <= cancelled * grown[candidate];

@@ -1,5 +1,5 @@
 // A primal-dual interior point method with the filter line search of Waechter and Biegler (Mathematical Programming
-// 106, 2006; equation numbers below are theirs) for
+// 106, 2006; equation parameters below are theirs) for
 //
 //   minimise f(x)   subject to   c(x) - s = 0 (s: slack of an inequality row, or its fixed value),   bounds on (x, s),
 //
@@ -38,7 +38,7 @@ struct Ending {
 struct Parameters {
   // scaling (section 3.8)
   double max_slope = 100.0;         // of the objective and of each row at the start
-  double min_objective_size = 0.5;  // slope and curvature of a flat objective are scaled up to this value
+  double min_objective_size = 0.5;  // the maximum slope or curvature of a flat objective is scaled up to this value
   double min_scale = 1e-8, max_objective_scale = 1e4;
   double s_max = 100.0;  // (6): mean multiplier above which errors are divided by it
   // barrier parameter (7), (8)
@@ -62,9 +62,9 @@ struct Parameters {
   double small_error = 1e-11;     // above it the pivots of leaves are chosen by a stricter threshold
   double accepted_error = 1e-10;  // above it the matrix is factorised again with a stricter threshold
   double strict_leaf_threshold = 0.01, max_pivot_threshold = 0.1;
-  int factorisations_for_error = 2;  // limit per direction
-  double refined_error = 1e-12;      // refinement of a solution stops at this error
-  int max_pivotless = 30;            // see is_stalled()
+  int factorisations_for_error = 2;      // limit per direction
+  double refined_error = 1e-12;          // refinement of a solution stops at this error
+  int max_unstable_factorisations = 30;  // see is_stalled()
   // line search (section 2.3), (18) to (23)
   double gamma_theta = 1e-5, gamma_phi = 1e-8, delta = 1.0, s_theta = 1.1, s_phi = 2.3, eta = 1e-8;
   double gamma_alpha = 0.05, min_alpha = 1e-12;
@@ -77,29 +77,30 @@ struct Parameters {
   int max_soft_steps = 5;          // consecutive ones
   double diverged = 1e20;          // magnitude of an unknown
 };
-constexpr Parameters numbers;
+constexpr Parameters parameters;
 
 // Parameters of the feasibility restoration, which is specific to this implementation.
 struct RestorationParameters {
-  double zeta = 1e-4;                          // weight of the distance from the initial point, relative to the
-                                               // violation
-  double stationary = 1e-2, zeta_decay = 0.1;  // zeta decays when the projected gradient, relative to the violation, is
-                                               // below `stationary`
-  double mu = 1e-2, min_first_mu = 1e-12;      // barrier parameter relative to the squared violation
-  double mu_decay = 0.2, min_mu = 1e-16;       // mu decays after a step longer than `long_step`
-  double long_step = 0.5, short_step = 0.1;    // relative to the longest step inside the bounds
-  double tau = 0.99;                           // fraction of the distance to a bound
-  double armijo = 1e-4, min_alpha = 1e-10;     // line search
+  // weight of the distance from the initial point, relative to the violation; it decays when the projected gradient,
+  // relative to the violation, is below `stationary`
+  double zeta = 1e-4, stationary = 1e-2, zeta_decay = 0.1;
+  double mu = 1e-2, min_first_mu = 1e-12;   // barrier parameter relative to the squared violation
+  double mu_decay = 0.2, min_mu = 1e-16;    // mu decays after a step longer than `long_step`
+  double long_step = 0.5;                   // relative to the full Newton step
+  double short_step = 0.1;                  // below it, relative to the longest step inside the bounds, damping grows
+  double tau = 0.99;                        // fraction of the distance to a bound
+  double armijo = 1e-4, min_alpha = 1e-10;  // line search
   double min_damping = 1e-6, damping_factor = 10.0, damping_decay = 0.1, max_damping = 1e6;
   double mu_without_step = 0.1, given_up_mu = 1e-14;
-  double infeasible = 1e-6, infeasible_gap = 1e2;  // projected gradient relative to the violation; violation relative
-                                                   // to the tolerance
-  double feasible_gap = 1e-2;                      // violation that counts as none, relative to the tolerance
-  double enough = 0.9;                             // relative to the violation at the start
+  // a point is locally infeasible below this projected gradient, relative to the violation, and above this violation,
+  // relative to the tolerance
+  double infeasible = 1e-6, infeasible_gap = 1e2;
+  double feasible_gap = 1e-2;  // violation that counts as none, relative to the tolerance
+  double sufficient = 0.9;     // violation that ends it, relative to that at the start
 };
 constexpr RestorationParameters restoration;
 
-constexpr const char* no_pivots = "constraints depend on each other where the iterates are";
+constexpr const char* dependent_rows = "constraints depend on each other where the iterates are";
 
 // Adds its lifetime to a sum, s.
 class Stopwatch {
@@ -148,10 +149,10 @@ class InteriorPoint {
   void set_rounding_of_stationarity() const;
   bool feasible_within(double tolerance) const;
   bool late() const { return Clock::now() > deadline_; }
-  // Whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
+  // Returns whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
   // pivots are unstable, variables are delayed from front to front, and a factorisation takes a hundred times as long.
   // Initial guesses rarely recover from that.
-  bool is_stalled() const { return pivotless_ > numbers.max_pivotless; }
+  bool is_stalled() const { return unstable_factorisations_ > parameters.max_unstable_factorisations; }
 
   // Factorises the system [H + D, A^T; A, -E] (dv, dy) = -(g, gap) with A = [J, -1], slacks eliminated. If only the
   // correct inertia is of use, a factorisation stops as soon as the inertia is certainly wrong.
@@ -160,7 +161,7 @@ class InteriorPoint {
   bool right_inertia() const { return factor_.inertia().negative == m_ && factor_.inertia().zero == 0; }
   // Sets the diagonal E of the rows: zero, unless rows depend on each other.
   void set_row_diagonal(bool dependent);
-  // Whether rows depend on each other at the iterate. Overwrites the factors, the direction and the row diagonal.
+  // Returns whether rows depend on each other at the iterate. Overwrites the factors, the direction and the row diagonal.
   bool rows_depend();
 
   bool find_direction();
@@ -173,8 +174,8 @@ class InteriorPoint {
     Point first;                   // initial point
     VectorXd y, lower_z, upper_z;  // multipliers at the initial point
     bool was_feasible = false;
-    VectorXd weight, gradient;  // weight: R^2; gradient: of the barrier problem without the constraints' least squares,
-                                // [v]
+    VectorXd weight;    // R^2, [v]
+    VectorXd gradient;  // of the barrier problem without the constraints' least squares, [v]
     double zeta = 0.0, mu = 0.0, damping = 0.0;
     void damp() { damping = std::max(restoration.min_damping, restoration.damping_factor * damping); }
   };
@@ -187,8 +188,8 @@ class InteriorPoint {
   void accept(Point& next, double alpha, double alpha_z);
   void least_squares_multipliers();
   void estimate_multipliers();
-  double longest(const VectorXd& value, const VectorXd& step, double tau) const;
-  double longest_multiplier_step(double tau) const;
+  double max_step(const VectorXd& value, const VectorXd& step, double tau) const;
+  double max_multiplier_step(double tau) const;
   bool filter_accepts(double theta, double barrier) const;
   void lower_mu();
   void log(const char* what, double alpha) const;
@@ -208,8 +209,8 @@ class InteriorPoint {
   std::vector<int> hessian_entries_, jacobian_entries_;
   std::vector<int> jacobian_rows_, jacobian_columns_;  // in rows_ and free_
   SymmetricFactor factor_;
-  VectorXd matrix_;  // values in the order of the KKT matrix's pattern: Hessian, diagonal of x, Jacobian, diagonal of
-                     // the rows
+  // values in the order of the KKT matrix's pattern: Hessian, diagonal of x, Jacobian, diagonal of the rows
+  VectorXd matrix_;
 
   // scaling
   double scale_f_ = 1.0;
@@ -221,14 +222,14 @@ class InteriorPoint {
   VectorXd gradient_;               // [free], scaled
   VectorXd slope_, residual_;       // stationarity at the iterate without and with the multipliers of bounds, [v]
   VectorXd jacobian_, hessian_;     // values in the order of the patterns
-  double mu_ = numbers.cold_mu, tau_ = numbers.tau_min;
+  double mu_ = parameters.cold_mu, tau_ = parameters.tau_min;
 
   // search direction
   VectorXd dv_, dy_, dlower_z_, dupper_z_;
   VectorXd D_, E_, g_;
   bool dependent_before_ = false;          // whether rows depended on each other at an earlier iterate
   double last_shift_ = 0.0, shift_ = 0.0;  // last shift that was not zero, and that of the last direction
-  bool at_once_ = false;                   // the first shift tried had succeeded
+  bool at_once_ = false;                   // whether the first shift tried gave the last direction
   VectorXd right_, left_;
 
   // work space of an iteration
@@ -241,8 +242,7 @@ class InteriorPoint {
 
   Solution solution_;
   double tolerance_ = 0.0;
-  int corrections_ = 0;
-  int pivotless_ = 0;  // factorisations whose delayed pivots numbered at least twice the variables
+  int unstable_factorisations_ = 0;  // factorisations with more delayed pivots than twice the size of the matrix
   mutable VectorXd values_m_, values_n_, rounding_;
   VectorXd no_rounding_;  // zeros, [v]
 };
@@ -319,7 +319,8 @@ void InteriorPoint::set_barrier(Point& point) const {
   point.barrier = point.f - mu_ * sum;
 }
 
-// At the current iterate: gradient and Jacobian, and the Hessian with the multipliers y.
+// Computes gradient and Jacobian at the current iterate, and the Hessian with the multipliers y. Returns false if a value
+// is not finite.
 bool InteriorPoint::differentiate(bool with_hessian) {
   const Stopwatch watch(solution_.timing.derivatives);
   if (with_hessian) {
@@ -352,13 +353,13 @@ void InteriorPoint::update_residual() {
   residual_ = slope_ - lower_z_ + upper_z_;
 }
 
-// E_mu (5), with the multipliers' sizes taken into account.
+// Returns E_mu (5): the maximum norm of the barrier problem's optimality conditions, scaled by the multipliers (6).
 double InteriorPoint::barrier_error(double mu) const {
   const double norm_z = lower_z_.lpNorm<1>() + upper_z_.lpNorm<1>();
   const double bounds = static_cast<double>(bounded_below_.size() + bounded_above_.size());
   const double scale_dual =
-      std::max(numbers.s_max, (y_.lpNorm<1>() + norm_z) / std::max(1.0, m_ + bounds)) / numbers.s_max;
-  const double scale_complementarity = std::max(numbers.s_max, norm_z / std::max(1.0, bounds)) / numbers.s_max;
+      std::max(parameters.s_max, (y_.lpNorm<1>() + norm_z) / std::max(1.0, m_ + bounds)) / parameters.s_max;
+  const double scale_complementarity = std::max(parameters.s_max, norm_z / std::max(1.0, bounds)) / parameters.s_max;
   double complementarity = 0.0;
   for (const int i : bounded_below_)
     complementarity = std::max(complementarity, std::abs((at_.v[i] - lower_[i]) * lower_z_[i] - mu));
@@ -369,7 +370,8 @@ double InteriorPoint::barrier_error(double mu) const {
       {residual_.lpNorm<Eigen::Infinity>() / scale_dual, feasibility, complementarity / scale_complementarity});
 }
 
-// The same unscaled, as solve() counts it; or within the effect of rounding.
+// Returns whether the unscaled optimality conditions hold as solve() verifies them: within the tolerance, or within the
+// tolerance plus the effect of rounding.
 bool InteriorPoint::optimal() const {
   if (!first_order_within(tolerance_, no_rounding_, 0.0)) {
     set_rounding_of_stationarity();
@@ -382,7 +384,7 @@ bool InteriorPoint::optimal() const {
 // additional tolerance of each component, scaled, [v]. `roundoff`: relative error of the unknowns, which changes
 // slacks.
 bool InteriorPoint::first_order_within(double tolerance, const VectorXd& allowed, double roundoff) const {
-  const auto within = [&](double missed) { return missed / scale_f_ <= tolerance; };
+  const auto within = [&](double residual) { return residual / scale_f_ <= tolerance; };
   const auto excess = [&](int i) { return std::abs(residual_[i]) - allowed[i]; };
   const auto complementary = [&](int i, double slack, double z) {
     return within(slack * z - roundoff * std::abs(at_.v[i]) * z);
@@ -437,7 +439,7 @@ bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double
   for (int i = 0; i < m_; ++i) *value++ = -E[i] - (slack_[i] < 0 ? 0.0 : 1.0 / D_[slack_[i]]);
   ++solution_.timing.factorisations;
   const bool whole = convex ? factor_.factorise_convex(matrix_) : factor_.factorise(matrix_);
-  pivotless_ += factor_.delayed_pivots() > 2 * (n_ + m_);
+  unstable_factorisations_ += factor_.delayed_pivots() > 2 * (n_ + m_);
   return whole;
 }
 
@@ -445,7 +447,7 @@ double InteriorPoint::solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv
   const Stopwatch watch(solution_.timing.factorisation);
   right_.head(n_) = -g.head(n_);
   for (int i = 0; i < m_; ++i) right_[n_ + i] = -gap[i] - (slack_[i] < 0 ? 0.0 : g[slack_[i]] / D_[slack_[i]]);
-  const double error = factor_.solve(right_, left_, numbers.refined_error);
+  const double error = factor_.solve(right_, left_, parameters.refined_error);
   dv.head(n_) = left_.head(n_);
   dy = left_.tail(m_);
   for (int j = n_; j < N_; ++j) dv[j] = (dy[slack_row_[j - n_]] - g[j]) / D_[j];
@@ -453,7 +455,7 @@ double InteriorPoint::solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv
 }
 
 void InteriorPoint::set_row_diagonal(bool dependent) {
-  E_.setConstant(dependent ? numbers.delta_c * std::pow(mu_, numbers.kappa_c) : 0.0);
+  E_.setConstant(dependent ? parameters.delta_c * std::pow(mu_, parameters.kappa_c) : 0.0);
 }
 
 // Scales the columns of J to norm one, so that units do not matter, and then the rows. With these rows N, inverse
@@ -473,7 +475,7 @@ bool InteriorPoint::rows_depend() {
   for (double& s : size) s = s > 0.0 ? std::sqrt(s) : 1.0;
   std::minstd_rand signs;
   for (int i = 0; i < m_; ++i) r[i] = signs() % 2 ? size[i] : -size[i];
-  E_ = numbers.rank_delta * size.cwiseAbs2();
+  E_ = parameters.rank_delta * size.cwiseAbs2();
   double smallest = 1.0;
   if (factorise(nullptr, D, 0.0, E_)) {
     solve(no_rounding_, r, dv_, dy_);
@@ -483,7 +485,7 @@ bool InteriorPoint::rows_depend() {
     smallest = 1.0 / dy_.cwiseProduct(size).norm();
   }
   set_row_diagonal(false);
-  return !(smallest >= 2.0 * numbers.rank_delta);
+  return !(smallest >= 2.0 * parameters.rank_delta);
 }
 
 // ---- start
@@ -502,8 +504,8 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
   else
     least_squares_multipliers();
   trial_ = corrected_ = at_;
-  theta_max_ = numbers.theta_max * std::max(1.0, at_.theta);
-  theta_min_ = numbers.theta_min * std::max(1.0, at_.theta);
+  theta_max_ = parameters.theta_max * std::max(1.0, at_.theta);
+  theta_min_ = parameters.theta_min * std::max(1.0, at_.theta);
 }
 
 void InteriorPoint::make_room(const VectorXd& x0) {
@@ -524,7 +526,7 @@ void InteriorPoint::make_room(const VectorXd& x0) {
   filter_.reserve(256);
 }
 
-// By slopes and curvatures at the start.
+// Sets scale_f_ and scale_c_ by slopes and curvatures at the start.
 void InteriorPoint::scale_functions() {
   differentiate(false);
   values_m_.setZero();
@@ -532,15 +534,15 @@ void InteriorPoint::scale_functions() {
   const double steepest = gradient_.lpNorm<Eigen::Infinity>();
   double size = steepest;
   for (const int k : hessian_entries_) size = std::max(size, std::abs(hessian_[k]));
-  if (steepest > numbers.max_slope)
-    scale_f_ = std::max(numbers.min_scale, numbers.max_slope / steepest);
-  else if (size < numbers.min_objective_size)
-    scale_f_ = std::min(numbers.min_objective_size / size, numbers.max_objective_scale);
+  if (steepest > parameters.max_slope)
+    scale_f_ = std::max(parameters.min_scale, parameters.max_slope / steepest);
+  else if (size < parameters.min_objective_size)
+    scale_f_ = std::min(parameters.min_objective_size / size, parameters.max_objective_scale);
   VectorXd slope = VectorXd::Zero(m_);
   for (std::size_t k = 0; k < jacobian_entries_.size(); ++k)
     slope[jacobian_rows_[k]] = std::max(slope[jacobian_rows_[k]], std::abs(jacobian_[jacobian_entries_[k]]));
   for (int i = 0; i < m_; ++i)
-    scale_c_[i] = std::max(numbers.min_scale, numbers.max_slope / std::max(numbers.max_slope, slope[i]));
+    scale_c_[i] = std::max(parameters.min_scale, parameters.max_slope / std::max(parameters.max_slope, slope[i]));
 }
 
 void InteriorPoint::set_bounds_and_slacks(const VectorXd& x0) {
@@ -569,10 +571,10 @@ void InteriorPoint::set_bounds_and_slacks(const VectorXd& x0) {
 
 // Sets the barrier parameter and moves the initial point into the interior (section 3.6).
 void InteriorPoint::push_inside() {
-  mu_ = !options_.warm_start ? numbers.cold_mu : options_.barrier > 0.0 ? options_.barrier : numbers.warm_mu;
-  const double push = !options_.warm_start    ? (options_.push > 0.0 ? options_.push : numbers.cold_push)
-                      : mu_ > numbers.warm_mu ? std::min(mu_, numbers.cold_push)
-                                              : numbers.warm_push;
+  mu_ = !options_.warm_start ? parameters.cold_mu : options_.barrier > 0.0 ? options_.barrier : parameters.warm_mu;
+  const double push = !options_.warm_start       ? (options_.push > 0.0 ? options_.push : parameters.cold_push)
+                      : mu_ > parameters.warm_mu ? std::min(mu_, parameters.cold_push)
+                                                 : parameters.warm_push;
   for (int i = 0; i < N_; ++i) {
     const double width = upper_[i] - lower_[i];
     if (lower_[i] > -infinity)
@@ -588,12 +590,14 @@ void InteriorPoint::take_multipliers_of(const Solution& neighbour) {
     const double low = i < n_ ? neighbour.lower_multipliers[free_[i]] * scale_f_ : -y_[slack_row_[i - n_]];
     const double up = i < n_ ? neighbour.upper_multipliers[free_[i]] * scale_f_ : y_[slack_row_[i - n_]];
     if (lower_[i] > -infinity)
-      lower_z_[i] = std::max(low, mu_ / std::max(numbers.min_warm_slack, at_.v[i] - lower_[i]));
-    if (upper_[i] < infinity) upper_z_[i] = std::max(up, mu_ / std::max(numbers.min_warm_slack, upper_[i] - at_.v[i]));
+      lower_z_[i] = std::max(low, mu_ / std::max(parameters.min_warm_slack, at_.v[i] - lower_[i]));
+    if (upper_[i] < infinity)
+      upper_z_[i] = std::max(up, mu_ / std::max(parameters.min_warm_slack, upper_[i] - at_.v[i]));
   }
 }
 
-// least-squares multipliers (36)
+// Sets y to the least-squares multipliers (36), or to zero if they are large or not finite. Keeps y if the factors become
+// too large.
 void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
   set_row_diagonal(false);
@@ -606,7 +610,7 @@ void InteriorPoint::least_squares_multipliers() {
   const VectorXd none = VectorXd::Zero(m_);
   stationarity(none, &lower_z_, &upper_z_, residual_);
   solve(residual_, none, unused, y);
-  if (y.allFinite() && y.lpNorm<Eigen::Infinity>() <= numbers.max_multiplier)
+  if (y.allFinite() && y.lpNorm<Eigen::Infinity>() <= parameters.max_multiplier)
     y_ = y;
   else
     y_.setZero();
@@ -614,6 +618,7 @@ void InteriorPoint::least_squares_multipliers() {
 
 // ---- direction
 
+// Computes the direction (dv_, dy_). Returns false if no factorisation has the right inertia or the result is not finite.
 bool InteriorPoint::find_direction() {
   VectorXd& sigma = sigma_;
   sigma.setZero(N_);
@@ -656,18 +661,19 @@ bool InteriorPoint::find_direction() {
   // succeeded. (IC) starts from none every time, and most of its first factorisations fail.
   if (shift_ > 0.0) {
     shift_ *= at_once_ ? 0.25 : 0.5;
-    if (shift_ < numbers.negligible_shift) shift_ = 0.0;
+    if (shift_ < parameters.negligible_shift) shift_ = 0.0;
   }
   bool right = at_once_ = attempt();
   if (!right && shift_ == 0.0 && last_shift_ == 0.0) right = at_once_ = attempt_regularised();
   if (!right && shift_ == 0.0) {
-    shift_ = last_shift_ == 0.0 ? numbers.first_shift : std::max(numbers.min_shift, last_shift_ / numbers.shift_decay);
+    shift_ = last_shift_ == 0.0 ? parameters.first_shift
+                                : std::max(parameters.min_shift, last_shift_ / parameters.shift_decay);
     right = attempt();
   }
-  for (int attempts = 1; !right && shift_ < numbers.max_shift && !late() && !is_stalled(); ++attempts) {
-    shift_ *= last_shift_ == 0.0 ? numbers.first_shift_growth : numbers.shift_growth;
+  for (int attempts = 1; !right && shift_ < parameters.max_shift && !late() && !is_stalled(); ++attempts) {
+    shift_ *= last_shift_ == 0.0 ? parameters.first_shift_growth : parameters.shift_growth;
     right = attempt();
-    if (!right && attempts == numbers.attempts_to_doubt) right = attempt_regularised();
+    if (!right && attempts == parameters.attempts_to_doubt) right = attempt_regularised();
   }
   if (!right) return false;
   if (shift_ > 0.0) last_shift_ = shift_;
@@ -675,18 +681,18 @@ bool InteriorPoint::find_direction() {
   bool tested = dependent;
   for (int attempts = 0;; ++attempts) {
     const double error = solve(g_, at_.gap, dv_, dy_);
-    if (error > numbers.small_error)
-      factor_.leaf_threshold = numbers.strict_leaf_threshold;  // for the next factorisation
-    if (!tested && m_ > 0 && !(dy_.lpNorm<Eigen::Infinity>() <= numbers.max_dy)) {
+    if (error > parameters.small_error)
+      factor_.leaf_threshold = parameters.strict_leaf_threshold;  // for the next factorisation
+    if (!tested && m_ > 0 && !(dy_.lpNorm<Eigen::Infinity>() <= parameters.max_dy)) {
       tested = true;
       if (rows_depend()) {
         dependent_before_ = true;
         regularise();
       }
-    } else if (error <= numbers.accepted_error || attempts == numbers.factorisations_for_error) {
+    } else if (error <= parameters.accepted_error || attempts == parameters.factorisations_for_error) {
       break;
     } else {
-      factor_.pivot_threshold = std::min(numbers.max_pivot_threshold, std::pow(factor_.pivot_threshold, 0.5));
+      factor_.pivot_threshold = std::min(parameters.max_pivot_threshold, std::pow(factor_.pivot_threshold, 0.5));
     }
     if (!factorise(&hessian_, sigma, shift_, E_)) return false;
   }
@@ -694,7 +700,8 @@ bool InteriorPoint::find_direction() {
   return true;
 }
 
-double InteriorPoint::longest(const VectorXd& value, const VectorXd& step, double tau) const {
+// Returns the longest step in (0, 1] that covers at most the fraction tau of the distance to any bound.
+double InteriorPoint::max_step(const VectorXd& value, const VectorXd& step, double tau) const {
   double alpha = 1.0;
   for (const int i : bounded_below_)
     if (step[i] < 0.0) alpha = std::min(alpha, -tau * (value[i] - lower_[i]) / step[i]);
@@ -703,7 +710,7 @@ double InteriorPoint::longest(const VectorXd& value, const VectorXd& step, doubl
   return alpha;
 }
 
-double InteriorPoint::longest_multiplier_step(double tau) const {
+double InteriorPoint::max_multiplier_step(double tau) const {
   double alpha = 1.0;
   for (const int i : bounded_below_)
     if (dlower_z_[i] < 0.0) alpha = std::min(alpha, -tau * lower_z_[i] / dlower_z_[i]);
@@ -732,11 +739,12 @@ void InteriorPoint::find_multiplier_direction(double mu) {
   }
 }
 
-// Line search; returns false if the step becomes too short.
+// Takes a step along the direction that the filter accepts, unless the time limit is reached. Returns false if the step
+// becomes too short.
 bool InteriorPoint::search() {
-  constexpr auto& p = numbers;
+  constexpr auto& p = parameters;
   find_multiplier_direction(mu_);
-  const double alpha_z = longest_multiplier_step(tau_);
+  const double alpha_z = max_multiplier_step(tau_);
 
   // directional derivative of the barrier function
   double slope = gradient_.dot(dv_.head(n_));
@@ -769,7 +777,7 @@ bool InteriorPoint::search() {
   };
 
   trial_ = at_;
-  double alpha = longest(at_.v, dv_, tau_);
+  double alpha = max_step(at_.v, dv_, tau_);
   for (bool first = true; alpha >= alpha_min; first = false, alpha *= 0.5) {
     if (late()) return true;
     trial_.v = at_.v + alpha * dv_;
@@ -784,14 +792,11 @@ bool InteriorPoint::search() {
     for (int correction = 0; correction < p.p_max; ++correction) {
       solve(g_, gap, dv, corrected_dy_);
       if (!finite(dv)) break;
-      const double alpha_soc = longest(at_.v, dv, tau_);
+      const double alpha_soc = max_step(at_.v, dv, tau_);
       corrected_ = at_;
       corrected_.v = at_.v + alpha_soc * dv;
       if (!evaluate(corrected_)) break;
-      if (acceptable(corrected_, alpha)) {
-        ++corrections_;
-        return finish(corrected_, alpha);
-      }
+      if (acceptable(corrected_, alpha)) return finish(corrected_, alpha);
       if (correction > 0 && corrected_.theta > p.kappa_soc * theta) break;
       theta = corrected_.theta;
       gap = alpha_soc * gap + corrected_.gap;
@@ -800,9 +805,9 @@ bool InteriorPoint::search() {
   return false;
 }
 
-// adds the present point to the filter (22)
+// Adds the present point to the filter (22).
 void InteriorPoint::extend_filter() {
-  filter_.emplace_back((1.0 - numbers.gamma_theta) * at_.theta, at_.barrier - numbers.gamma_phi * at_.theta);
+  filter_.emplace_back((1.0 - parameters.gamma_theta) * at_.theta, at_.barrier - parameters.gamma_phi * at_.theta);
 }
 
 void InteriorPoint::accept(Point& next, double alpha, double alpha_z) {
@@ -810,8 +815,8 @@ void InteriorPoint::accept(Point& next, double alpha, double alpha_z) {
   y_ += alpha * dy_;
   lower_z_ += alpha_z * dlower_z_;
   upper_z_ += alpha_z * dupper_z_;
-  // Keeps multipliers near mu / slack (16), and slacks above rounding.
-  constexpr double kappa = numbers.kappa_sigma;
+  // keeps multipliers near mu / slack (16)
+  constexpr double kappa = parameters.kappa_sigma;
   for (const int i : bounded_below_) {
     const double centre = mu_ / (at_.v[i] - lower_[i]);
     lower_z_[i] = std::clamp(lower_z_[i], centre / kappa, centre * kappa);
@@ -836,7 +841,7 @@ void InteriorPoint::log(const char* what, double alpha) const {
 // 3.3).
 bool InteriorPoint::soft_step() {
   const double before = barrier_error(mu_);
-  const double alpha = std::min(longest(at_.v, dv_, tau_), longest_multiplier_step(tau_));
+  const double alpha = std::min(max_step(at_.v, dv_, tau_), max_multiplier_step(tau_));
   Point trial = at_;
   trial.v = at_.v + alpha * dv_;
   if (!evaluate(trial)) return false;
@@ -848,7 +853,7 @@ bool InteriorPoint::soft_step() {
   upper_z_ += alpha * dupper_z_;
   if (differentiate(false)) {
     update_residual();
-    if (barrier_error(mu_) <= numbers.soft_reduction * before) {
+    if (barrier_error(mu_) <= parameters.soft_reduction * before) {
       log("s", alpha);
       return true;
     }
@@ -865,8 +870,8 @@ bool InteriorPoint::soft_step() {
 
 // Sets the multipliers after a restoration: those of bounds from the barrier, those of rows by least squares.
 void InteriorPoint::estimate_multipliers() {
-  for (const int i : bounded_below_) lower_z_[i] = std::min(numbers.max_multiplier, mu_ / (at_.v[i] - lower_[i]));
-  for (const int i : bounded_above_) upper_z_[i] = std::min(numbers.max_multiplier, mu_ / (upper_[i] - at_.v[i]));
+  for (const int i : bounded_below_) lower_z_[i] = std::min(parameters.max_multiplier, mu_ / (at_.v[i] - lower_[i]));
+  for (const int i : bounded_above_) upper_z_[i] = std::min(parameters.max_multiplier, mu_ / (upper_[i] - at_.v[i]));
   least_squares_multipliers();
 }
 
@@ -911,8 +916,8 @@ double InteriorPoint::merit(const Restoration& r, const Point& p) const {
   return sum;
 }
 
-// Computes the Newton direction of the restoration's barrier problem, and its gradient. Returns false if a derivative
-// is not finite.
+// Computes the Newton direction of the restoration's barrier problem, and its gradient. Returns false if it is not
+// finite or the factors become too large.
 bool InteriorPoint::find_restoring_direction(Restoration& r) {
   VectorXd D = r.zeta * r.weight, y(m_);
   r.gradient = D.cwiseProduct(at_.v - r.first.v);
@@ -928,7 +933,7 @@ bool InteriorPoint::find_restoring_direction(Restoration& r) {
   if ((!whole || !right_inertia()) && !factorise(nullptr, D, r.damping, E_)) return false;
   solve(r.gradient, at_.gap, dv_, y);
   find_multiplier_direction(r.mu);
-  return true;
+  return finite(dv_);
 }
 
 // Takes a step along the direction that reduces the merit function, and adapts damping and barrier. Returns false if no
@@ -936,7 +941,7 @@ bool InteriorPoint::find_restoring_direction(Restoration& r) {
 bool InteriorPoint::take_restoring_step(Restoration& r, const VectorXd& slope) {
   constexpr auto& p = restoration;
   const double descent = (r.gradient + slope).dot(dv_), before = merit(r, at_);
-  const double alpha_z = longest_multiplier_step(p.tau), alpha_max = longest(at_.v, dv_, p.tau);
+  const double alpha_z = max_multiplier_step(p.tau), alpha_max = max_step(at_.v, dv_, p.tau);
   Point trial = at_;
   double alpha = alpha_max;
   bool moved = false;
@@ -969,7 +974,7 @@ std::optional<Ending> InteriorPoint::restore() {
   VectorXd slope(N_);
   for (; solution_.iterations < options_.max_iterations; ++solution_.iterations) {
     if (late()) return Ending{SolveStatus::timed_out, "time limit"};
-    if (is_stalled()) return Ending{SolveStatus::not_converged, no_pivots};
+    if (is_stalled()) return Ending{SolveStatus::not_converged, dependent_rows};
     y_ = at_.gap;  // the multipliers of the restoration problem
     if (!differentiate(true)) return not_a_number;
     // least-squares gradient, projected on the bounds; zero at a point of locally minimal infeasibility
@@ -987,8 +992,7 @@ std::optional<Ending> InteriorPoint::restore() {
     }
     if (projected <= p.stationary * gap) r.zeta *= p.zeta_decay;
 
-    if (!find_restoring_direction(r)) return not_a_number;
-    if (!finite(dv_)) return failed;
+    if (!find_restoring_direction(r)) return failed;
     if (!take_restoring_step(r, slope)) {
       if (gap <= options_.tolerance) return end_feasible(r);
       if (r.mu <= p.given_up_mu && r.damping > p.max_damping) return failed;
@@ -996,7 +1000,7 @@ std::optional<Ending> InteriorPoint::restore() {
       r.damp();
       continue;
     }
-    if (at_.theta <= p.enough * theta_0 && filter_accepts(at_.theta, at_.barrier)) {
+    if (at_.theta <= p.sufficient * theta_0 && filter_accepts(at_.theta, at_.barrier)) {
       if (!differentiate(false)) return not_a_number;
       estimate_multipliers();
       return std::nullopt;
@@ -1008,14 +1012,14 @@ std::optional<Ending> InteriorPoint::restore() {
 // ---- the algorithm
 
 void InteriorPoint::lower_mu() {
-  const double least = numbers.final_mu * tolerance_ * scale_f_;
+  const double min_mu = parameters.final_mu * tolerance_ * scale_f_;
   bool changed = false;
-  while (mu_ > least && barrier_error(mu_) <= numbers.kappa_epsilon * mu_) {
-    mu_ = std::max(least, std::min(numbers.kappa_mu * mu_, std::pow(mu_, numbers.theta_mu)));  // (7)
+  while (mu_ > min_mu && barrier_error(mu_) <= parameters.kappa_epsilon * mu_) {
+    mu_ = std::max(min_mu, std::min(parameters.kappa_mu * mu_, std::pow(mu_, parameters.theta_mu)));  // (7)
     changed = true;
   }
   if (!changed) return;
-  tau_ = std::max(numbers.tau_min, 1.0 - mu_);
+  tau_ = std::max(parameters.tau_min, 1.0 - mu_);
   set_barrier(at_);
   filter_.clear();
 }
@@ -1026,16 +1030,16 @@ Ending InteriorPoint::iterate() {
     update_residual();
     if (optimal()) return {SolveStatus::solved, "first-order optimal"};
     if (late()) return {SolveStatus::timed_out, "time limit"};
-    if (is_stalled()) return {SolveStatus::not_converged, no_pivots};
+    if (is_stalled()) return {SolveStatus::not_converged, dependent_rows};
     if (solution_.iterations >= options_.max_iterations) return {SolveStatus::not_converged, "iteration limit"};
-    if (!(at_.v.lpNorm<Eigen::Infinity>() < numbers.diverged))
+    if (!(at_.v.lpNorm<Eigen::Infinity>() < parameters.diverged))
       return {SolveStatus::not_converged, "iterates diverge, the problem may be unbounded"};
     lower_mu();
     ++solution_.iterations;
     const bool direction = find_direction();
     if (direction && search()) {
       soft = 0;
-    } else if (direction && soft < numbers.max_soft_steps && soft_step()) {
+    } else if (direction && soft < parameters.max_soft_steps && soft_step()) {
       ++soft;
     } else {
       if (m_ == 0) return {SolveStatus::not_converged, "no further progress"};

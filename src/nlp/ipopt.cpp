@@ -1,5 +1,5 @@
 // Ipopt (Waechter and Biegler, Mathematical Programming 106, 2006) with MUMPS. Debian 12 has Ipopt 3.11.9: no
-// wall-clock limit and no thread safety of its own, hence the deadline and the lock below.
+// wall-clock limit and no thread safety of its own. The deadline and the lock below replace them.
 #include <IpIpoptApplication.hpp>
 #include <IpTNLP.hpp>
 #include <mutex>
@@ -186,7 +186,7 @@ Ending ending(Ipopt::ApplicationReturnStatus status) {
 }
 
 void set_options(Ipopt::OptionsList& ipopt, const Options& options, bool with_multipliers) {
-  // All tolerances are that of our residuals, reduced to allow for rounding.
+  // All tolerances are that of solve()'s residuals, halved to allow for rounding.
   const double tolerance = 0.5 * options.tolerance;
   for (const char* name : {"tol", "dual_inf_tol", "constr_viol_tol", "compl_inf_tol"})
     ipopt.SetNumericValue(name, tolerance);
@@ -226,7 +226,7 @@ Solution solve_ipopt(const Problem& problem, const VectorXd& x0, const Solution*
   set_options(*application->Options(), options, neighbour != nullptr);
 
   Ending end{SolveStatus::failed, "Ipopt refused its options"};
-  // With the empty name Ipopt does not read a file ipopt.opt from the working directory.
+  // With an empty name Ipopt does not read a file ipopt.opt from the working directory.
   if (application->Initialize(std::string()) == Ipopt::Solve_Succeeded)
     end = ending(application->OptimizeTNLP(GetRawPtr(adapter)));
   if (adapter->was_late() && end.status != SolveStatus::solved) end = {SolveStatus::timed_out, "time limit"};

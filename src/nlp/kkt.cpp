@@ -10,9 +10,9 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Like std::max, but keeps NaN (as infinity): NaN must not make a residual look small.
-void raise(double& largest, double value) {
-  largest = value <= largest ? largest : (std::isnan(value) ? infinity : value);
+// Raises `maximum` to a value. NaN counts as infinity, so that it does not make a residual look small.
+void raise(double& maximum, double value) {
+  maximum = value <= maximum ? maximum : (std::isnan(value) ? infinity : value);
 }
 
 // Returns |multiplier * slack|; a multiplier of the wrong sign or of a missing bound counts in full.
@@ -36,25 +36,25 @@ VectorXd lagrangian_gradient(const Problem& problem, const VectorXd& x, const Ve
 
 double violation(const Problem& problem, const VectorXd& x, const VectorXd& constraint_values,
                  const VectorXd& allowance) {
-  double largest = 0.0;
+  double maximum = 0.0;
   for (int i = 0; i < x.size(); ++i) {
-    raise(largest, problem.lower[i] - x[i]);
-    raise(largest, x[i] - problem.upper[i]);
+    raise(maximum, problem.lower[i] - x[i]);
+    raise(maximum, x[i] - problem.upper[i]);
   }
   for (int i = 0; i < constraint_values.size(); ++i) {
     const double allowed = allowance.size() > 0 ? allowance[i] : 0.0;
-    raise(largest, problem.constraint_lower[i] - constraint_values[i] - allowed);
-    raise(largest, constraint_values[i] - problem.constraint_upper[i] - allowed);
+    raise(maximum, problem.constraint_lower[i] - constraint_values[i] - allowed);
+    raise(maximum, constraint_values[i] - problem.constraint_upper[i] - allowed);
   }
-  return largest;
+  return maximum;
 }
 
 VectorXd rounding_of_rows(const Problem& problem, const VectorXd& x, const VectorXd& jacobian_values) {
-  VectorXd moved = VectorXd::Zero(problem.constraints());
+  VectorXd rounding = VectorXd::Zero(problem.constraints());
   for (int k = 0; k < problem.jacobian_pattern.size(); ++k)
-    moved[problem.jacobian_pattern.rows[k]] +=
+    rounding[problem.jacobian_pattern.rows[k]] +=
         unit_roundoff * std::abs(jacobian_values[k] * x[problem.jacobian_pattern.columns[k]]);
-  return moved;
+  return rounding;
 }
 
 void set_multipliers_of_fixed_variables(const Problem& problem, const VectorXd& x, const VectorXd& y,
@@ -101,13 +101,13 @@ Residuals residuals(const Problem& problem, const VectorXd& x, const VectorXd& m
   problem.constraint_values(x, values);
   result.feasibility = violation(problem, x, values, allowed.rows);
 
-  const auto complement = [&](double multiplier, double slack, double moved) {
-    raise(result.complementarity, mismatch(multiplier, slack) - (multiplier > 0.0 ? multiplier * moved : 0.0));
+  const auto complement = [&](double multiplier, double slack, double rounding) {
+    raise(result.complementarity, mismatch(multiplier, slack) - (multiplier > 0.0 ? multiplier * rounding : 0.0));
   };
   for (int i = 0; i < x.size(); ++i) {
-    const double moved = allowed.roundoff * std::abs(x[i]);
-    complement(lower_multipliers[i], x[i] - problem.lower[i], moved);
-    complement(upper_multipliers[i], problem.upper[i] - x[i], moved);
+    const double rounding = allowed.roundoff * std::abs(x[i]);
+    complement(lower_multipliers[i], x[i] - problem.lower[i], rounding);
+    complement(upper_multipliers[i], problem.upper[i] - x[i], rounding);
   }
   for (int i = 0; i < values.size(); ++i) {
     if (problem.constraint_lower[i] == problem.constraint_upper[i]) continue;
@@ -143,6 +143,6 @@ Residuals residuals_beyond_rounding(const Problem& problem, const VectorXd& x, c
   return residuals(problem, x, multipliers, lower_multipliers, upper_multipliers, allowed);
 }
 
-double Residuals::largest() const { return std::max({stationarity, feasibility, complementarity}); }
+double Residuals::max() const { return std::max({stationarity, feasibility, complementarity}); }
 
 }  // namespace dodyn::nlp

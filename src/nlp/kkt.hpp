@@ -12,7 +12,7 @@ namespace dodyn::nlp {
 // Returns grad f + J^T y, [variables].
 Eigen::VectorXd lagrangian_gradient(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& y);
 
-// Returns the largest violation of a constraint or bound at x; infinite if the constraints are not finite. `allowance`:
+// Returns the maximum violation of a constraint or bound at x; infinite if the constraints are not finite. `allowance`:
 // admissible violation of each row, [constraints]; empty: zero.
 double violation(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& constraint_values,
                  const Eigen::VectorXd& allowance = {});
@@ -21,7 +21,7 @@ inline constexpr double unit_roundoff = 0x1p-53;
 
 // Returns how much rounding of the unknowns to doubles changes each constraint, to first order: u sum_j |J_ij x_j|,
 // [constraints], with the unit roundoff u. No double can satisfy a row more accurately. For example, rows in N
-// m with steps of milliseconds contain second differences of angles times 1e6, and their accuracy is 1e-9 N m.
+// m with steps of milliseconds contain second differences of angles times 1e6, and their accuracy is about 1e-9 N m.
 Eigen::VectorXd rounding_of_rows(const Problem& problem, const Eigen::VectorXd& x,
                                  const Eigen::VectorXd& jacobian_values);
 

@@ -77,8 +77,8 @@ std::string obstacle(const Problem& problem, const VectorXd& x0) {
   return "";
 }
 
-#ifndef DODYN_HAVE_IPOPT
-Solution solve_nothing(const Problem& problem, const VectorXd& x0, const char* reason) {
+// Returns x0 with multipliers of zero, the status `failed` and the reason.
+Solution unsolved(const Problem& problem, const VectorXd& x0, const std::string& reason) {
   Solution solution;
   solution.reason = reason;
   solution.x = x0;
@@ -86,19 +86,15 @@ Solution solve_nothing(const Problem& problem, const VectorXd& x0, const char* r
   solution.lower_multipliers = solution.upper_multipliers = VectorXd::Zero(problem.variables());
   return solution;
 }
-#endif
 
 // No variable is free: x0 is the solution or there is none.
 Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const Options& options) {
-  Solution solution;
-  solution.x = x0;
-  solution.multipliers = VectorXd::Zero(problem.constraints());
-  solution.lower_multipliers = solution.upper_multipliers = VectorXd::Zero(problem.variables());
   VectorXd values = VectorXd::Zero(problem.constraints());
   problem.constraint_values(x0, values);
   const bool feasible = violation(problem, x0, values) <= options.tolerance;
+  Solution solution = unsolved(
+      problem, x0, feasible ? "every variable is fixed" : "every variable is fixed and a constraint is violated");
   solution.status = feasible ? SolveStatus::solved : SolveStatus::infeasible;
-  solution.reason = feasible ? "every variable is fixed" : "every variable is fixed and a constraint is violated";
   return solution;
 }
 
@@ -109,11 +105,8 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
   const VectorXd x0 = start.cwiseMax(problem.lower).cwiseMin(problem.upper);
   Solution solution;
   if (const std::string why = obstacle(problem, x0); !why.empty()) {
-    solution.reason = why;
-    solution.x = x0;
+    solution = unsolved(problem, x0, why);
     solution.objective = std::numeric_limits<double>::quiet_NaN();
-    solution.multipliers = VectorXd::Zero(problem.constraints());
-    solution.lower_multipliers = solution.upper_multipliers = VectorXd::Zero(problem.variables());
     solution.residuals = {infinity, infinity, infinity};
     return solution;
   }
@@ -128,8 +121,7 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
 #ifdef DODYN_HAVE_IPOPT
     solution = solve_ipopt(problem, x0, neighbour, options, deadline);
 #else
-    solution =
-        solve_nothing(problem, x0, "this build has no Ipopt (configure with DODYN_IPOPT=ON where it is installed)");
+    solution = unsolved(problem, x0, "this build has no Ipopt (configure with DODYN_IPOPT=ON where it is installed)");
 #endif
 
   set_multipliers_of_fixed_variables(problem, solution.x, solution.multipliers, solution.lower_multipliers,
@@ -137,21 +129,21 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
   solution.objective = problem.objective(solution.x);
   solution.residuals =
       residuals(problem, solution.x, solution.multipliers, solution.lower_multipliers, solution.upper_multipliers);
-  const double largest = solution.residuals.largest();
-  const bool to_rounding = largest > options.tolerance && std::isfinite(largest) &&
+  const double residual = solution.residuals.max();
+  const bool to_rounding = residual > options.tolerance && std::isfinite(residual) &&
                            residuals_beyond_rounding(problem, solution.x, solution.multipliers,
                                                      solution.lower_multipliers, solution.upper_multipliers)
-                                   .largest() <= options.tolerance;
+                                   .max() <= options.tolerance;
   std::ostringstream reason;
-  if ((largest <= options.tolerance || to_rounding) && solution.status != SolveStatus::failed) {
+  if ((residual <= options.tolerance || to_rounding) && solution.status != SolveStatus::failed) {
     solution.status = SolveStatus::solved;
-    reason << "first-order optimal" << (to_rounding ? " to rounding" : "") << ", residual " << largest;
+    reason << "first-order optimal" << (to_rounding ? " to rounding" : "") << ", residual " << residual;
   } else {
     const bool claimed =
         solution.status == SolveStatus::solved ||
         (solution.status == SolveStatus::infeasible && solution.residuals.feasibility <= options.tolerance);
     if (claimed) solution.status = SolveStatus::not_converged;
-    reason << solution.reason << ", residual " << largest;
+    reason << solution.reason << ", residual " << residual;
   }
   solution.reason = reason.str();
   solution.seconds = std::chrono::duration<double>(Clock::now() - begin).count();

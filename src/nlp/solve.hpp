@@ -14,7 +14,7 @@ enum class Backend {
   ipopt,   // primal-dual interior point, sparse, exact Hessian (MUMPS)
 };
 
-// Whether this build contains the backend. Ipopt is optional (CMake option DODYN_IPOPT). solve() with a missing backend
+// Returns whether this build contains the backend. Ipopt is optional (CMake option DODYN_IPOPT). solve() with a missing backend
 // returns the status `failed` and the reason.
 bool available(Backend backend);
 
@@ -43,9 +43,10 @@ struct Options {
 // Residuals of the first-order conditions at (x, y, z), unscaled, maximum norm.
 struct Residuals {
   double stationarity = 0.0;     // |grad f + J^T y - z_lower + z_upper|
-  double feasibility = 0.0;      // largest violation of a constraint or bound
-  double complementarity = 0.0;  // largest |multiplier * slack| over constraints and bounds, including wrong signs
-  double largest() const;
+  double feasibility = 0.0;      // maximum violation of a constraint or bound
+  double complementarity = 0.0;  // maximum |multiplier * slack| of constraints and bounds; |multiplier| if its sign is
+                                 // wrong or the bound is missing
+  double max() const;            // the maximum of the three
 };
 
 // Times of the steps of a solve, wall clock, s; only the native solver fills it.
@@ -78,6 +79,7 @@ Solution solve(const Problem& problem, const Eigen::VectorXd& x0, const Options&
 // Solves from the solution of a neighbouring problem with its multipliers. Implies options.warm_start.
 Solution solve(const Problem& problem, const Solution& neighbour, const Options& options = {});
 
+// Computes the residuals of any point and multipliers; infinite where a value is NaN.
 Residuals residuals(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers,
                     const Eigen::VectorXd& lower_multipliers, const Eigen::VectorXd& upper_multipliers);
 

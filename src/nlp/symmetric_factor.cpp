@@ -16,14 +16,14 @@ namespace {
 // Limits of the panels' size: this many numbers, or this many times the size without delayed pivots. Delayed pivots
 // enlarge the fronts up to the root, in the worst case each to the whole matrix. Motions of 15 500 rows were solved
 // with a factor of 140 (14e6 numbers).
-constexpr long small_panels = 1 << 24, most_growth = 50;
+constexpr long small_panels = 1 << 24, max_growth = 50;
 
 }  // namespace
 
 void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns,
                               int saddle_rows) {
   assert(rows.size() == columns.size() && saddle_rows >= 0 && saddle_rows <= size);
-  constexpr std::size_t most = 4;
+  constexpr std::size_t max_known = 4;
   thread_local std::vector<std::shared_ptr<const SymmetricPattern>> known;  // the most recent one is last
   const auto same = std::find_if(known.begin(), known.end(), [&](const auto& s) {
     return s->size == size && s->saddle_rows == saddle_rows && s->rows == rows && s->columns == columns;
@@ -33,7 +33,7 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
     known.erase(same);
   } else {
     pattern_ = analyse_pattern(size, rows, columns, saddle_rows);
-    if (known.size() == most) known.erase(known.begin());
+    if (known.size() == max_known) known.erase(known.begin());
   }
   known.push_back(pattern_);
   const SymmetricPattern& s = *pattern_;
@@ -46,10 +46,10 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   indices_.resize(with_room(s.indices));
   diagonals_.resize(with_room(s.diagonals));
   for (const int odd : {0, 1}) stack_[odd].resize(with_room(s.stack[odd]));
-  scaled_.resize(with_room(s.largest_scaled));
-  added_.resize(s.largest_rest);
-  columns_.resize(s.largest_bundle);
-  block_.resize(s.largest_bundle);
+  scaled_.resize(with_room(s.max_scaled));
+  added_.resize(s.max_rest);
+  columns_.resize(s.max_bundle);
+  block_.resize(s.max_bundle);
   grown_.resize(size);
   local_grown_.resize(size);
   local_.resize(size + 8);  // largest front, padded
@@ -71,7 +71,7 @@ bool SymmetricFactor::factorise(const VectorXd& values, bool convex) {
   for (std::size_t k = 0; k < s.slot_of_entry.size(); ++k) values_[s.slot_of_entry[k]] += values[k];
   const Eigen::Map<const Eigen::ArrayXd> all(values_.data(), static_cast<long>(values_.size()));
   if (!((all - all).abs().sum() == 0.0)) return false;  // infinity minus infinity is NaN
-  largest_ = all.size() > 0 ? all.abs().maxCoeff() : 0.0;
+  max_entry_ = all.size() > 0 ? all.abs().maxCoeff() : 0.0;
 
   std::fill(grown_.begin(), grown_.end(), 0.0);
   inertia_ = {};
@@ -99,7 +99,7 @@ SymmetricFactor::Progress SymmetricFactor::eliminate_node(int at, bool convex) {
   const long panel = panels_top_, indices = indices_top_, diagonal = diagonals_top_;
   const long panel_size = static_cast<long>(front.p) * front.stride();
   const long rest_size = static_cast<long>(front.rest_stride()) * front.rest_stride();
-  if (panels_top_ + panel_size > std::max(small_panels, most_growth * s.panels)) return Progress::too_large;
+  if (panels_top_ + panel_size > std::max(small_panels, max_growth * s.panels)) return Progress::too_large;
   const auto grow = [](auto& memory, long size) {
     if (static_cast<long>(memory.size()) < size) memory.resize(size + size / 2);
   };
@@ -171,7 +171,7 @@ SymmetricFactor::Progress SymmetricFactor::eliminate_node(int at, bool convex) {
   return Progress::done;
 }
 
-// Reserves space on one of the stacks.
+// Reserves space on one of the stacks. Returns its begin.
 double* SymmetricFactor::room(bool odd, long size) {
   std::vector<double>& stack = stack_[odd];
   const long begin = stack_top_[odd];
@@ -180,7 +180,8 @@ double* SymmetricFactor::room(bool odd, long size) {
   return stack.data() + begin;
 }
 
-// Counts the variables that children and leaves could not eliminate. A leaf has only its diagonal as a pivot.
+// Counts the variables that children and leaves cannot eliminate, and sets the leaves' pivots. A leaf has only its
+// diagonal as a pivot.
 int SymmetricFactor::count_delayed(int at) {
   const SymmetricPattern& s = *pattern_;
   const Node& node = s.nodes[at];
@@ -309,7 +310,7 @@ void SymmetricFactor::substitute(VectorXd& x) const {
     for (int i = 0; i < front.p; ++i) x[index[i]] = local_[i];
     for (int i = 0; i < front.left; ++i) x[index[front.p + i]] = local_[top + i];
   }
-  if (inertia_.zero > 0) {  // adds the variables without a pivot
+  if (inertia_.zero > 0) {  // variables without a pivot are zero
     for (const Front& front : fronts_)
       if (front.left == 0)
         for (int i = front.pivots; i < front.p; ++i) x[indices_[front.indices + i]] = 0.0;
@@ -341,7 +342,7 @@ void SymmetricFactor::multiply(const VectorXd& x, VectorXd& y) const {
   }
 }
 
-double SymmetricFactor::solve(const VectorXd& b, VectorXd& x, double enough) const {
+double SymmetricFactor::solve(const VectorXd& b, VectorXd& x, double tolerance) const {
   assert(pattern_ && b.size() == pattern_->size && &b != &x);
   const std::vector<int>& order = pattern_->order;
   const int size = pattern_->size;
@@ -350,21 +351,21 @@ double SymmetricFactor::solve(const VectorXd& b, VectorXd& x, double enough) con
   x_.setZero();
   residual_ = b_;
   double error = 1.0, best = std::numeric_limits<double>::infinity();
-  constexpr int most = 10;
-  for (int round = 0; round < most; ++round) {
+  constexpr int max_rounds = 10;
+  for (int round = 0; round < max_rounds; ++round) {
     correction_ = residual_;
     substitute(correction_);
     x_ += correction_;
     multiply(x_, residual_);
     residual_ = b_ - residual_;
-    error = residual_.lpNorm<Eigen::Infinity>() / (largest_ * x_.lpNorm<Eigen::Infinity>() + right + 1e-300);
+    error = residual_.lpNorm<Eigen::Infinity>() / (max_entry_ * x_.lpNorm<Eigen::Infinity>() + right + 1e-300);
     if (!(error < best)) {
       x_ -= correction_;
       break;
     }
     const bool slow = error > 0.3 * best;
     best = error;
-    if (best <= enough || slow) break;
+    if (best <= tolerance || slow) break;
   }
   for (int j = 0; j < size; ++j) x[order[j]] = x_[j];
   return best;

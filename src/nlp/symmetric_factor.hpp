@@ -25,8 +25,8 @@ class SymmetricFactor {
   void analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns, int saddle_rows = 0);
 
   // Factorises the matrix with these values, one per entry of the pattern. Returns false, without usable factors, if a
-  // value is not finite, or if so few pivots are stable that the factors become too large. A pivot column that vanishes
-  // relative to the matrix counts as zero and is left out of solutions.
+  // value is not finite, or if so few pivots are stable that the factors become too large. Variables without a stable
+  // pivot even in the root, such as those whose column cancels to rounding, count as zero and are zero in solutions.
   bool factorise(const Eigen::VectorXd& values);
   const Inertia& inertia() const { return inertia_; }
 
@@ -34,9 +34,9 @@ class SymmetricFactor {
   // rows. Then inertia().negative is at least saddle_rows + 1, and there are no usable factors.
   bool factorise_convex(const Eigen::VectorXd& values);
 
-  // Solves A x = b by the factors and iterative refinement, until |b - A x| / (|A| |x| + |b|) <= enough (maximum norms)
+  // Solves A x = b by the factors and iterative refinement, until |b - A x| / (|A| |x| + |b|) <= tolerance (maximum norms)
   // or there is no more progress. Returns that ratio.
-  double solve(const Eigen::VectorXd& b, Eigen::VectorXd& x, double enough = 1e-15) const;
+  double solve(const Eigen::VectorXd& b, Eigen::VectorXd& x, double tolerance = 1e-15) const;
 
   // Smallest admissible ratio of a pivot to its column. Larger values are more stable and slower. Used by the next
   // factorise().
@@ -73,7 +73,7 @@ class SymmetricFactor {
 
   std::shared_ptr<const SymmetricPattern> pattern_;
   std::vector<double> values_;  // of the permuted lower triangle in compressed columns
-  double largest_ = 0.0;        // largest magnitude of an entry
+  double max_entry_ = 0.0;      // maximum magnitude of an entry
   // the factors; those of the leaves are the matrix's own columns
   std::vector<double> leaf_pivot_;  // inverse; 0 if the leaf has moved to its parent
   std::vector<Front> fronts_;
@@ -84,7 +84,7 @@ class SymmetricFactor {
   int delayed_ = 0;
 
   // workspace
-  std::vector<double> grown_;  // by variable: size of the updates of its diagonal
+  std::vector<double> grown_;  // by variable: sum of the magnitudes of all updates of its diagonal
   std::vector<double> stack_[2], scaled_, added_, columns_, block_, local_grown_;
   std::vector<int> delayed_variables_;
   std::vector<Block> blocks_;

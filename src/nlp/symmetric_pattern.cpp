@@ -79,7 +79,7 @@ double cost_of_front(double p, double l) {
   return 600.0 + p * (60.0 + 1.2 * l) + 0.7 * p * p * (l + 0.5 * p) + 0.2 * p * l * l + l * l;
 }
 
-// Merges a group with its parent if the additional zeros cost less than passing a block.
+// Merges a group with its parent if the additional zeros cost less than passing a block (by cost_of_front()).
 void merge_groups(std::vector<Group>& groups) {
   std::vector<std::vector<int>> children(groups.size());
   for (int g = 0; g < static_cast<int>(groups.size()); ++g) {
@@ -157,7 +157,7 @@ int append_runs(std::vector<Run>& runs, const std::vector<int>& places, int own)
   return begin;
 }
 
-// Removes single-column leaves from the tree.
+// Removes single-column leaves from the tree. Returns the leaves' columns by remaining node.
 std::vector<std::vector<int>> split_off_leaves(SymmetricPattern& s) {
   const int count = static_cast<int>(s.nodes.size());
   std::vector<int> number(count, -1);
@@ -204,13 +204,13 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
     for (int k = s.column_start[leaf] + 1; k < s.column_start[leaf + 1]; ++k) rows.push_back(place[s.row_of[k]]);
     LeafGroup* best = nullptr;
     std::vector<int> best_rows;
-    double least = cost(rows.size(), 1);
+    double min_cost = cost(rows.size(), 1);
     for (LeafGroup& group : groups) {
       std::vector<int> both;
       std::set_union(rows.begin(), rows.end(), group.rows.begin(), group.rows.end(), std::back_inserter(both));
       const double more = cost(both.size(), group.leaves.size() + 1) - cost(group.rows.size(), group.leaves.size());
-      if (more < least) {
-        least = more;
+      if (more < min_cost) {
+        min_cost = more;
         best = &group;
         best_rows = std::move(both);
       }
@@ -238,9 +238,9 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
         s.place[k] = static_cast<int>(std::lower_bound(group.rows.begin(), group.rows.end(), place[s.row_of[k]]) -
                                       group.rows.begin());
     const int rows = padded(bundle.rows_end - bundle.rows_begin), count = static_cast<int>(group.leaves.size());
-    s.largest_rest = std::max(s.largest_rest, rows);
-    s.largest_bundle = std::max(s.largest_bundle, rows * std::max(rows, count));
-    s.largest_scaled = std::max(s.largest_scaled, rows * count);
+    s.max_rest = std::max(s.max_rest, rows);
+    s.max_bundle = std::max(s.max_bundle, rows * std::max(rows, count));
+    s.max_scaled = std::max(s.max_scaled, rows * count);
     s.bundles.push_back(bundle);
   }
   node.bundles_end = static_cast<int>(s.bundles.size());
@@ -258,8 +258,8 @@ void add_up_room(SymmetricPattern& s) {
     s.panels += static_cast<long>(own) * (padded(own) + rest);
     s.indices += own + left;
     s.diagonals += 2 * own;
-    s.largest_rest = std::max(s.largest_rest, rest);
-    s.largest_scaled = std::max(s.largest_scaled, rest * own);
+    s.max_rest = std::max(s.max_rest, rest);
+    s.max_scaled = std::max(s.max_scaled, rest * own);
     long& below = top[!node.odd];
     for (int c = 0; c < node.children; ++c) {
       below -= blocks.back();
@@ -329,7 +329,7 @@ Symbolic find_order(SymmetricPattern& s) {
   return {pattern, s.order};
 }
 
-// Finds the columns without fill: all entries, including the diagonal, are entries of the matrix.
+// Finds the leaves of the elimination tree whose diagonal is an entry of the matrix. Their columns have no fill.
 std::vector<char> find_leaves(const SymmetricPattern& s, const Symbolic& symbolic) {
   std::vector<char> alone(s.size, 0);
   for (std::size_t k = 0; k < s.rows.size(); ++k)

@@ -43,7 +43,7 @@ struct SymmetricPattern {
   std::vector<Run> runs;
   // memory of a factorisation without delayed variables
   long panels = 0, indices = 0, diagonals = 0, stack[2] = {0, 0};
-  int largest_rest = 0, largest_scaled = 0, largest_bundle = 0;
+  int max_rest = 0, max_scaled = 0, max_bundle = 0;
 };
 
 // Analyses the pattern of the entries at (rows[k], columns[k]), in either triangle. `saddle_rows`: see

@@ -72,7 +72,7 @@ HybridIntegrator::ActiveRows HybridIntegrator::held(const Mode& mode, const Vect
     ++count;
     return true;
   };
-  for (const int wire : assembly_.constraints) add(wire, 0.0);
+  for (const int row : assembly_.constraints) add(row, 0.0);
   for (std::size_t i = 0; i < mode.states.size(); ++i) {
     const Contact& contact = assembly_.contacts[i];
     if (mode.states[i] != ContactState::open && add(contact.gap, 0.0) && mode.states[i] == ContactState::slide &&
@@ -86,8 +86,9 @@ HybridIntegrator::ActiveRows HybridIntegrator::held(const Mode& mode, const Vect
   return h;
 }
 
-bool HybridIntegrator::substep(const Mode& mode, ActiveRows& before, const VectorXd& q0, const VectorXd& p0, double h,
-                               VectorXd& q1, VectorXd& p1) const {
+bool HybridIntegrator::substep(ActiveRows& before, const VectorXd& q0, const VectorXd& p0, double h,
+                               HybridState& to) const {
+  VectorXd &q1 = to.q, &p1 = to.p;
   const int n = mechanics_.n();
   const auto m = static_cast<int>(before.rows.size());
   VectorXd r = VectorXd::Zero(m), residual(n + m);
@@ -117,12 +118,12 @@ bool HybridIntegrator::substep(const Mode& mode, ActiveRows& before, const Vecto
   }
   if (!converged) return false;
   const auto& interval = mechanics_.interval(q0, q1, h);
-  // p1 = plus, and p0 + minus + B^T r = 0. Adding both keeps p0 to round-off, even for short intervals.
+  // p1 = plus, and p0 + minus + B^T r = 0. The sum of both keeps p0 to round-off, even for short intervals.
   p1 = p0 + (interval.minus + interval.plus);
   if (m > 0) p1 += before.B.transpose() * r;
-  discrete_energy_ = interval.energy;
+  to.discrete_energy = interval.energy;
   if (m > 0) {
-    ActiveRows after = held(mode, q1);
+    ActiveRows after = held(to.mode, q1);
     const Eigen::LLT<MatrixXd> mass(mechanics_.mass(q1));
     const MatrixXd A = after.G * mass.solve(after.B.transpose());
     p1 -= after.B.transpose() * A.partialPivLu().solve(after.G * mass.solve(p1));
@@ -137,15 +138,15 @@ bool HybridIntegrator::flow(const HybridState& from, double h, HybridState& to) 
   VectorXd q = from.q, p = from.p;
   ActiveRows rows = held(from.mode, q);
   for (const double share : stages_) {
-    if (!substep(from.mode, rows, q, p, share * h, to.q, to.p)) return false;
+    if (!substep(rows, q, p, share * h, to)) return false;
     q = to.q;
     p = to.p;
   }
   return true;
 }
 
-ConstraintForces balance(const Mechanics& mechanics, const HybridIntegrator::ActiveRows& held, const VectorXd& q,
-                         const VectorXd& v) {
+ConstraintForces constraint_forces(const Mechanics& mechanics, const HybridIntegrator::ActiveRows& held,
+                                   const VectorXd& q, const VectorXd& v) {
   ConstraintForces b;
   const Eigen::LLT<MatrixXd> mass(mechanics.mass(q));
   const auto& state = mechanics.state(q, v);
@@ -153,11 +154,11 @@ ConstraintForces balance(const Mechanics& mechanics, const HybridIntegrator::Act
   b.acceleration = mass.solve(state.bias);
   b.scale = 1e-12 + state.bias.lpNorm<Eigen::Infinity>();
   if (held.rows.empty()) return b;
-  VectorXd wanted = held.G * b.acceleration;
+  VectorXd row_acceleration = held.G * b.acceleration;
   for (std::size_t i = 0; i < held.rows.size(); ++i)
-    wanted(static_cast<Eigen::Index>(i)) += state.curvature(held.rows[i]);
+    row_acceleration(static_cast<Eigen::Index>(i)) += state.curvature(held.rows[i]);
   const MatrixXd Minv_B = mass.solve(held.B.transpose());
-  b.lambda = -(held.G * Minv_B).partialPivLu().solve(wanted);
+  b.lambda = -(held.G * Minv_B).partialPivLu().solve(row_acceleration);
   b.acceleration += Minv_B * b.lambda;
   return b;
 }
@@ -166,7 +167,7 @@ void HybridIntegrator::forces(VectorXd& normal, VectorXd& tangential) const {
   const auto count = static_cast<Eigen::Index>(assembly_.contacts.size());
   normal = tangential = VectorXd::Zero(count);
   const ActiveRows h = held(now_.mode, now_.q);
-  const ConstraintForces b = balance(mechanics_, h, now_.q, velocity());
+  const ConstraintForces b = constraint_forces(mechanics_, h, now_.q, velocity());
   for (std::size_t k = 0; k < h.rows.size(); ++k)
     for (Eigen::Index i = 0; i < count; ++i) {
       const Contact& contact = assembly_.contacts[static_cast<std::size_t>(i)];
@@ -204,13 +205,13 @@ VectorXd HybridIntegrator::values(const HybridState& at, const std::vector<Guard
   VectorXd x(static_cast<Eigen::Index>(guards.size()));
   if (gap_rates) *gap_rates = VectorXd::Zero(x.size());
   const VectorXd v = mechanics_.velocity(at.q, at.p);
-  const auto rows = mechanics_.row(at.q);  // a copy, because balance() overwrites it
+  const auto rows = mechanics_.row(at.q);  // a copy, because held() overwrites the buffer
   VectorXd normal = VectorXd::Zero(static_cast<Eigen::Index>(assembly_.contacts.size())), tangential = normal;
   double noise = 0.0;
   if (std::any_of(guards.begin(), guards.end(),
                   [](const Guard& g) { return g.kind != Guard::gap && g.kind != Guard::resets; })) {
     const ActiveRows h = held(at.mode, at.q);
-    const ConstraintForces b = balance(mechanics_, h, at.q, v);
+    const ConstraintForces b = constraint_forces(mechanics_, h, at.q, v);
     noise = 2.0 * force_noise * b.scale;
     for (std::size_t k = 0; k < h.rows.size(); ++k)
       for (std::size_t i = 0; i < assembly_.contacts.size(); ++i) {
@@ -271,16 +272,16 @@ double HybridIntegrator::locate(const Guard& guard, const HybridState& from, dou
   return located_root(f, low, value, h, f(h));
 }
 
-// Returns the time of the first closure of a contact that closes and opens again within a step; -1: none. Searches
-// where the cubic through both ends of the step comes near zero.
-double HybridIntegrator::min_gap(int contact, const HybridState& from, double h, double g0, double v0, double g1,
-                                 double v1) const {
-  double least = g0;
+// Returns the time after `from` at which a contact closes, if it closes and opens again within a step h; -1: it does not.
+// g0, v0, g1, v1: gap and its rate at both ends, v0 < 0 < v1. Searches only if the cubic through them comes near zero.
+double HybridIntegrator::locate_brief_closure(int contact, const HybridState& from, double h, double g0, double v0,
+                                              double g1, double v1) const {
+  double min_cubic = g0;
   for (int i = 1; i < 16; ++i) {
     const double x = i / 16.0, y = 1.0 - x;
-    least = std::min(least, y * y * ((1 + 2 * x) * g0 + x * h * v0) + x * x * ((1 + 2 * y) * g1 - y * h * v1));
+    min_cubic = std::min(min_cubic, y * y * ((1 + 2 * x) * g0 + x * h * v0) + x * x * ((1 + 2 * y) * g1 - y * h * v1));
   }
-  if (least > 0.1 * std::max(g0, g1)) return -1.0;
+  if (min_cubic > 0.1 * std::max(g0, g1)) return -1.0;
   HybridState to;
   const std::vector<Guard> one = {{Guard::gap, contact}};
   const auto rate = [&](double s) {
@@ -321,7 +322,7 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
       if (after(k) < 0.0)
         s = locate(all[i], now_, h, before(k));
       else if (all[i].kind == Guard::gap && rates_before(k) < 0.0 && rates_after(k) > 0.0)
-        s = min_gap(all[i].which, now_, h, before(k), rates_before(k), after(k), rates_after(k));
+        s = locate_brief_closure(all[i].which, now_, h, before(k), rates_before(k), after(k), rates_after(k));
       if (s < 0.0 || (hit && s >= earliest)) continue;
       earliest = s;
       hit = &all[i];
@@ -349,7 +350,7 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
       return "";
     }
     if (at_once > 100) return at("events follow each other without end");
-    if (static_cast<int>(events_.size()) > options_.most_events) return at("more events than hybrid.max-events allows");
+    if (static_cast<int>(events_.size()) > options_.max_events) return at("more events than hybrid.max-events allows");
   }
   now_.time = time;
   return "";
@@ -376,8 +377,8 @@ std::string HybridIntegrator::handle(const Guard& guard, double rest_of_step) {
   return "";
 }
 
-void HybridIntegrator::resume(const HybridState& piece) {
-  now_ = piece;
+void HybridIntegrator::resume(const HybridState& state) {
+  now_ = state;
   events_.clear();
   dissipated_energy_ = reset_energy_ = max_penetration_ = 0.0;
   stopped_ = stop_ = false;
@@ -386,12 +387,11 @@ void HybridIntegrator::resume(const HybridState& piece) {
 
 std::string HybridIntegrator::start(double time, const VectorXd& q, const VectorXd& v) {
   const std::size_t count = assembly_.contacts.size();
-  now_ = {time,
+  resume({time,
           q,
           VectorXd::Zero(q.size()),
           {std::vector<ContactState>(count, ContactState::open), std::vector<int>(count, 0),
-           std::vector<double>(count, 0.0)}};
-  resume(HybridState(now_));
+           std::vector<double>(count, 0.0)}});
   const MatrixXd M = mechanics_.mass(q);
   if (M.llt().info() != Eigen::Success) {
     for (Eigen::Index i = 0; i < M.rows(); ++i)
@@ -410,10 +410,10 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
   const ActiveRows constraints = held(now_.mode, q);
   if (constraints.rows.size() < assembly_.constraints.size())
     return "the constraints are dependent at the start: one follows from the others";
-  for (const int wire : assembly_.constraints)
-    if (!(std::abs(rows.value(wire)) <= 1e-9)) {
+  for (const int row : assembly_.constraints)
+    if (!(std::abs(rows.value(row)) <= 1e-9)) {
       char text[64];
-      std::snprintf(text, sizeof text, "%.6g", rows.value(wire));
+      std::snprintf(text, sizeof text, "%.6g", rows.value(row));
       return std::string("it starts off a constraint, by ") + text;
     }
   now_.p = M * v;
@@ -422,8 +422,7 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
     now_.p -= constraints.G.transpose() *
               (constraints.G * mass.solve(constraints.G.transpose())).llt().solve(constraints.G * v);
   }
-  std::string reason = collide(0.0);
-  return reason;
+  return collide(0.0);
 }
 
 }  // namespace dodyn::variational

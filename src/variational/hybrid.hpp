@@ -1,4 +1,4 @@
-// The hybrid integrator: motions as pieces with fixed sets of active constraints, joined by jumps.
+// The hybrid integrator: motions as phases with fixed sets of active constraints, joined by jumps.
 //
 // A mode states for each contact whether it is open, sticks, or slides in one direction. Within a mode, a step from
 // (q0, p0) solves for q1 and p1, and for the reactions r0 and r1 (D2, D4: derivatives with respect to q0 and q1):
@@ -48,11 +48,11 @@ struct Assembly {
 enum class JumpLaw { momentum, discrete_energy };
 
 struct IntegratorOptions {
-  double step = 1e-3;  // largest step, s
+  double step = 1e-3;  // maximum step, s; the caller of advance() observes it
   int order = 2;       // 2 (midpoint rule); 4 or 6 by composition
   JumpLaw jump = JumpLaw::momentum;
-  double rest_speed = 1e-6;  // m/s: below this separation speed a contact that forces press together stays closed
-  int most_events = 100000;
+  double rest_speed = 1e-6;  // m/s: up to this separation speed a contact that forces press together stays closed
+  int max_events = 100000;
 };
 
 enum class ContactState { open, slide, stick };
@@ -72,11 +72,12 @@ struct Event {
   double loss = 0.0;  // of kinetic energy, J
 };
 
-// State of a motion: q and p at time t, and its mode.
+// State of a motion: q and p at a time (s), and its mode.
 struct HybridState {
   double time = 0.0;
   Eigen::VectorXd q, p;
   Mode mode;
+  double discrete_energy = 0.0;  // of the interval that ends here, J; at order 4 and 6 of its last stage
 };
 
 class HybridIntegrator {
@@ -86,33 +87,34 @@ class HybridIntegrator {
   // Starts at (q, v). Closed contacts and bilateral constraints must be consistent with it. Returns an error message;
   // empty: success.
   std::string start(double time, const Eigen::VectorXd& q, const Eigen::VectorXd& v);
-  // Continues from an earlier state and clears all records (events, losses, extremes).
-  void resume(const HybridState& piece);
-  // Applies a reset now, with the impact that it causes. Returns an error message; empty: success.
+  // Continues from an earlier state and clears all records (events, energies, maximum penetration).
+  void resume(const HybridState& state);
+  // Applies the reset with index `which` now, with the impact that it causes. Returns an error message; empty: success.
   std::string apply_reset(int which);
-  // Moves to `time` in one step. Ends earlier at an event for which `stop` returns true. Returns an error message;
-  // empty: success.
+  // Moves to `time` in one step, which events and failures of Newton's method divide. Ends earlier at an event for which
+  // `stop` returns true. Returns an error message; empty: success.
   std::string advance(double time, const std::function<bool(const Event&)>& stop = {});
 
   const HybridState& now() const { return now_; }
   Eigen::VectorXd velocity() const { return mechanics_.velocity(now_.q, now_.p); }
-  // Computes the contact forces now, N: normal and along the slip; [contacts]
+  // Computes the contact forces now, N, [contacts]: normal ones and those along the slip. Forces of open contacts are
+  // zero.
   void forces(Eigen::VectorXd& normal, Eigen::VectorXd& tangential) const;
   const std::vector<Event>& events() const { return events_; }
   double dissipated_energy() const { return dissipated_energy_; }  // kinetic energy lost in all events, J
   double reset_energy() const { return reset_energy_; }            // potential energy that resets added, J
-  bool stopped() const { return stopped_; }
-  // Discrete energy of the last interval, J.
-  double discrete_energy() const { return discrete_energy_; }
+  bool stopped() const { return stopped_; }  // whether the last advance() ended at an event for which `stop` was true
   double max_penetration() const { return max_penetration_; }  // largest penetration at any node, m
   bool applies_resets = true;                                  // whether resets happen in advance()
   // Called with the states before and after each event, if set.
   std::function<void(const HybridState&)> observer;
 
-  // Makes one step of length h from a state in its mode, without regard to guards. Returns false if it has no solution.
+  // Makes one step of length h (s, may be negative) from a state in its mode, without regard to guards. Returns false if
+  // Newton's method finds no solution.
   bool flow(const HybridState& from, double h, HybridState& to) const;
 
-  // Rows held in a mode: gradients G and directions of reactions B, both [held, n].
+  // Rows held in a mode: gradients G and directions of reactions B, both [held, n]. A row that depends linearly on those
+  // before it is left out.
   struct ActiveRows {
     std::vector<int> rows;
     std::vector<double> targets;  // values at which the rows are held
@@ -125,13 +127,14 @@ class HybridIntegrator {
     enum Kind { gap, push, cone_up, cone_down, slip, resets } kind;
     int which;
   };
-  // `rows`: the held rows, at q0 on entry and at q1 on return.
-  bool substep(const Mode& mode, ActiveRows& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h,
-               Eigen::VectorXd& q1, Eigen::VectorXd& p1) const;
+  // Makes one stage of length h from (q0, p0) in the mode of `to`. Sets q, p and the discrete energy of `to`. `rows`: the
+  // held rows, at q0 on entry and at q1 on return. Returns false if Newton's method finds no solution.
+  bool substep(ActiveRows& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h, HybridState& to) const;
   std::vector<Guard> guards(const Mode& mode) const;
   Eigen::VectorXd values(const HybridState& at, const std::vector<Guard>& guards, Eigen::VectorXd* gap_rates) const;
   double locate(const Guard& guard, const HybridState& from, double h, double at_start) const;
-  double min_gap(int contact, const HybridState& from, double h, double g0, double v0, double g1, double v1) const;
+  double locate_brief_closure(int contact, const HybridState& from, double h, double g0, double v0, double g1,
+                              double v1) const;
   std::string handle(const Guard& guard, double rest_of_step);
   std::string collide(double rest_of_step);
   // A transition that is not allowed next, because a guard has just ended that state.
@@ -143,7 +146,7 @@ class HybridIntegrator {
   struct Combinations;
   struct Impact;
   using Rows = Mechanics::Rows;
-  std::string choose_mode(std::optional<ForbiddenTransition> refused = {});
+  std::string choose_mode(std::optional<ForbiddenTransition> forbidden = {});
   Combinations resting_contacts(const Rows& rows, const Eigen::VectorXd& v, double slow, Mode& mode,
                                 std::vector<double>& slips) const;
   bool forces_are_admissible(const Combinations& touching, const Rows& rows, const Eigen::VectorXd& v,
@@ -163,7 +166,6 @@ class HybridIntegrator {
   HybridState now_;
   std::vector<Event> events_;
   double dissipated_energy_ = 0.0, reset_energy_ = 0.0, max_penetration_ = 0.0;
-  mutable double discrete_energy_ = 0.0;
   bool stopped_ = false, stop_ = false;
   std::function<bool(const Event&)> stop_at_;
 };

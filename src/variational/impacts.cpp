@@ -20,11 +20,11 @@ struct HybridIntegrator::Combinations {
   };
   std::vector<std::size_t> contacts;
   std::vector<std::vector<Choice>> choices;  // possible states of each contact
-  std::vector<std::size_t> at;
+  std::vector<std::size_t> at;               // index of the chosen state of each contact
 
-  void add(std::size_t contact, std::vector<Choice> of_it) {
+  void add(std::size_t contact, std::vector<Choice> possible) {
     contacts.push_back(contact);
-    choices.push_back(std::move(of_it));
+    choices.push_back(std::move(possible));
   }
   std::size_t size() const { return contacts.size(); }
   void first() { at.assign(size(), 0); }
@@ -39,8 +39,8 @@ struct HybridIntegrator::Combinations {
   const Choice& chosen(std::size_t j) const { return choices[j][at[j]]; }
 };
 
-// Returns the contacts that are closed with zero separation speed. Fills the slip speeds (m/s) and the anchors of those
-// with friction.
+// Returns the contacts that are closed with a separation speed of at most `slow` (m/s), and their possible states. Fills
+// the slip speeds (m/s) and the anchors of those with friction.
 HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& rows, const VectorXd& v, double slow,
                                                                   Mode& mode, std::vector<double>& slips) const {
   const std::size_t count = assembly_.contacts.size();
@@ -71,24 +71,24 @@ HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& ro
   return found;
 }
 
-// Whether normal forces push, friction is within its cone, and open contacts do not close.
+// Returns whether normal forces push, friction is within its cone and against the slip, and open contacts do not close.
 bool HybridIntegrator::forces_are_admissible(const Combinations& touching, const Rows& rows, const VectorXd& v,
                                              const ActiveRows& h, const std::vector<double>& slips, double slow) const {
-  const ConstraintForces b = balance(mechanics_, h, now_.q, v);
+  const ConstraintForces b = constraint_forces(mechanics_, h, now_.q, v);
   const double noise = force_noise * b.scale;
   const auto lambda = [&](int row) {
     for (std::size_t k = 0; k < h.rows.size(); ++k)
       if (h.rows[k] == row) return b.lambda(static_cast<Eigen::Index>(k));
     return 0.0;
   };
-  const auto rate2 = [&](int row) { return rows.gradient.row(row).dot(b.acceleration) + b.curvature(row); };
+  const auto acceleration = [&](int row) { return rows.gradient.row(row).dot(b.acceleration) + b.curvature(row); };
   const double lightest = mechanics_.mass(now_.q).diagonal().minCoeff();
   for (std::size_t j = 0; j < touching.size(); ++j) {
     const Contact& contact = assembly_.contacts[touching.contacts[j]];
     const auto& [contact_state, direction] = touching.chosen(j);
     const double small = noise * (1.0 + rows.gradient.row(contact.gap).squaredNorm() / lightest);
     if (contact_state == ContactState::open) {
-      if (!(rate2(contact.gap) >= -small)) return false;
+      if (!(acceleration(contact.gap) >= -small)) return false;
       continue;
     }
     if (contact.latch) continue;
@@ -96,7 +96,8 @@ bool HybridIntegrator::forces_are_admissible(const Combinations& touching, const
     if (!(normal >= -noise)) return false;
     if (contact_state == ContactState::stick && !(std::abs(lambda(contact.slip)) <= contact.friction * normal + noise))
       return false;
-    if (direction != 0 && std::abs(slips[touching.contacts[j]]) <= slow && !(direction * rate2(contact.slip) >= -small))
+    if (direction != 0 && std::abs(slips[touching.contacts[j]]) <= slow &&
+        !(direction * acceleration(contact.slip) >= -small))
       return false;
   }
   return true;
@@ -117,7 +118,7 @@ std::string HybridIntegrator::choose_mode(std::optional<ForbiddenTransition> for
     return c.contact_state == *forbidden->state &&
            (c.contact_state != ContactState::slide || c.direction == forbidden->direction);
   };
-  // repeats without the refusal if no other combination is admissible
+  // repeats with the forbidden transition if no other combination is admissible
   for (const bool forbidding : {forbidden.has_value(), false}) {
     touching.first();
     do {
@@ -132,13 +133,12 @@ std::string HybridIntegrator::choose_mode(std::optional<ForbiddenTransition> for
       const ActiveRows h = held(mode, now_.q);
       if (!forces_are_admissible(touching, rows, v, h, slips, slow)) continue;
       now_.mode = mode;
-      if (!h.rows.empty()) {  // projects on to the hidden constraint, G M^-1 p = 0
+      if (!h.rows.empty()) {  // projects onto the hidden constraint, G M^-1 p = 0
         const Eigen::LLT<MatrixXd> mass(mechanics_.mass(now_.q));
         now_.p -= h.G.transpose() * (h.G * mass.solve(h.G.transpose())).llt().solve(h.G * v);
       }
       for (std::size_t i = 0; i < mode.states.size(); ++i)
-        if (old.states.size() == mode.states.size() && old.states[i] == ContactState::open &&
-            mode.states[i] != ContactState::open)
+        if (old.states[i] == ContactState::open && mode.states[i] != ContactState::open)
           note(Event::touch, static_cast<int>(i), 0.0);
       return "";
     } while (touching.next());
@@ -150,11 +150,11 @@ std::string HybridIntegrator::choose_mode(std::optional<ForbiddenTransition> for
 // An impact: the contacts that may exchange impulses, and the required rates of their gaps.
 struct HybridIntegrator::Impact {
   Combinations contacts;
-  std::vector<double> wanted;  // required rates of the gaps after the impact, m/s
-  int first = -1, hitting = 0;
-  VectorXd p, v;  // before the impact
+  std::vector<double> wanted;   // required rates of the gaps after the impact, m/s
+  int first = -1, hitting = 0;  // index of the first contact that closes, and the number of those that close
+  VectorXd p, v;                // before the impact
   Eigen::LLT<MatrixXd> mass;
-  double least_impulse = 0.0, least_speed = 0.0;  // thresholds of rounding, N s and m/s
+  double impulse_tolerance = 0.0, speed_tolerance = 0.0;  // rounding, N s and m/s
 };
 
 HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
@@ -177,13 +177,14 @@ HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
     impact.contacts.add(i, std::move(choices));
   }
   impact.mass.compute(mechanics_.mass(now_.q));
-  impact.least_impulse = 1e-10 * (1e-6 + impact.p.lpNorm<Eigen::Infinity>());
-  impact.least_speed = 1e-10 * (1e-6 + impact.v.lpNorm<Eigen::Infinity>());
+  impact.impulse_tolerance = 1e-10 * (1e-6 + impact.p.lpNorm<Eigen::Infinity>());
+  impact.speed_tolerance = 1e-10 * (1e-6 + impact.v.lpNorm<Eigen::Infinity>());
   return impact;
 }
 
 // Returns the momentum after the impact for the current combination. nullopt: it is not admissible. Admissible:
-// impulses push, friction is within its cone, and no contact closes.
+// impulses push, friction is within its cone or on its edge against the slip, and contacts without an impulse separate
+// at least as fast as the restitution requires.
 std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, const Rows& rows) const {
   const Combinations& contacts = impact.contacts;
   const auto constraints = static_cast<Eigen::Index>(assembly_.constraints.size());
@@ -217,7 +218,7 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
     }
   const MatrixXd A = G * impact.mass.solve(B.transpose());
   const VectorXd r = A.completeOrthogonalDecomposition().solve(miss);
-  if (!((A * r - miss).lpNorm<Eigen::Infinity>() <= impact.least_speed))
+  if (!((A * r - miss).lpNorm<Eigen::Infinity>() <= impact.speed_tolerance))
     return std::nullopt;  // dependent rows may have contradictory targets
   const VectorXd p = impact.p + B.transpose() * r, v = impact.mass.solve(p);
   for (std::size_t j = 0; j < contacts.size(); ++j) {
@@ -225,21 +226,22 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
     const Contact& contact = assembly_.contacts[i];
     const auto& [contact_state, direction] = contacts.chosen(j);
     if (contact_state == ContactState::open) {
-      if (!(rows.gradient.row(contact.gap).dot(v) >= impact.wanted[j] - impact.least_speed)) return std::nullopt;
+      if (!(rows.gradient.row(contact.gap).dot(v) >= impact.wanted[j] - impact.speed_tolerance)) return std::nullopt;
       continue;
     }
     if (contact.latch && now_.mode.states[i] != ContactState::open) continue;
-    if (!(r(normal[j]) >= -impact.least_impulse)) return std::nullopt;
-    if (tangential[j] >= 0 && !(std::abs(r(tangential[j])) <= contact.friction * r(normal[j]) + impact.least_impulse))
+    if (!(r(normal[j]) >= -impact.impulse_tolerance)) return std::nullopt;
+    if (tangential[j] >= 0 &&
+        !(std::abs(r(tangential[j])) <= contact.friction * r(normal[j]) + impact.impulse_tolerance))
       return std::nullopt;
-    if (direction != 0 && !(direction * rows.gradient.row(contact.slip).dot(v) >= -impact.least_speed))
+    if (direction != 0 && !(direction * rows.gradient.row(contact.slip).dot(v) >= -impact.speed_tolerance))
       return std::nullopt;
   }
   return p;
 }
 
-// Keeps contacts closed that separate slower than rest_speed, with all contacts that carry an impulse. Returns whether
-// there was one.
+// Removes separation speeds up to rest_speed, with the slip speeds up to rest_speed of these contacts. Returns whether
+// there was such a separation speed above rounding.
 bool HybridIntegrator::stay_at_rest(const Impact& impact, const Rows& rows) {
   const VectorXd v = impact.mass.solve(now_.p);
   std::vector<int> resting(assembly_.constraints);
@@ -248,7 +250,7 @@ bool HybridIntegrator::stay_at_rest(const Impact& impact, const Rows& rows) {
     const Contact& contact = assembly_.contacts[i];
     const double rate = rows.gradient.row(contact.gap).dot(v);
     if (rate > options_.rest_speed) continue;
-    rests = rests || rate > impact.least_speed;
+    rests = rests || rate > impact.speed_tolerance;
     resting.push_back(contact.gap);
     if (contact.slip >= 0 && contact.friction > 0.0 &&
         std::abs(rows.gradient.row(contact.slip).dot(v)) <= options_.rest_speed)
@@ -263,7 +265,6 @@ bool HybridIntegrator::stay_at_rest(const Impact& impact, const Rows& rows) {
 }
 
 std::string HybridIntegrator::collide(double rest_of_step) {
-  const double energy_before = discrete_energy_;
   const auto rows = mechanics_.row(now_.q);
   Impact impact = impact_now(rows);
   if (impact.hitting == 0) return choose_mode();
@@ -278,28 +279,26 @@ std::string HybridIntegrator::collide(double rest_of_step) {
   if (rests) note(Event::rest, impact.first, 0.0);
   const Contact& contact = assembly_.contacts[static_cast<std::size_t>(impact.first)];
   if (options_.jump == JumpLaw::discrete_energy && impact.hitting == 1 && impact.contacts.size() == 1 &&
-      contact.restitution == 1.0 && contact.friction == 0.0 && rest_of_step > 1e-9 * options_.step) {
-    discrete_energy_ = energy_before;
+      contact.restitution == 1.0 && contact.friction == 0.0 && rest_of_step > 1e-9 * options_.step)
     keep_energy(impact.first, rest_of_step);
-  }
   return choose_mode();
 }
 
-// Applies (3.2.4) of the source: the discrete energies of the intervals before and after the impact are equal, instead
+// Applies (3.2.4) of Pekarek 2010: the discrete energies of the intervals before and after the impact are equal, instead
 // of the energy at the impact. Takes the root nearest to the reflected momentum. The root without an impulse would let
 // the bodies pass through each other.
 void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
-  const double wanted = discrete_energy_;
+  const double wanted = now_.discrete_energy;
   const VectorXd reflected = now_.p,
                  normal =
                      mechanics_.row(now_.q).gradient.row(assembly_.contacts[static_cast<std::size_t>(contact)].gap);
-  Mode open = now_.mode;
-  std::fill(open.states.begin(), open.states.end(), ContactState::open);
+  HybridState to;
+  to.mode = now_.mode;
+  std::fill(to.mode.states.begin(), to.mode.states.end(), ContactState::open);
   const auto miss = [&](double impulse) {
-    VectorXd q1, p1;
-    ActiveRows constraints = held(open, now_.q);
-    if (!substep(open, constraints, now_.q, reflected + impulse * normal, rest_of_step, q1, p1)) return std::nan("");
-    return discrete_energy_ - wanted;
+    ActiveRows constraints = held(to.mode, now_.q);
+    if (!substep(constraints, now_.q, reflected + impulse * normal, rest_of_step, to)) return std::nan("");
+    return to.discrete_energy - wanted;
   };
   double a = 0.0, fa = miss(a), b = 1e-4 * reflected.norm() / std::max(normal.norm(), 1e-300), fb = miss(b);
   for (int i = 0; i < 50 && std::abs(fb) > 1e-15 * std::abs(wanted) && fb != fa; ++i) {

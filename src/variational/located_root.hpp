@@ -8,7 +8,7 @@ namespace dodyn::variational {
 
 // Chandrupatla's method (1997), to round-off; its first step is a secant. It uses inverse quadratic interpolation if
 // that is safe, otherwise bisection. fa, fb: values at a and b. If they have the same sign, returns the end with the
-// smaller value.
+// smaller absolute value.
 template <class F>
 double located_root(F f, double a, double fa, double b, double fb) {
   if (fa == 0.0) return a;
@@ -32,14 +32,14 @@ double located_root(F f, double a, double fa, double b, double fb) {
     x1 = x;
     f1 = y;
     const double best = std::abs(f1) < std::abs(f2) ? x1 : x2;
-    const double least = (4e-16 * std::abs(best) + finest) / std::abs(x2 - x1);
+    const double min_fraction = (4e-16 * std::abs(best) + finest) / std::abs(x2 - x1);
     if (f1 == 0.0) return x1;
-    if (!(least < 0.5)) return best;
+    if (!(min_fraction < 0.5)) return best;
     const double xi = (x1 - x2) / (x3 - x2), phi = (f1 - f2) / (f3 - f2);
     const bool smooth = phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi;
     t = smooth ? f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2) : 0.5;
-    if (smooth && t < least) return x1;  // the next step would not change x1
-    t = std::clamp(t, least, 1.0 - least);
+    if (smooth && t < min_fraction) return x1;  // the next step would not change x1
+    t = std::clamp(t, min_fraction, 1.0 - min_fraction);
   }
   return x1;
 }

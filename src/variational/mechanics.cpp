@@ -2,7 +2,6 @@
 
 #include <Eigen/Cholesky>
 #include <cassert>
-#include <functional>
 
 #include "autodiff/vars.hpp"
 
@@ -19,8 +18,7 @@ Vars part(const Vars& z, int from, int count) { return {z.begin() + from, z.begi
 
 using Forces = std::function<Vars(const Vars& q, const Vars& v, const Vars& p)>;
 
-// Records the discrete Lagrangian of an interval. Inputs: (middle, v, h) for the midpoint rule, (q0, q1, h) otherwise.
-// Outputs: left and right momenta, the energy -dL_d/dh, and the derivative of the left momentum by q1.
+// Records Recorded::interval for the midpoint rule; inputs z = (middle, v, h).
 Vars record_midpoint(const Formulation& system, const Forces& forces, const Vars& z, const Vars& p) {
   const int n = system.n;
   const Var h = z[static_cast<std::size_t>(2 * n)];
@@ -47,6 +45,7 @@ Vars record_midpoint(const Formulation& system, const Forces& forces, const Vars
   return out;
 }
 
+// Records Recorded::interval for the Stoermer-Verlet rule; inputs z = (q0, q1, h).
 Vars record_stoermer_verlet(const Formulation& system, const Forces& forces, const Vars& z, const Vars& p) {
   const int n = system.n;
   const Var h = z[static_cast<std::size_t>(2 * n)];
@@ -89,7 +88,7 @@ Recorded record(const Formulation& system, Rule rule) {
     return out;
   });
   all.mass = autodiff::record(n, parameters, [&](const Vars& q, const Vars& p) {
-    // T is quadratic in the rates; inputs that are not given are zero
+    // T is quadratic in the rates, so the mass matrix does not depend on these extra inputs, which stay zero
     Vars v;
     for (int i = 0; i < n; ++i) v.push_back(Var::input());
     const Vars momentum = gradient(system.lagrangian(q, v, p), v);

@@ -5,7 +5,6 @@
 #include <Eigen/Core>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "autodiff/tape.hpp"
@@ -21,8 +20,7 @@ struct Formulation {
   int n = 0, parameters = 0;
   std::function<Var(const Vars& q, const Vars& v, const Vars& p)> lagrangian;  // T - V, T quadratic in v
   std::function<Vars(const Vars& q, const Vars& v, const Vars& p)> forces;     // generalised forces, [n]; empty: none
-  std::function<Vars(const Vars& q, const Vars& p)> rows;  // scalar functions of the configuration that
-                                                           // can be constrained; empty: none
+  std::function<Vars(const Vars& q, const Vars& p)> rows;  // functions that can be constrained; empty: none
   std::function<Vars(const Vars& q, const Vars& v, const Vars& p)> watched;  // scalars of the state; empty: none
 };
 
@@ -31,14 +29,15 @@ struct Recorded {
   using Function = std::shared_ptr<const autodiff::RecordedFunction>;
   int n = 0, rows = 0, watched = 0;
   Rule rule = Rule::midpoint;
-  Function
-      interval;  // inputs (q0, q1, h), for the midpoint rule ((q0 + q1)/2, (q1 - q0)/h, h); outputs D2 L_d + F-, D4 L_d
-                 // + F+, E_d = -dL_d/dh, d(D2 L_d + F-)/dq1 row by row
-  Function row;  // q -> rows, their Jacobian row by row
+  // (q0, q1, h), for the midpoint rule ((q0 + q1)/2, (q1 - q0)/h, h) -> D2 L_d + F-, D4 L_d + F+, E_d = -dL_d/dh,
+  // d(D2 L_d + F-)/dq1 row by row
+  Function interval;
+  Function row;    // q -> rows, their Jacobian row by row
   Function mass;   // q -> d2L/dv2, row by row
   Function state;  // (q, v) -> bias, curvature of the rows, T, V: see State below
   Function watch;  // (q, v) -> watched
 };
+// Records the functions of a system with a quadrature rule of the discrete Lagrangian.
 Recorded record(const Formulation& system, Rule rule);
 
 // A system with given parameters. Functions return references to buffers that the next call overwrites.
@@ -50,7 +49,7 @@ class Mechanics {
   int rows() const { return rows_; }
 
   struct Interval {
-    Eigen::VectorXd minus, plus;  // D2 L_d + F-, D4 L_d + F+: [n], N s
+    Eigen::VectorXd minus, plus;  // D2 L_d + F-, D4 L_d + F+: [n], N s (N m s for angles)
     double energy = 0.0;          // discrete energy, J
     Eigen::MatrixXd slope;        // d minus/d q1: [n x n]
   };
@@ -63,8 +62,7 @@ class Mechanics {
   const Rows& row(const Eigen::VectorXd& q) const;
 
   const Eigen::MatrixXd& mass(const Eigen::VectorXd& q) const;
-  // M^-1 p
-  Eigen::VectorXd velocity(const Eigen::VectorXd& q, const Eigen::VectorXd& p) const;
+  Eigen::VectorXd velocity(const Eigen::VectorXd& q, const Eigen::VectorXd& p) const;  // M^-1 p
 
   struct State {
     Eigen::VectorXd bias;                   // M a = bias + constraint forces: [n], N

@@ -17,11 +17,11 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double near_enough = 1e-2;        // change of a state by a stride, relative to the state, below which the
-                                            // search begins
-constexpr double useful_reduction = 0.1;    // If the difference of state and image falls below this fraction per
-                                            // iteration, the Jacobian is updated, not recomputed.
-constexpr double largest_step = 0.5;        // relative to the norm of the state + 1
+// Change of a state by a stride, relative to the state, below which the search begins.
+constexpr double near_enough = 1e-2;
+// If the difference of state and image falls below this fraction per iteration, the Jacobian is updated, not recomputed.
+constexpr double useful_reduction = 0.1;
+constexpr double max_step = 0.5;            // relative to the norm of the state + 1
 constexpr double wide_difference = 2e-4;    // step of the differences of fourth order, at the gait
 constexpr double narrow_difference = 1e-7;  // step of the one-sided differences, during the search
 
@@ -38,21 +38,21 @@ class ReturnMap {
             const GaitOptions& options)
       : integrator_(integrator), assembly_(assembly), steps_(steps), options_(options), n_(assembly.mechanics->n()) {}
 
-  // Moves on to just before the next reset. Returns an error message; empty: success.
+  // Advances to just before the next reset. Sets `period` (s) unless it is null. Returns an error message; empty: success.
   std::string approach(Section& section, double* period) {
     const double begin = integrator_.now().time;
     HybridState last, before_last;
-    integrator_.observer = [&](const HybridState& piece) {
+    integrator_.observer = [&](const HybridState& state) {  // called before and after each event
       before_last = std::move(last);
-      last = piece;
+      last = state;
     };
     ++strides;
     std::string reason;
     for (int step = 1; reason.empty() && !integrator_.stopped(); ++step) {
       const double time = begin + step * steps_.step;
-      if (time - begin > options_.longest) {
+      if (time - begin > options_.max_period) {
         char text[64];
-        std::snprintf(text, sizeof text, "no reset within %g s", options_.longest);
+        std::snprintf(text, sizeof text, "no reset within %g s", options_.max_period);
         reason = text;
       } else {
         reason = integrator_.advance(time, [](const Event& event) { return event.kind == Event::reset; });
@@ -69,16 +69,17 @@ class ReturnMap {
     return "";
   }
 
-  HybridState piece(const Section& section) const {
-    HybridState p;
-    p.q = section.x.head(n_);
-    p.p = assembly_.mechanics->mass(p.q) * section.x.tail(n_);
-    p.mode = section.mode;
-    return p;
+  HybridState state(const Section& section) const {
+    HybridState s;
+    s.q = section.x.head(n_);
+    s.p = assembly_.mechanics->mass(s.q) * section.x.tail(n_);
+    s.mode = section.mode;
+    return s;
   }
 
+  // Computes the image of a section by a stride. Returns an error message; empty: success.
   std::string image(const Section& from, Section& to, double* period) {
-    integrator_.resume(piece(from));
+    integrator_.resume(state(from));
     if (std::string reason = integrator_.apply_reset(from.reset); !reason.empty()) return reason;
     return approach(to, period);
   }
@@ -86,8 +87,7 @@ class ReturnMap {
   // Returns the functions that vanish on the section: the guard, and the positions and rates of held rows.
   VectorXd constraints(const Section& section) const {
     const VectorXd q = section.x.head(n_), v = section.x.tail(n_);
-    Mode mode = section.mode;
-    const auto held = integrator_.held(mode, q);
+    const auto held = integrator_.held(section.mode, q);
     const auto& rows = assembly_.mechanics->row(q);
     std::vector<double> all;
     for (std::size_t i = 0; i < held.rows.size(); ++i) {
@@ -99,7 +99,8 @@ class ReturnMap {
     all.push_back(assembly_.mechanics->watched(q, v)(assembly_.resets[static_cast<std::size_t>(section.reset)].guard));
     return Eigen::Map<const VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
   }
-  MatrixXd slope(const Section& section) const {
+  // Returns the Jacobian of constraints(), by central differences.
+  MatrixXd constraint_jacobian(const Section& section) const {
     MatrixXd J(constraints(section).size(), 2 * n_);
     Section moved = section;
     for (int i = 0; i < 2 * n_; ++i) {
@@ -112,30 +113,30 @@ class ReturnMap {
     }
     return J;
   }
-  // Returns an orthonormal basis of the section's tangent space without the travelling coordinates, [2n, m].
+  // Returns an orthonormal basis of the section's tangent space without the translating coordinates, [2n, m].
   MatrixXd directions(const Section& section) const {
-    const MatrixXd J = slope(section);
-    MatrixXd all(J.rows() + static_cast<Eigen::Index>(options_.travels.size()), 2 * n_);
+    const MatrixXd J = constraint_jacobian(section);
+    MatrixXd all(J.rows() + static_cast<Eigen::Index>(options_.translating_coordinates.size()), 2 * n_);
     all.topRows(J.rows()) = J;
-    for (std::size_t i = 0; i < options_.travels.size(); ++i)
-      all.row(J.rows() + static_cast<Eigen::Index>(i)) = VectorXd::Unit(2 * n_, options_.travels[i]);
+    for (std::size_t i = 0; i < options_.translating_coordinates.size(); ++i)
+      all.row(J.rows() + static_cast<Eigen::Index>(i)) = VectorXd::Unit(2 * n_, options_.translating_coordinates[i]);
     const Eigen::JacobiSVD<MatrixXd> svd(all, Eigen::ComputeFullV);
     const auto& sizes = svd.singularValues();
     Eigen::Index rank = 0;
     while (rank < sizes.size() && sizes(rank) > 1e-7 * sizes(0)) ++rank;
     return svd.matrixV().rightCols(2 * n_ - rank);
   }
-  // Projects x on to the section.
+  // Projects x onto the section.
   void put_on(Section& section) const {
     for (int i = 0; i < 8; ++i) {
       const VectorXd miss = constraints(section);
       if (miss.lpNorm<Eigen::Infinity>() < 1e-14) return;
-      section.x -= slope(section).completeOrthogonalDecomposition().solve(miss);
+      section.x -= constraint_jacobian(section).completeOrthogonalDecomposition().solve(miss);
     }
   }
 
-  // Computes the columns of N^T dP N. At the gait: f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d). During the
-  // search, with less accuracy: (f(d) - f(0))/d. Returns an error message if a stride fails.
+  // Computes J = N^T dP N by columns; P is the return map. `exactly`: at the gait, f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d). Otherwise,
+  // during the search: (f(d) - f(0))/d. Returns an error message if a stride fails.
   std::string differentiate(const Section& now, const Section& after, const MatrixXd& N, bool exactly, MatrixXd& J) {
     const double d = exactly ? wide_difference : narrow_difference;
     const std::vector<std::pair<double, double>> stencil =
@@ -198,12 +199,12 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Int
     if (std::string reason = map.image(now, after, nullptr); !reason.empty())
       return ended("stride " + std::to_string(stride + 2) + " fails: " + reason);
     VectorXd moved = after.x - now.x;
-    for (const int c : options.travels) moved(c) = 0.0;
+    for (const int c : options.translating_coordinates) moved(c) = 0.0;
     now = after;
     if (moved.norm() < near_enough * now.x.norm()) break;
   }
-  MatrixXd slope;                  // estimate of the map's Jacobian, [2n, 2n]
-  VectorXd before, image_of_that;  // last state at which the map was evaluated, and its image
+  MatrixXd map_jacobian;          // estimate of the map's Jacobian, [2n, 2n]
+  VectorXd before, image_before;  // last state at which the map was evaluated, and its image
   double miss_before = 0.0;
   for (int iteration = 0;; ++iteration) {
     if (std::string reason = map.image(now, after, &gait.period); !reason.empty())
@@ -218,14 +219,14 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Int
       return ended("the search for a gait does not converge: a state and its image differ by " +
                    std::to_string(gait.miss));
     MatrixXd J(m, m);  // N^T dP N; during the search by Broyden's update while the misses decrease
-    if (!last && slope.size() > 0 && gait.miss < useful_reduction * miss_before) {
+    if (!last && map_jacobian.size() > 0 && gait.miss < useful_reduction * miss_before) {
       const VectorXd moved = N * (N.transpose() * (now.x - before));
-      slope += (after.x - image_of_that - slope * moved) * moved.transpose() / moved.squaredNorm();
-      J = N.transpose() * slope * N;
+      map_jacobian += (after.x - image_before - map_jacobian * moved) * moved.transpose() / moved.squaredNorm();
+      J = N.transpose() * map_jacobian * N;
     } else {
       if (std::string reason = map.differentiate(now, after, N, last, J); !reason.empty())
         return ended("a stride next to the gait fails: " + reason);
-      slope = N * J * N.transpose();
+      map_jacobian = N * J * N.transpose();
     }
     if (last) {
       gait.jacobian = J;
@@ -233,18 +234,18 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Int
       break;
     }
     before = now.x;
-    image_of_that = after.x;
+    image_before = after.x;
     miss_before = gait.miss;
     const VectorXd step = (MatrixXd::Identity(m, m) - J).partialPivLu().solve(miss);
     // limits the step, because the linear model is local
-    const double reach = largest_step * (1.0 + now.x.norm());
+    const double reach = max_step * (1.0 + now.x.norm());
     now.x += N * (step.norm() > reach ? VectorXd(step * (reach / step.norm())) : step);
     now.mode = after.mode;
     map.put_on(now);
   }
   const auto n = assembly.mechanics->n();
   gait.stride = after.x.head(n) - now.x.head(n);
-  gait.before = map.piece(now);
+  gait.before = map.state(now);
   gait.before.time = 0.0;
   gait.reset = now.reset;
   gait.strides = map.strides;

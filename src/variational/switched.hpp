@@ -9,8 +9,9 @@
 
 namespace dodyn::variational {
 
-// The surface between the two sides. If `coordinate` >= 0, its sign decides. If it is -1, the system has one angle z:
-// inside is |z| < angle, and outside is the rest of the circle, measured in (angle, 2 pi - angle).
+// The surface between the two sides. If `coordinate` >= 0, inside is where this coordinate is positive. If it is -1, the
+// system has one angle z (rad): inside is |z| < angle, and outside is the rest of the circle, measured in
+// (angle, 2 pi - angle).
 struct Switch {
   int coordinate = -1;
   double angle = 0.0;
@@ -30,10 +31,10 @@ class SwitchedFlow {
   bool outside() const { return outside_; }
   const Mechanics& mechanics() const { return *sides_[outside_ ? 1 : 0].mechanics; }
   Eigen::VectorXd rate() const { return mechanics().velocity(now_.q, now_.p); }
-  const std::vector<double>& crossings() const { return crossings_; }
+  const std::vector<double>& crossings() const { return crossings_; }  // times, s
 
  private:
-  double depth(const Eigen::VectorXd& z) const;  // distance from the surface, > 0 in the present side
+  double depth(const Eigen::VectorXd& z) const;  // distance from the surface, > 0 on the present side
   Switch law_;
   Assembly sides_[2];
   HybridIntegrator steps_[2];

@@ -9,7 +9,7 @@
 namespace dodyn::autodiff::test_derivatives {
 namespace {
 
-// Uses every operation there is, on three variables, with parameters of type P.
+// Uses every operation, on three variables, with parameters of type P.
 template <class P>
 struct Sample {
   P a, b;

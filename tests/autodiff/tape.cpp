@@ -114,7 +114,7 @@ TEST(Tape, DesignGradientOfManyPointsIsTheSumOfTheirs) {
 }
 
 // Operations that depend on parameters alone are not repeated in a run.
-TEST(Tape, ParametersAreWorkedOutAhead) {
+TEST(Tape, OperationsOnParametersRunAhead) {
   const auto costly = [](const auto& z, const auto& p) {
     return std::vector<Var>{z[0] * sin(p[0]) * p[1] + exp(p[0] / p[1]) * z[1] * p[0]};
   };
@@ -384,13 +384,13 @@ TEST(Program, SinesAndCosinesAreRoundedToTheLastPlace) {
         std::nextafter(std::abs(static_cast<double>(exact)), 1e300) - std::abs(static_cast<double>(exact));
     return static_cast<double>(std::abs(x - exact) / unit);
   };
-  double worst = 0.0;
+  double max_error = 0.0;
   for (std::size_t i = 0; i < z.size(); ++i) {
     const long double x = z[i];
-    worst = std::max({worst, places(values[2 * i], std::sin(x)), places(values[2 * i + 1], std::cos(x))});
+    max_error = std::max({max_error, places(values[2 * i], std::sin(x)), places(values[2 * i + 1], std::cos(x))});
   }
-  EXPECT_LT(worst, 1.0);
-  EXPECT_GT(worst, 0.5);  // rounding shows
+  EXPECT_LT(max_error, 1.0);
+  EXPECT_GT(max_error, 0.5);  // rounding shows
   for (const double no : {std::nan(""), HUGE_VAL}) {
     f->evaluate_all(1, &no, values.data());
     EXPECT_TRUE(std::isnan(values[0]) && std::isnan(values[1]));

@@ -56,7 +56,7 @@ Case motion_of(const char* model, bool directors, std::uint32_t seed, double hei
 
 // Minima over many sampled times, and the pair with the largest violation of its margin relative to its width.
 struct Reached {
-  double at_nodes = 1e300, least = 1e300, missing = -1e300, time = 0.0;
+  double at_nodes = 1e300, min_distance = 1e300, violation = -1e300, time = 0.0;
   int pair = -1;
 };
 Reached reached(const Case& c, const std::vector<PartPair>& pairs, const std::vector<double>& widths) {
@@ -78,11 +78,11 @@ Reached reached(const Case& c, const std::vector<PartPair>& pairs, const std::ve
             gaps(problem.system(), numbers, none, attitudes.between(node(k), none, node(k + 1), none, s), pairs);
         for (std::size_t p = 0; p < pairs.size(); ++p) {
           if (i == 0 || i == moments) found.at_nodes = std::min(found.at_nodes, all[p]);
-          found.least = std::min(found.least, all[p]);
+          found.min_distance = std::min(found.min_distance, all[p]);
           const double missing = pairs[p].margin_in(phase, k).value - all[p];
           if (missing / widths[p] <= worst) continue;
           worst = missing / widths[p];
-          found.missing = missing;
+          found.violation = missing;
           found.pair = static_cast<int>(p);
           found.time = begin + time_of(problem, phase) * (k + s) / 3;
         }
@@ -97,12 +97,12 @@ void expect_bound(const Case& c, const std::vector<PartPair>& pairs, const std::
   const Clearance found = clearance(c.problem, c.x, pairs);
   EXPECT_NEAR(found.at_nodes, dense.at_nodes, 1e-9);
   // no sampled distance is smaller, and 64 samples miss little
-  EXPECT_LE(found.least, dense.least + 1e-9);
-  EXPECT_GE(found.least, dense.least - 2e-3);
-  EXPECT_GE(found.missing, dense.missing - 1e-9);
-  EXPECT_LE(found.missing, dense.missing + 2e-3);
+  EXPECT_LE(found.lower_bound, dense.min_distance + 1e-9);
+  EXPECT_GE(found.lower_bound, dense.min_distance - 2e-3);
+  EXPECT_GE(found.violation, dense.violation - 1e-9);
+  EXPECT_LE(found.violation, dense.violation + 2e-3);
   EXPECT_EQ(found.pair, dense.pair);
-  EXPECT_NEAR(found.share, found.missing / widths[static_cast<std::size_t>(found.pair)], 1e-12);
+  EXPECT_NEAR(found.relative_violation, found.violation / widths[static_cast<std::size_t>(found.pair)], 1e-12);
   EXPECT_NEAR(found.time, dense.time, 0.02);
 }
 
@@ -112,7 +112,7 @@ int shape_named(const MotionProblem& problem, const std::string& name) {
                           shapes.begin());
 }
 
-TEST(Clearance, InThePlaneNoDistanceOfTheMotionIsLess) {
+TEST(Clearance, InThePlaneTheBoundIsBelowAllDistances) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     const Case c = motion_of(plane, false, seed, 0.0);
     const int wall = shape_named(c.problem, "wall"), plate = shape_named(c.problem, "plate"),
@@ -130,7 +130,7 @@ constexpr const char* space =
     "inertia = 1, 1, 1\n[shape other]\nlink = other\nbox = 0.3, 0.6, 0.25\n"
     "[link base]\nparent = ground\njoint = fixed\n[shape floor]\nlink = base\nbox = 6, 6, 0.4\nat = 0, 0, -1.2\n";
 
-TEST(Clearance, InSpaceNoDistanceOfTheMotionIsLess) {
+TEST(Clearance, InSpaceTheBoundIsBelowAllDistances) {
   for (std::uint32_t seed = 1; seed <= 4; ++seed) {
     const Case c = motion_of(space, true, seed, 0.4);
     const int one = shape_named(c.problem, "one"), other = shape_named(c.problem, "other"),
@@ -140,7 +140,7 @@ TEST(Clearance, InSpaceNoDistanceOfTheMotionIsLess) {
 }
 
 // If distances are equal, the first time and the first pair are named.
-TEST(Clearance, OfWhatStandsStillTheFirstMomentIsNamed) {
+TEST(Clearance, AtRestTheFirstTimeIsReported) {
   Case c = motion_of(plane, false, 1, 0.0);
   c.x.setZero();
   const int wall = shape_named(c.problem, "wall"), plate = shape_named(c.problem, "plate");
@@ -148,7 +148,7 @@ TEST(Clearance, OfWhatStandsStillTheFirstMomentIsNamed) {
   EXPECT_EQ(found.time, 0.0);
   EXPECT_EQ(found.pair, 0);
   EXPECT_NEAR(found.at_nodes, 1.5 - 0.55, 1e-12);
-  EXPECT_NEAR(found.least, 1.5 - 0.55, 1e-12);
+  EXPECT_NEAR(found.lower_bound, 1.5 - 0.55, 1e-12);
 }
 
 // A bar that turns by 60 degrees within an interval comes nearer to a wall between the nodes than at them.
@@ -172,13 +172,13 @@ TEST(Clearance, ABarThatTurnsIsNearestBetweenTheNodes) {
   const std::vector<PartPair> pairs = {{shape_named(problem, "arm"), shape_named(problem, "wall"), 0.15}};
   const Clearance found = clearance(problem, x, pairs);
   EXPECT_NEAR(found.at_nodes, 1.1 - std::cos(turn), 1e-12);
-  EXPECT_LE(found.least, 0.1);
-  EXPECT_NEAR(found.least, 0.1, 1e-6);
-  EXPECT_NEAR(found.missing, 0.05, 1e-6);
+  EXPECT_LE(found.lower_bound, 0.1);
+  EXPECT_NEAR(found.lower_bound, 0.1, 1e-6);
+  EXPECT_NEAR(found.violation, 0.05, 1e-6);
   EXPECT_NEAR(found.time, 1.0, 1e-9);
-  EXPECT_EQ(missing_text(problem.system(), pairs[0], 0.0123, 1.5),
+  EXPECT_EQ(violation_text(problem.system(), pairs[0], 0.0123, 1.5),
             "arm and wall of base are nearer than their margin by 12.3 mm at t = 1.5 s");
-  EXPECT_EQ(missing_text(problem.system(), {pairs[0].other, pairs[0].one, 0.0}, 0.0123, 1.5),
+  EXPECT_EQ(violation_text(problem.system(), {pairs[0].other, pairs[0].one, 0.0}, 0.0123, 1.5),
             "wall of base and arm overlap by 12.3 mm at t = 1.5 s");
 }
 

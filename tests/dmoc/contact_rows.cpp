@@ -122,7 +122,7 @@ TEST(ContactRows, APointMeetsTheFaceBetweenItsSidesAndSticks) {
   EXPECT_EQ(nlp.lower(lambda + 1), -inf);
 }
 
-TEST(ContactRows, APointThatSlidesIsPushedAgainstItsWay) {
+TEST(ContactRows, ASlidingPointIsPushedAgainstItsVelocity) {
   for (const double way : {1.0, -1.0}) {
     Flight flight(plane);
     const int row = next_row(flight.problem), lambda = next_variable(flight.problem);
@@ -472,8 +472,8 @@ TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
   }
   const Clearance all = clearance(problem, x, separation.pairs());
   EXPECT_NEAR(all.at_nodes, 0.05, 1e-12);
-  EXPECT_NEAR(all.least, 0.05, 1e-12);
-  EXPECT_NEAR(all.missing, 0.01, 1e-12);
+  EXPECT_NEAR(all.lower_bound, 0.05, 1e-12);
+  EXPECT_NEAR(all.violation, 0.01, 1e-12);
   EXPECT_EQ(all.pair, 0);
   EXPECT_EQ(all.time, 0.0);
   const auto numbers = autodiff::values_of(problem.numbers());

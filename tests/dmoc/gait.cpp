@@ -27,7 +27,7 @@ TEST(GaitProblem, DerivativesAreExact) {
   for (const GaitSettings& settings : {everything, pushing, plain}) {
     const WalkerGait gait = gait_of(fixed_masses(0.42), settings);
     const auto errors = nlp::check_derivatives(gait.problem(), gait.cold_start(3));
-    EXPECT_LE(errors.largest(), 1e-7) << errors.worst;
+    EXPECT_LE(errors.max(), 1e-7) << errors.worst;
   }
 }
 
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Costs, SolvedGait, testing::Values(torque_gait, bounded
 TEST_P(SolvedGait, IsFirstOrderOptimal) {
   const Solved& s = GetParam()();
   ASSERT_EQ(s.solution.status, SolveStatus::solved) << s.solution.reason;
-  EXPECT_LE(s.solution.residuals.largest(), 1e-8);
+  EXPECT_LE(s.solution.residuals.max(), 1e-8);
 }
 
 TEST_P(SolvedGait, CostIsThatOfItsMotion) {
@@ -160,12 +160,12 @@ TEST_P(SolvedGait, ReintegratesForward) {
 TEST_P(SolvedGait, KeepsItsLimits) {
   const Solved& s = GetParam()();
   const GaitReport r = s.gait.report(s.solution.x);
-  EXPECT_GE(r.smallest_clearance, -1e-8);
+  EXPECT_GE(r.min_clearance, -1e-8);
   EXPECT_GT(r.impact_loss, 0.0);
   if (GetParam() != bounded_gait) return;
-  EXPECT_LE(r.largest_torque, 20.0 + 1e-8);
-  EXPECT_GT(r.smallest_normal_force, 0.0);
-  EXPECT_LE(r.largest_friction_ratio, 0.8 + 1e-6);
+  EXPECT_LE(r.max_torque, 20.0 + 1e-8);
+  EXPECT_GT(r.min_normal_force, 0.0);
+  EXPECT_LE(r.max_friction_ratio, 0.8 + 1e-6);
   EXPECT_GT(r.normal_impulse, 0.0);
   EXPECT_LE(r.impulse_friction_ratio, 0.8 + 1e-6);
 }
@@ -208,7 +208,7 @@ TEST(Gait, KneeStopsAreKept) {
   settings.knee_stops = true;
   const Solved s(fixed_masses(0.5), settings, 3);
   ASSERT_EQ(s.solution.status, SolveStatus::solved);
-  EXPECT_GE(s.gait.report(s.solution.x).smallest_knee_flexion, -1e-8);
+  EXPECT_GE(s.gait.report(s.solution.x).min_knee_flexion, -1e-8);
 }
 
 TEST(Gait, ClearanceIsKept) {
@@ -225,7 +225,7 @@ TEST(Gait, ColdStartsBendKneesTheWayTheirStopsAllow) {
   s.knee_stops = true;
   const WalkerGait gait = gait_of(fixed_masses(0.45), s);
   for (std::uint64_t seed = 0; seed < 20; ++seed)
-    EXPECT_GE(gait.report(gait.cold_start(seed)).smallest_knee_flexion, 0.0) << seed;
+    EXPECT_GE(gait.report(gait.cold_start(seed)).min_knee_flexion, 0.0) << seed;
 }
 
 // One problem, two solvers: a first-order point of one is one of the other, which stays there.
@@ -245,7 +245,7 @@ TEST(Gait, SolversAgreeOnWhatASolutionIs) {
       ASSERT_EQ(first.status, nlp::SolveStatus::solved) << first.reason;
       const auto residuals =
           nlp::residuals(problem, first.x, first.multipliers, first.lower_multipliers, first.upper_multipliers);
-      EXPECT_LE(residuals.largest(), 1e-9);
+      EXPECT_LE(residuals.max(), 1e-9);
       const auto second = nlp::solve(problem, first, other);
       ASSERT_EQ(second.status, nlp::SolveStatus::solved) << second.reason;
       // costs may differ by about the complementarity products, as in WarmStartFindsItAgainAtOnce

@@ -25,8 +25,8 @@ TEST(LongGait, ColdStartsConvergeToTheKnownOptimum) {
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     const auto s = nlp::solve(gait.problem(), gait.cold_start(seed), options);
     std::printf("start %2d: cost %.8f, KKT residual %.1e, %4d iterations, %.2f s: %s\n", static_cast<int>(seed),
-                s.objective, s.residuals.largest(), s.iterations, s.seconds, s.reason.c_str());
-    if (s.status != nlp::SolveStatus::solved || s.residuals.largest() > 1e-8) continue;
+                s.objective, s.residuals.max(), s.iterations, s.seconds, s.reason.c_str());
+    if (s.status != nlp::SolveStatus::solved || s.residuals.max() > 1e-8) continue;
     ++converged;
     if (s.objective < best) {
       best = s.objective;

@@ -47,7 +47,7 @@ TEST(GaitOrders, DerivativesAreExact) {
       settings.work_at_ends = ends;
       const WalkerGait gait = gait_of(fixed_masses(0.42, order), settings);
       const auto errors = nlp::check_derivatives(gait.problem(), turning_point(gait));
-      EXPECT_LE(errors.largest(), 1e-7) << order << errors.worst;
+      EXPECT_LE(errors.max(), 1e-7) << order << errors.worst;
     }
 }
 
@@ -71,7 +71,7 @@ TEST(GaitOrders, DerivativesAreExactInSpace) {
   s.clearance = 0.02;
   const WalkerGait gait = gait_of(built_in("spatial-biped", 0.42, 4), s);
   const auto errors = nlp::check_derivatives(gait.problem(), turning_point(gait));
-  EXPECT_LE(errors.largest(), 1e-7) << errors.worst;
+  EXPECT_LE(errors.max(), 1e-7) << errors.worst;
 }
 
 // By kinematics written here: shank 0.42 m, thigh 0.58 m, angles from the vertical.
@@ -141,9 +141,9 @@ TEST_P(SolvedOrder, IsConsistent) {
   const double work = r.absolute_work + 0.3 * r.positive_work + 0.02 * r.squared_torque;
   EXPECT_NEAR(solution.objective, work / (r.weight * r.step_length), 1e-7);
   EXPECT_LE(reintegration_error(gait, solution.x), 1e-6);
-  EXPECT_GE(r.smallest_clearance, -1e-8);
-  EXPECT_LE(r.largest_torque, 20.0 + 1e-8);
-  EXPECT_LE(r.largest_friction_ratio, 0.8 + 1e-6);
+  EXPECT_GE(r.min_clearance, -1e-8);
+  EXPECT_LE(r.max_torque, 20.0 + 1e-8);
+  EXPECT_LE(r.max_friction_ratio, 0.8 + 1e-6);
   EXPECT_LE(std::abs(r.energy_balance), 0.05);
   // the ground's impulses carry the weight and nothing else
   const GaitMotion m = gait.motion(solution.x);

@@ -119,7 +119,7 @@ TEST(GaitRows, TouchDownExchangesTheLegsAndPushesTheNewFootAlone) {
   EXPECT_LE((m.impulse - impulse).norm(), 1e-8);
 }
 
-TEST(GaitRows, TheReportLooksBetweenNodes) {
+TEST(GaitRows, TheReportExaminesPosturesBetweenNodes) {
   const WalkerGait gait = gait_of(fixed_masses(shank), everything());
   VectorXd x = some_point(gait.problem());
   for (int k = 0; k <= K; ++k)  // legs nearly straight, the swing leg in front and behind in turn
@@ -139,12 +139,12 @@ TEST(GaitRows, TheReportLooksBetweenNodes) {
     least = std::min({least, theta(k)(1), -theta(k)(3)});
   }
   EXPECT_NEAR(r.max_foot_penetration, -lowest, 1e-13);
-  EXPECT_NEAR(r.smallest_clearance, at_nodes, 1e-13);
+  EXPECT_NEAR(r.min_clearance, at_nodes, 1e-13);
   EXPECT_GT(r.max_foot_penetration, -at_nodes + 0.05);  // between nodes the foot is lower
   EXPECT_NEAR(r.max_foot_height, lift, 1e-13);
   EXPECT_EQ(r.max_joint_step, turn);
-  EXPECT_EQ(r.largest_knee_flexion, flexion);
-  EXPECT_EQ(r.smallest_knee_flexion, least);
+  EXPECT_EQ(r.max_knee_flexion, flexion);
+  EXPECT_EQ(r.min_knee_flexion, least);
 }
 
 // ---- in space

@@ -1,4 +1,4 @@
-// Rows that speak of links, against the kinematics of two free bodies written here.
+// Rows of links, against the kinematics of two free bodies written here.
 #include "dmoc/link_rows.hpp"
 
 #include <gtest/gtest.h>
@@ -129,7 +129,7 @@ Vector3d spin(const VectorXd& q, const VectorXd& v, int body) {
   return v(6 * body + 3) * Vector3d::UnitZ() + v(6 * body + 4) * z.col(0) + v(6 * body + 5) * x.col(1);
 }
 
-TEST(LinkRows, AnAttitudeInSpaceIsMetWhereTheSineOfTheTurnThatIsLeftIsZero) {
+TEST(LinkRows, AttitudeRowsInSpaceAreTheSineOfTheRemainingRotation) {
   MotionProblem problem = free_bodies(space);
   const int first = next_row(problem);
   const Matrix3d wanted = turned(0.4, -0.3, 0.8);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "dmoc/hold.hpp"
 #include "dmoc/path_function.hpp"
+#include "dmoc/position_constraint.hpp"
 #include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
 #include "rows.hpp"
@@ -236,7 +236,7 @@ TEST(Orders, DerivativesAreExact) {
       problem.problem().finish();
       VectorXd x = some_point(problem.problem());
       if (timed) x(problem.index(0).duration) = 0.7;
-      EXPECT_LE(nlp::check_derivatives(problem.problem(), x).largest(), 1e-8) << order << timed;
+      EXPECT_LE(nlp::check_derivatives(problem.problem(), x).max(), 1e-8) << order << timed;
     }
 }
 
@@ -262,7 +262,7 @@ TEST(Orders, WorkIsSplitWhereTheRateChangesItsSign) {
         const Scheme& scheme = problem.system().scheme();
         VectorXd x = some_point(problem.problem());
         if (timed) x(at.duration) = T;
-        EXPECT_LE(nlp::check_derivatives(problem.problem(), x).largest(), 1e-7) << order << at_ends << timed;
+        EXPECT_LE(nlp::check_derivatives(problem.problem(), x).max(), 1e-7) << order << at_ends << timed;
         const auto rate = [&](double t) { return d * std::pow(t, d - 1) - 0.4; };  // zero at 0.2 s and at 0.365 s
         for (int r = 0; r < at.knots(); ++r) {
           const double t = h * scheme.position(r);

@@ -27,7 +27,7 @@ Sampled steady(int intervals) {
   return s;
 }
 
-TEST(Resampled, NodesLieOnTheSameWayAndControlsLastAsTheyDid) {
+TEST(Resampled, NodesLieOnTheSamePathAndControlsKeepTheirTimes) {
   const System system(systems::read_model(cart, "test"), false);
   const Sampled four = steady(4);
   for (const int intervals : {1, 2, 3, 4, 8, 10}) {
@@ -95,7 +95,7 @@ struct Cart {
   }
 };
 
-TEST(WorstRow, NamesConditionsByHowMuchTheyMiss) {
+TEST(WorstRow, NamesConditionsByTheirViolation) {
   Cart c;
   const NamedRows asked = {{c.asked, "[goal]"}, {c.asked + 2, "[start]"}};
   EXPECT_EQ(worst_row(c.problem, asked, c.x), "");

@@ -108,7 +108,7 @@ TEST(Rows, DampersPushAtMidpoints) {
 }
 
 // So do loads: a constant moment, and a force on the bob.
-TEST(Rows, LoadsPushBesideControls) {
+TEST(Rows, LoadsPushNextToControls) {
   for (const bool turns : {true, false}) {
     MotionProblem problem =
         problem_of(std::string(pendulum) + (turns ? "[force wind]\ncoordinate = a\nforce = 0.4\n"
@@ -222,7 +222,7 @@ TEST(Rows, AnEventCarriesMomentaOverAndPushesOnlyWhatIsHeldAfterwards) {
 
 // Rows: the work u (theta' - theta), or with work_at_ends (h/2) u times the rate at each node, equals w+ - w-. The cost
 // weighs w+ and w-.
-TEST(Rows, WorkIsSplitIntoWhatIsDoneAndWhatIsTaken) {
+TEST(Rows, WorkIsSplitIntoPositiveAndNegative) {
   for (const bool at_ends : {true, false})
     for (const bool timed : {true, false}) {
       MotionProblem problem = problem_of(pendulum);
@@ -363,7 +363,7 @@ TEST(Rows, PathFunctionsOfTimeAndOfRatesOfControls) {
       for (int k = 0; k < K; ++k) cost += step * std::pow(T_first + (k + 0.5) * step, 2);
       EXPECT_NEAR(problem.problem().objective(x), cost, 1e-12);
       const auto errors = nlp::check_derivatives(problem.problem(), x);
-      EXPECT_LT(errors.largest(), 1e-7) << errors.worst;
+      EXPECT_LT(errors.max(), 1e-7) << errors.worst;
     }
 }
 
@@ -414,7 +414,7 @@ TEST(Rows, PathFunctionsOfShortPhasesAndOfSeveralParameters) {
         cost += stands_for * step * (u(k) - u(k - 1)) / step * (a(k + 1) - a(k - 1)) / (2.0 * step);
       }
       EXPECT_NEAR(problem.problem().objective(x), cost, 1e-12) << intervals;
-      EXPECT_LT(nlp::check_derivatives(problem.problem(), x).largest(), 1e-7);
+      EXPECT_LT(nlp::check_derivatives(problem.problem(), x).max(), 1e-7);
     }
 }
 
@@ -434,7 +434,7 @@ std::string complaint_of(const System& system, const char* text, bool integrated
   return "";
 }
 
-TEST(Rows, PathFunctionsOfWhatIsNotThereAreRefused) {
+TEST(Rows, PathFunctionsOfUnknownNamesAreRefused) {
   MotionProblem problem = problem_of(pendulum);
   const System& system = problem.system();
   for (const char* text :
@@ -452,7 +452,7 @@ TEST(Rows, PathFunctionsOfWhatIsNotThereAreRefused) {
 }
 
 // Angles of a spherical joint are about a reference; points between two of them are not the points of means.
-TEST(Rows, InSpacePathFunctionsSpeakOfPointsAtNodesAlone) {
+TEST(Rows, InSpacePathFunctionsUsePointsAtNodesAlone) {
   MotionProblem problem = problem_of(
       "[model]\ndimension = 3\ngravity = 9\n[link craft]\nparent = ground\njoint = spatial ZXY\n"
       "coordinates = x, y, z, a, b, c\nmass = 1\ninertia = 1, 1, 1\ncentre = 0, 0, 0\n"

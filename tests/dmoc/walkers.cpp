@@ -31,7 +31,7 @@ TEST(TreeGait, DerivativesAreExact) {
   for (const char* name : {"planar-underactuated", "spatial-biped"}) {
     const WalkerGait gait = gait_of(built_in(name, 0.42), everything(4));
     const auto errors = nlp::check_derivatives(gait.problem(), gait.cold_start(3));
-    EXPECT_LE(errors.largest(), 1e-7) << name << ": " << errors.worst;
+    EXPECT_LE(errors.max(), 1e-7) << name << ": " << errors.worst;
   }
 }
 
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Walkers, WalkerGaits, testing::Values(underactuated, sp
 TEST_P(WalkerGaits, AreFirstOrderOptimal) {
   const auto& [gait, solution] = GetParam()();
   ASSERT_EQ(solution.status, SolveStatus::solved) << solution.reason;
-  EXPECT_LE(solution.residuals.largest(), 1e-8);
+  EXPECT_LE(solution.residuals.max(), 1e-8);
   const GaitReport r = gait.report(solution.x);
   EXPECT_NEAR(solution.objective, r.squared_torque / (r.weight * r.step_length), 1e-8);
 }
@@ -192,13 +192,13 @@ TEST(WalkerGaits, SwingFootStaysUpBetweenNodesToo) {
 TEST(WalkerGaits, SpatialKeepsItsLimits) {
   const auto& [gait, solution] = spatial();
   const GaitReport r = gait.report(solution.x);
-  EXPECT_GT(r.smallest_normal_force, 0.0);
-  EXPECT_LE(r.largest_friction_ratio, 0.8 + 1e-6);
+  EXPECT_GT(r.min_normal_force, 0.0);
+  EXPECT_LE(r.max_friction_ratio, 0.8 + 1e-6);
   EXPECT_LE(r.impulse_friction_ratio, 0.8 + 1e-6);
-  EXPECT_GE(r.smallest_leg_distance, 0.9 * 0.06);  // between nodes; at nodes it is a constraint
+  EXPECT_GE(r.min_leg_distance, 0.9 * 0.06);  // between nodes; at nodes it is a constraint
   EXPECT_EQ(r.leg_crossings, 0);
   EXPECT_GE(gait.motion(solution.x).swing_height(8), 0.02 - 1e-8);
-  EXPECT_GE(r.smallest_knee_flexion, -1e-8);
+  EXPECT_GE(r.min_knee_flexion, -1e-8);
   EXPECT_GT(r.impact_loss, 0.0);
   const GaitMotion m = gait.motion(solution.x);
   for (int k = 0; k < 16; ++k)
@@ -207,9 +207,9 @@ TEST(WalkerGaits, SpatialKeepsItsLimits) {
 
 // ---- legs that pass each other on their own sides
 
-// Returns the smallest distance between the parts of two segments that the pair compares, on a mesh.
-double least_on_a_mesh(const double* p, const Pair& pair, int N) {
-  double least = 1e9;
+// Returns the minimum distance between the parts of two segments that the pair compares, on a mesh.
+double min_on_a_mesh(const double* p, const Pair& pair, int N) {
+  double minimum = 1e9;
   for (int i = 0; i <= N; ++i)
     for (int j = 0; j <= N; ++j) {
       const auto at = [N](const Part& part, int k) { return part.from + (part.to - part.from) * k / N; };
@@ -219,12 +219,12 @@ double least_on_a_mesh(const double* p, const Pair& pair, int N) {
             p[6 + a] + at(pair.second, j) * (p[9 + a] - p[6 + a]) - p[a] - at(pair.first, i) * (p[3 + a] - p[a]);
         sum += d * d;
       }
-      least = std::min(least, sum);
+      minimum = std::min(minimum, sum);
     }
-  return std::sqrt(least);
+  return std::sqrt(minimum);
 }
 
-TEST(Crossing, DistanceIsTheLeastOfAllPairsOfPoints) {
+TEST(Crossing, DistanceIsTheMinimumOverPairsOfPoints) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
   for (int trial = 0; trial < 120; ++trial) {
@@ -233,9 +233,9 @@ TEST(Crossing, DistanceIsTheLeastOfAllPairsOfPoints) {
     Pair pair;
     if (trial % 3) pair.first.from = 0.3 + 0.2 * uniform(random);
     if (trial % 3 == 2) pair.second = {1.4, 1.4};  // one point, beyond the segment
-    const double least = least_on_a_mesh(p, pair, 300), distance = std::sqrt(squared_distance(p, pair));
-    EXPECT_LE(distance, least + 1e-12);
-    EXPECT_NEAR(distance, least, 0.015);
+    const double minimum = min_on_a_mesh(p, pair, 300), distance = std::sqrt(squared_distance(p, pair));
+    EXPECT_LE(distance, minimum + 1e-12);
+    EXPECT_NEAR(distance, minimum, 0.015);
   }
 }
 
@@ -277,7 +277,7 @@ Design with_pelvis(const char* width) {
   return {std::move(walker), std::move(numbers)};
 }
 
-TEST(Crossing, KnowsHipsAndHowFarKneesAndFeetAreFromThem) {
+TEST(Crossing, LegsHaveTheDistancesOfKneesAndFeetFromTheHip) {
   for (const auto& [design, hips] :
        {std::pair{built_in("spatial-biped", 0.4), 0.0}, std::pair{with_pelvis("0.2"), 0.2}}) {
     const Walker::Legs legs = design.walker->legs(design.walker->system->model().tree<Coefficient>(design.numbers));
@@ -293,7 +293,7 @@ TEST(Crossing, KnowsHipsAndHowFarKneesAndFeetAreFromThem) {
 
 // The condition is sufficient for any posture, also with legs up or sideways: if it is satisfied, no link of the swing
 // leg is on the wrong side. It is not vacuous: many postures that violate it have a link on the wrong side.
-TEST(Crossing, WhateverThePostureWhoKeepsToHisSidePassesOnIt) {
+TEST(Crossing, LegsOnTheirSidesPassOnTheCorrectSide) {
   for (const Design& design : {built_in("spatial-biped", 0.4), with_pelvis("0.2")}) {
     const Walker& walker = *design.walker;
     const Element sides = element(walker.sides, design.numbers, {1.0, 0.0}),
@@ -333,10 +333,10 @@ TEST(Crossing, BetweenNodesTheSidesAreThoseOfAnglesBetween) {
             1e-14);
 }
 
-// Smallest distance between the legs of a posture by pairs of points farther than d from the hip.
-double least_by_points(const Eigen::VectorXd& p, double thigh, double shank, double d) {
+// Minimum distance between the legs of a posture by pairs of points farther than d from the hip.
+double min_by_points(const Eigen::VectorXd& p, double thigh, double shank, double d) {
   const auto point = [&](int i) -> Eigen::Vector3d { return p.segment<3>(3 * i); };
-  double least = 1e9;
+  double minimum = 1e9;
   const int N = 60;
   for (const int one : {0, 1})      // stance shank, stance thigh
     for (const int other : {2, 3})  // swing thigh, swing shank
@@ -345,11 +345,11 @@ double least_by_points(const Eigen::VectorXd& p, double thigh, double shank, dou
           const double s = static_cast<double>(i) / N, t = static_cast<double>(j) / N;
           if ((one == 0 ? thigh + (1.0 - s) * shank : (1.0 - s) * thigh) < d) continue;
           if ((other == 3 ? thigh + t * shank : t * thigh) < d) continue;
-          least = std::min(
-              least,
+          minimum = std::min(
+              minimum,
               ((1.0 - s) * point(one) + s * point(one + 1) - (1.0 - t) * point(other) - t * point(other + 1)).norm());
         }
-  return least;
+  return minimum;
 }
 
 // The report of a solved gait against distances of its links on a fine interpolation of its angles.
@@ -357,18 +357,18 @@ TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
   const auto& [gait, solution] = spatial();
   ASSERT_EQ(solution.status, SolveStatus::solved);
   const int joints = gait.walker().joints;
-  double least = 1e9;
+  double minimum = 1e9;
   for (int k = 0; k < 16; ++k)
     for (int i = 0; i < 20; ++i) {
       const double f = i / 20.0;
       const Eigen::VectorXd theta = (1.0 - f) * solution.x.segment(gait.index().theta(k), joints) +
                                     f * solution.x.segment(gait.index().theta(k + 1), joints);
       const Eigen::VectorXd p = value(*element(gait.walker().points, gait.numbers()), theta);
-      least = std::min(least, least_by_points(p, 0.5, 0.5, 4.0 * 0.03 / 0.2));
+      minimum = std::min(minimum, min_by_points(p, 0.5, 0.5, 4.0 * 0.03 / 0.2));
     }
   const GaitReport r = gait.report(solution.x);
-  EXPECT_NEAR(r.smallest_leg_distance, least, 2e-3);
-  EXPECT_GE(least, 0.9 * 0.06);
+  EXPECT_NEAR(r.min_leg_distance, minimum, 2e-3);
+  EXPECT_GE(minimum, 0.9 * 0.06);
   EXPECT_EQ(r.leg_crossings, 0);
   EXPECT_EQ(r.leg_order_violations, 0);
 }
@@ -387,7 +387,7 @@ TEST(WalkerGaits, ACrossingBetweenNodesIsSeen) {
     ASSERT_EQ(gait.walker().coordinate_names[3 + 6], "swing_thigh_y");
     const GaitReport r = gait.report(x);
     if (roll == 0.0) {
-      EXPECT_LT(r.smallest_leg_distance, 0.01);
+      EXPECT_LT(r.min_leg_distance, 0.01);
       EXPECT_EQ(r.leg_crossings, 1);
     } else {
       EXPECT_EQ(r.leg_order_violations > 0, roll < 0.0) << roll;

@@ -53,7 +53,7 @@ struct Cart {
     if (index.duration >= 0) start(index.duration) = 1.0;
     problem.fill(start);
   }
-  double least_cost() const {
+  double min_cost() const {
     nlp::Options options;
     options.max_iterations = 1000;
     const nlp::Solution s = nlp::solve(problem.problem(), start, options);
@@ -69,48 +69,48 @@ constexpr Ends turned_round = {0.0, speed, 0.0, -speed};
 // Braking takes the work m v^2/2, and accelerating takes it again, for any force. If the optimum turns round within one
 // or two time steps, the discrete work is smaller by at most 25 %. With a limit of the force it converges to the exact
 // work.
-TEST(WorkCost, TurningAMassRoundCostsWhatBrakingAndAcceleratingTakeButAQuarter) {
-  const double least = mass * speed * speed;
+TEST(WorkCost, ReversingAMassCosts75PercentOfItsWork) {
+  const double minimum = mass * speed * speed;
   double before = 0.0;
   for (const int intervals : {20, 40, 80}) {
-    EXPECT_NEAR(Cart(intervals, 1000.0, turned_round, 1e-6).least_cost(), 0.75 * least, 0.01 * least);
-    const double limited = Cart(intervals, 100.0, turned_round, 1e-6).least_cost();
+    EXPECT_NEAR(Cart(intervals, 1000.0, turned_round, 1e-6).min_cost(), 0.75 * minimum, 0.01 * minimum);
+    const double limited = Cart(intervals, 100.0, turned_round, 1e-6).min_cost();
     EXPECT_GT(limited, before);
-    EXPECT_LE(limited, 1.01 * least);
+    EXPECT_LE(limited, 1.01 * minimum);
     before = limited;
   }
-  EXPECT_GT(before, 0.95 * least);
+  EXPECT_GT(before, 0.95 * minimum);
 }
 
 // From rest to rest over 1 m in 1 s at |u v| + c u^2. By the maximum principle u falls linearly from s t1 to 0 at t1,
 // is 0 until 1 - t1, and falls linearly to -s t1. In between V = s t1^2/(2 m), where t1^2 = 2 m c (1 - 2 t1). The force
 // is continuous, so the cost converges with second order.
-TEST(WorkCost, ConvergesToTheLeastOfAContinuousForceWithOrderTwo) {
+TEST(WorkCost, ConvergesToTheMinimumOfAContinuousForceWithOrderTwo) {
   constexpr double c = 0.05, b = 2.0 * mass * c;
   const double t1 = std::sqrt(b * b + b) - b, coast = 1.0 - 2.0 * t1,
                s = 1.0 / (2.0 * t1 * t1 * t1 / (3.0 * mass) + t1 * t1 / (2.0 * mass) * coast),
-               V = s * t1 * t1 / (2.0 * mass), least = mass * V * V + c * 2.0 * s * s * t1 * t1 * t1 / 3.0;
+               V = s * t1 * t1 / (2.0 * mass), minimum = mass * V * V + c * 2.0 * s * s * t1 * t1 * t1 / 3.0;
   double before = 0.0;
   for (const int intervals : {40, 80, 160}) {
-    const double error = Cart(intervals, 1000.0, {0.0, 0.0, 1.0, 0.0}, c).least_cost() - least;
-    EXPECT_LT(std::abs(error), 20.0 / (intervals * intervals) * least);
+    const double error = Cart(intervals, 1000.0, {0.0, 0.0, 1.0, 0.0}, c).min_cost() - minimum;
+    EXPECT_LT(std::abs(error), 20.0 / (intervals * intervals) * minimum);
     EXPECT_TRUE(before == 0.0 || std::abs(before / error - 4.0) < 0.8) << intervals << ": " << before << ", " << error;
     before = error;
   }
 }
 
 // A gap of work by intervals: a force pulse that reverses the cart within an interval costs almost no work.
-TEST(WorkCost, ByIntervalsAKickIsAllButForNothing) {
-  EXPECT_LT(Cart(20, 1000.0, turned_round, 1e-6, false).least_cost(), 0.2 * mass * speed * speed);
+TEST(WorkCost, ByIntervalsAKickCostsAlmostNothing) {
+  EXPECT_LT(Cart(20, 1000.0, turned_round, 1e-6, false).min_cost(), 0.2 * mass * speed * speed);
 }
 
 // At orders 4 and 6 a force pulse saves nothing, because the mass accelerates with the force within an interval.
 TEST(WorkCost, OfHigherOrdersAKickSavesNothing) {
-  const double least = mass * speed * speed;
+  const double minimum = mass * speed * speed;
   for (const int order : {4, 6})
     for (const double limit : {100.0, 1000.0})
       for (const int intervals : {20, 40})
-        EXPECT_NEAR(Cart(intervals, limit, turned_round, 1e-5, true, false, order).least_cost() / least, 1.0, 0.02)
+        EXPECT_NEAR(Cart(intervals, limit, turned_round, 1e-5, true, false, order).min_cost() / minimum, 1.0, 0.02)
             << order << ", " << intervals << ", " << limit;
 }
 
@@ -136,29 +136,29 @@ TEST(WorkCost, OfHigherOrdersConvergesForAGivenMotionThatTurnsRound) {
   };
   for (const int order : {4, 6})
     for (const bool at_ends : {true, false}) {
-      // the worst of neighbouring numbers of intervals, since the place of the turn differs
-      const auto worst = [&](int intervals) {
-        double most = 0.0;
-        for (int more = 0; more < 5; ++more) most = std::max(most, error(order, intervals + more, at_ends));
-        return most;
+      // the maximum of neighbouring numbers of intervals, since the place of the turn differs
+      const auto max_error = [&](int intervals) {
+        double largest = 0.0;
+        for (int more = 0; more < 5; ++more) largest = std::max(largest, error(order, intervals + more, at_ends));
+        return largest;
       };
-      const double coarse = worst(10), fine = worst(20);
+      const double coarse = max_error(10), fine = max_error(20);
       EXPECT_GT(std::log2(coarse / fine), order / 2 + (at_ends ? 1.0 : 0.5)) << order << at_ends << ": " << coarse;
       EXPECT_LT(coarse, at_ends ? 1e-5 : 1e-3) << order << at_ends;
     }
 }
 
 // The cart of the maximum principle: 20 intervals of order 4 come nearer than 160 of order 2.
-TEST(WorkCost, OfHigherOrdersConvergesToTheLeastOfAContinuousForce) {
+TEST(WorkCost, OfHigherOrdersConvergesToTheMinimumOfAContinuousForce) {
   constexpr double c = 0.05, b = 2.0 * mass * c;
   const double t1 = std::sqrt(b * b + b) - b, coast = 1.0 - 2.0 * t1,
                s = 1.0 / (2.0 * t1 * t1 * t1 / (3.0 * mass) + t1 * t1 / (2.0 * mass) * coast),
-               V = s * t1 * t1 / (2.0 * mass), least = mass * V * V + c * 2.0 * s * s * t1 * t1 * t1 / 3.0;
+               V = s * t1 * t1 / (2.0 * mass), minimum = mass * V * V + c * 2.0 * s * s * t1 * t1 * t1 / 3.0;
   for (const int order : {4, 6})
     for (const bool at_ends : {true, false})
       for (const int intervals : {20, 80}) {
-        const double cost = Cart(intervals, 1000.0, {0.0, 0.0, 1.0, 0.0}, c, at_ends, false, order).least_cost();
-        EXPECT_NEAR(cost / least, 1.0, intervals == 20 ? 7e-5 : 2e-6) << order << at_ends;
+        const double cost = Cart(intervals, 1000.0, {0.0, 0.0, 1.0, 0.0}, c, at_ends, false, order).min_cost();
+        EXPECT_NEAR(cost / minimum, 1.0, intervals == 20 ? 7e-5 : 2e-6) << order << at_ends;
       }
 }
 
@@ -168,7 +168,7 @@ TEST(WorkCost, DerivativesAreExact) {
     Eigen::VectorXd x = cart.start;
     for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.1 * std::sin(1.0 + static_cast<double>(i));
     const auto errors = nlp::check_derivatives(cart.problem.problem(), x);
-    EXPECT_LE(errors.largest(), 1e-7) << errors.worst;
+    EXPECT_LE(errors.max(), 1e-7) << errors.worst;
   }
 }
 

@@ -248,7 +248,7 @@ TEST(MotionBodies, DerivativesAreThoseOfDifferences) {
   Eigen::VectorXd x = designs.start(planned, path);
   for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));
   const auto errors = nlp::check_derivatives(planned.problem.problem(), x);
-  EXPECT_LE(errors.largest(), 1e-6) << errors.worst;
+  EXPECT_LE(errors.max(), 1e-6) << errors.worst;
 }
 
 // The envelope's gradient with respect to a length that shapes, places and inertia depend on, and to the time.

@@ -100,9 +100,9 @@ void expect_proven(const MotionDesigns& designs, const std::vector<Eigen::Matrix
           least = std::min(
               least, distance(at[static_cast<std::size_t>(pair.one)], at[static_cast<std::size_t>(pair.other)], plane));
       }
-    EXPECT_GE(least, claimed.least - 1e-12);
+    EXPECT_GE(least, claimed.lower_bound - 1e-12);
     if (least > 0.0) {
-      EXPECT_LE(least, claimed.least + 1e-3);  // the computed value is not much smaller than the sampled one
+      EXPECT_LE(least, claimed.lower_bound + 1e-3);  // the computed value is not much smaller than the sampled one
     }
     // the pair that is named, at the time that is named
     ASSERT_GE(claimed.pair, 0);
@@ -112,9 +112,9 @@ void expect_proven(const MotionDesigns& designs, const std::vector<Eigen::Matrix
     const auto then = boxes(between(q.row(k).transpose(), q.row(k + 1).transpose(), share - static_cast<double>(k)));
     const double gap =
         distance(then[static_cast<std::size_t>(pair.one)], then[static_cast<std::size_t>(pair.other)], plane);
-    EXPECT_GE(gap, pair.margin_in(0, static_cast<int>(k)).value - claimed.missing - 1e-9);
+    EXPECT_GE(gap, pair.margin_in(0, static_cast<int>(k)).value - claimed.violation - 1e-9);
     if (gap > 0.0) {
-      EXPECT_NEAR(gap, pair.margin_in(0, static_cast<int>(k)).value - claimed.missing, 2e-5);
+      EXPECT_NEAR(gap, pair.margin_in(0, static_cast<int>(k)).value - claimed.violation, 2e-5);
     }
   }
 }

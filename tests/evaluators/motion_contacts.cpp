@@ -256,7 +256,7 @@ TEST(MotionContacts, DerivativesAreThoseOfDifferences) {
     Eigen::VectorXd x = designs.start(planned, path);
     for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));
     const auto errors = nlp::check_derivatives(planned.problem.problem(), x);
-    EXPECT_LE(errors.largest(), 1e-6) << law << ": " << errors.worst;
+    EXPECT_LE(errors.max(), 1e-6) << law << ": " << errors.worst;
   }
 }
 

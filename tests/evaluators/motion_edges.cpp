@@ -130,7 +130,7 @@ TEST(MotionEdges, DerivativesAreThoseOfDifferences) {
   Eigen::VectorXd x = designs.start(planned, path);
   for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));
   const auto errors = nlp::check_derivatives(planned.problem.problem(), x);
-  EXPECT_LE(errors.largest(), 1e-6) << errors.worst;
+  EXPECT_LE(errors.max(), 1e-6) << errors.worst;
 }
 
 // A cube on its edge over another one, turned by some angle about the vertical: the one's lowest edge and the other's

@@ -276,7 +276,7 @@ TEST(MotionHolds, AGuessMayBeginWithItsForces) {
   Eigen::VectorXd rows(problem.constraints());
   problem.constraint_values(x, rows);
   EXPECT_LE(rows(Eigen::seqN(planned.problem.momentum_row(0, 1), 3)).cwiseAbs().maxCoeff(), 18.0 * 1e-4);
-  const dmoc::Hold& hold = planned.problem.holds(0).front();
+  const dmoc::PositionConstraint& hold = planned.problem.position_constraints(0).front();
   EXPECT_NEAR(x(hold.multipliers[2] + 1), 18.0 * 0.3, 1e-3);
   EXPECT_NEAR(x(hold.multipliers[2] + 3), 18.0 * 0.7, 1e-3);
   EXPECT_EQ(designs.start(planned, path).tail(4).cwiseAbs().maxCoeff(), 0.0);

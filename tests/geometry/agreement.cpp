@@ -41,15 +41,15 @@ TEST(Agreement, SignOfAMillionPairs) {
   EXPECT_GT(near, 100000);
 }
 
-// The aligned and nearly aligned ones, from kept bases: see aligned_pairs.hpp.
+// Aligned and nearly aligned pairs, from kept bases: see aligned_pairs.hpp.
 TEST(Agreement, GapsOfAMillionAlignedPairs) {
   for (const std::uint64_t seed : {11, 12, 13, 14}) {
     const auto plane = meet_aligned_pairs<2>(50000, seed), space = meet_aligned_pairs<3>(250000, seed);
     for (const auto& met : {plane, space}) {
-      EXPECT_LT(met.worst, 1e-9);
-      EXPECT_LT(met.worst_plane, 1e-8);
+      EXPECT_LT(met.max_error, 1e-9);
+      EXPECT_LT(met.max_plane_error, 1e-8);
     }
-    RecordProperty("worst " + std::to_string(seed), std::to_string(1e12 * space.worst) + " pm");
+    RecordProperty("max error " + std::to_string(seed), std::to_string(1e12 * space.max_error) + " pm");
     EXPECT_GT(space.touching, 50000);
   }
 }

@@ -85,10 +85,10 @@ std::array<double, 2> zonotope_value(const Zonotope<n>& k1, const Frame<n>& f1, 
 }
 
 struct AlignedPairs {
-  long pairs = 0, touching = 0, has_lateral_gravity = 0;
-  double worst = 0.0;        // |g + F| / |alpha|, m
-  double worst_plane = 0.0;  // of the gap that alpha shows between the corners, and of the witnesses, likewise
-  int most_passes = 0;
+  long pairs = 0, touching = 0, tilted = 0;
+  double max_error = 0.0;        // |g + F| / |alpha|, m
+  double max_plane_error = 0.0;  // of the gap that alpha shows between the corners, and of the witnesses, likewise
+  int max_passes = 0;
 };
 
 // Each component of an offset is zero, flush or random. Half of the pairs are rotated as a whole. Half are rotated
@@ -163,16 +163,16 @@ AlignedPairs meet_aligned_pairs(long pairs, std::uint64_t seed) {
     last = kept[any(kept.size())] = basis[0];
     const double slope = c.alpha.norm();
     ++met.pairs;
-    met.has_lateral_gravity += tilt;
+    met.tilted += tilt;
     met.touching += std::abs(c.gap) < 1e-9 * slope;
-    met.most_passes = std::max(met.most_passes, passes);
+    met.max_passes = std::max(met.max_passes, passes);
     const double error = std::abs(c.gap + value) / slope;
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const auto& v : k1.polytope.corners()) low = std::min(low, c.alpha.dot(f1(v)));
     for (const auto& v : k2.polytope.corners()) high = std::max(high, c.alpha.dot(f2(v)));
     const double plane = std::max(std::abs(low - high + c.gap), (c.separation() + c.gap * c.beta).norm()) / slope;
-    met.worst = error <= met.worst ? met.worst : error;  // NaN counts as an error
-    met.worst_plane = plane <= met.worst_plane ? met.worst_plane : plane;
+    met.max_error = error <= met.max_error ? met.max_error : error;  // NaN counts as an error
+    met.max_plane_error = plane <= met.max_plane_error ? met.max_plane_error : plane;
   }
   return met;
 }

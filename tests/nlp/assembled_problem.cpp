@@ -119,7 +119,7 @@ TEST(AssembledProblem, IsTheSumOfItsPartsInTheOrderTheyWereAdded) {
 TEST(AssembledProblem, DerivativesAreExact) {
   const Row row;
   const auto errors = check_derivatives(row.problem, x);
-  EXPECT_LE(errors.largest(), 1e-8) << errors.worst;
+  EXPECT_LE(errors.max(), 1e-8) << errors.worst;
 }
 
 TEST(AssembledProblem, DesignGradientIsThatOfCoefficientsAndElements) {

@@ -216,7 +216,7 @@ class HockSchittkowski : public testing::TestWithParam<Case> {
     if (!available(options.backend)) GTEST_SKIP() << "not in this build";
     const Solution solution = solve(*c.problem, c.start, options);
     EXPECT_EQ(solution.status, SolveStatus::solved) << solution.reason;
-    EXPECT_LE(solution.residuals.largest(), options.tolerance);
+    EXPECT_LE(solution.residuals.max(), options.tolerance);
     EXPECT_NEAR(solution.objective, c.optimum, 1e-7 * std::max(1.0, std::abs(c.optimum)));
     EXPECT_TRUE((solution.x.array() >= c.problem->lower.array()).all());
     EXPECT_TRUE((solution.x.array() <= c.problem->upper.array()).all());
@@ -226,7 +226,7 @@ class HockSchittkowski : public testing::TestWithParam<Case> {
 TEST_P(HockSchittkowski, DerivativesAreRight) {
   const Case& c = GetParam();
   const DerivativeErrors errors = check_derivatives(*c.problem, c.start.array() + 0.01);
-  EXPECT_LT(errors.largest(), 1e-8) << errors.worst;
+  EXPECT_LT(errors.max(), 1e-8) << errors.worst;
 }
 
 TEST_P(HockSchittkowski, Native) { expect_optimum({.backend = Backend::native, .tolerance = 1e-9}); }

@@ -282,7 +282,7 @@ TEST_P(NativeHockSchittkowski, ReachesTheOptimum) {
   const Case& c = GetParam();
   const Solution s = solve(*c.problem, c.start, {.backend = Backend::native});
   ASSERT_EQ(s.status, SolveStatus::solved) << s.reason;
-  EXPECT_LE(s.residuals.largest(), 1e-9);
+  EXPECT_LE(s.residuals.max(), 1e-9);
   EXPECT_NEAR(s.objective, c.optimum, 2e-7 * std::max(1.0, std::abs(c.optimum)));
 }
 
@@ -461,7 +461,7 @@ TEST(NativeRounding, RowsThatDoublesCannotMeetAnyBetterAreSolved) {
   }
 }
 
-// The same with a cost in squared newtons: gradient and multipliers are as large as the force, and their sums miss zero
+// Like the test above, with a cost in squared newtons: gradient and multipliers are as large as the force, and their sums miss zero
 // by more than 1e-9.
 TEST(NativeRounding, AGradientThatDoublesCannotMeetAnyBetterIsSolved) {
   for (const double mass : {1.0, 300.0, 3e3}) {
@@ -499,7 +499,7 @@ TEST(NativeRounding, ASolveThatEndsBesideASolutionKeepsItsMultipliers) {
     const Solution s =
         solve(problem, VectorXd::Zero(problem.variables()), {.backend = Backend::native, .tolerance = tolerance});
     EXPECT_EQ(s.status, SolveStatus::not_converged);
-    EXPECT_LE(s.residuals.largest(), 1e-7) << s.reason;
+    EXPECT_LE(s.residuals.max(), 1e-7) << s.reason;
     EXPECT_LE((1e-6 * s.multipliers - good.multipliers).lpNorm<Eigen::Infinity>(), 1e-4);
   }
 }

@@ -128,7 +128,7 @@ TEST_P(Solve, ToleranceIsUnscaled) {
   problem.lower = vec({1.5, 0});
   const Solution solution = solve(problem, vec({10, -7}), options());
   ASSERT_EQ(solution.status, SolveStatus::solved) << solution.reason;
-  EXPECT_LE(solution.residuals.largest(), 1e-9);
+  EXPECT_LE(solution.residuals.max(), 1e-9);
   EXPECT_NEAR(solution.lower_multipliers[0], 500.0, 1e-6);
 }
 
@@ -303,7 +303,7 @@ TEST(Residuals, EachErrorShowsInItsPlace) {
   problem.constraint_lower = vec({1, -infinity});
   problem.constraint_upper = vec({1, 4});
   const VectorXd x = vec({1, 0, 1}), y = vec({1, 0}), z_lower = vec({0, 2, 0}), z_upper = vec({0, 0, 2});
-  EXPECT_EQ(residuals(problem, x, y, z_lower, z_upper).largest(), 0.0);
+  EXPECT_EQ(residuals(problem, x, y, z_lower, z_upper).max(), 0.0);
   EXPECT_EQ(residuals(problem, x, vec({1.5, 0}), z_lower, z_upper).stationarity, 0.5);
   EXPECT_EQ(residuals(problem, vec({1, -0.25, 1}), y, z_lower, z_upper).feasibility, 0.25);
   EXPECT_EQ(residuals(problem, vec({1.5, 0, 1}), y, z_lower, z_upper).feasibility, 0.5);
@@ -312,8 +312,8 @@ TEST(Residuals, EachErrorShowsInItsPlace) {
   EXPECT_EQ(residuals(problem, x, vec({1, -2}), z_lower, z_upper).complementarity, 2.0);      // no such bound
   EXPECT_EQ(residuals(problem, x, y, vec({0, -2, 0}), z_upper).complementarity, 2.0);         // wrong sign
   EXPECT_EQ(residuals(problem, x, y, vec({3, 2, 0}), z_upper).complementarity, 3.0);          // no such bound
-  EXPECT_EQ(residuals(problem, x, vec({nan, 0}), z_lower, z_upper).largest(), infinity);
-  EXPECT_EQ(residuals(problem, vec({nan, 0, 1}), y, z_lower, z_upper).largest(), infinity);
+  EXPECT_EQ(residuals(problem, x, vec({nan, 0}), z_lower, z_upper).max(), infinity);
+  EXPECT_EQ(residuals(problem, vec({nan, 0, 1}), y, z_lower, z_upper).max(), infinity);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ class RestToRest : public Problem {
 TEST(Sparse, DerivativesAreRight) {
   const RestToRest problem(7, 9.81, 1.0, 2);
   const DerivativeErrors errors = check_derivatives(problem, VectorXd::LinSpaced(problem.variables(), -1.0, 1.0));
-  EXPECT_LT(errors.largest(), 1e-9) << errors.worst;
+  EXPECT_LT(errors.max(), 1e-9) << errors.worst;
 }
 
 TEST(Sparse, TheSameProblemGivesTheSameDigits) {

@@ -43,7 +43,7 @@ const std::vector<Case> cases = {{"particle-drop", {}, 1.6, 0.002},
                                  {"slider-crank", {{"restitution", 1.0}, {"spin", 40.0}}, 0.1, 0.0002},
                                  {"slider-crank", {{"spin", 40.0}}, 0.02, 0.0002}};
 
-TEST(Conformance, BooksCloseToRoundOff) {
+TEST(Conformance, EnergyBalanceClosesToRoundOff) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.model);
     Started scene(systems::model_text(c.model), c.given, 6, c.step);
@@ -59,7 +59,7 @@ TEST(Conformance, BooksCloseToRoundOff) {
 }
 
 TEST(Conformance, StepsKeepTheirOrderThroughImpacts) {
-  int told = 0;
+  int compared = 0;
   for (const Case& c : cases) {
     SCOPED_TRACE(c.model);
     Started reference(systems::model_text(c.model), c.given, 6, c.step);
@@ -74,10 +74,10 @@ TEST(Conformance, StepsKeepTheirOrderThroughImpacts) {
       }
       if (error[1] < 1e-10) continue;  // exact under uniform gravity, or as good as the reference
       EXPECT_NEAR(std::log2(error[0] / error[1]), order, 0.5) << order << ": " << error[0] << ", " << error[1];
-      ++told;
+      ++compared;
     }
   }
-  EXPECT_GE(told, 8);
+  EXPECT_GE(compared, 8);
 }
 
 TEST(Conformance, SliderCrankTendsToTheOneWithoutPlay) {
@@ -160,10 +160,10 @@ Cycle woodpecker_by_time_stepping(double h, double end) {
 Cycle woodpecker(double step) {
   Started toy(systems::model_text("woodpecker"), {}, 4, step, 1e-5);
   std::vector<HybridState> pecks;
-  toy.integrator.observer = [&](const HybridState& piece) {  // called before and after every event
-    const double gap = toy.mechanics.row(piece.q).value(toy.assembly.contacts[0].gap);
-    const VectorXd v = toy.mechanics.velocity(piece.q, piece.p);
-    if (std::abs(gap) < 1e-9 && v(1) + v(2) < -1.0) pecks.push_back(piece);  // the bird swings back from the pole
+  toy.integrator.observer = [&](const HybridState& state) {  // called before and after every event
+    const double gap = toy.mechanics.row(state.q).value(toy.assembly.contacts[0].gap);
+    const VectorXd v = toy.mechanics.velocity(state.q, state.p);
+    if (std::abs(gap) < 1e-9 && v(1) + v(2) < -1.0) pecks.push_back(state);  // the bird swings back from the pole
   };
   toy.go(3.0);
   if (pecks.size() < 4) return {};

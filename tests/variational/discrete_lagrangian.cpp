@@ -49,7 +49,7 @@ TYPED_TEST(Slot, DerivativesAgreeWithDifferences) {
   }
 }
 
-// Catalogue A1: the slot derivatives in terms of L.
+// The slot derivatives in terms of L and its derivatives.
 TYPED_TEST(Slot, DerivativesAreThoseOfTheRule) {
   const double h = 0.1;
   const Slots<6> s = slots<TypeParam>(biped, 0.0, q0, h, q1);
@@ -67,7 +67,7 @@ TYPED_TEST(Slot, DerivativesAreThoseOfTheRule) {
   }
 }
 
-// Catalogue A1: with a constant mass matrix and a linear potential the two rules are one.
+// With a constant mass matrix and a linear potential the two rules are one.
 TEST(DiscreteLagrangian, RulesCoincideForTheWedge) {
   const systems::Wedge wedge;
   const Vector<3> a(0.1, 0.2, 0.3), b(0.11, 0.19, 0.25);
@@ -88,8 +88,6 @@ TEST(DiscreteLagrangian, MomentumIsTheVelocityDerivative) {
   const auto p = momentum(biped, q, v);
   EXPECT_TRUE(Vector6(p.data()).isApprox(continuous(biped, q0, velocity).momentum, 1e-13));
 }
-
-// The element of a transcription is the slot derivatives with the foot at the origin.
 
 }  // namespace
 }  // namespace dodyn::variational::test_discrete_lagrangian

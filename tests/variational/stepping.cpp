@@ -12,7 +12,7 @@
 namespace dodyn::variational::test_stepping {
 namespace {
 
-// A planar spherical pendulum in Cartesian coordinates: |q| = 1, with gravity along -y (or none).
+// A spherical pendulum in Cartesian coordinates: |q| = 1, with gravity along -y (or none).
 struct Particle {
   static constexpr int n = 3;
   double gravity = 9.81;
@@ -33,7 +33,7 @@ using Vector3 = Vector<3>;
 const Vector3 start(0.6, -0.8, 0.0), velocity(0.4, 0.3, 1.1);
 
 template <class Rule>
-Step<3> swing(const Particle& particle, double duration, int steps, double* worst_constraint = nullptr,
+Step<3> swing(const Particle& particle, double duration, int steps, double* max_constraint_error = nullptr,
               std::vector<double>* energies = nullptr) {
   Step<3> s;
   s.q = start;
@@ -46,8 +46,8 @@ Step<3> swing(const Particle& particle, double duration, int steps, double* wors
     s = advance<Rule>(particle, Sphere{}, k * h, s.q, s.p, (k + 1) * h, Vector3(Vector3::Zero()),
                       Vector3(Vector3::Zero()), guess, 1e-13);
     EXPECT_TRUE(s.converged);
-    if (worst_constraint)
-      *worst_constraint = std::max(*worst_constraint, std::abs(evaluate<3>(Sphere{}, s.q).value(0)));
+    if (max_constraint_error)
+      *max_constraint_error = std::max(*max_constraint_error, std::abs(evaluate<3>(Sphere{}, s.q).value(0)));
     if (energies) energies->push_back(s.energy);
   }
   return s;
@@ -71,10 +71,10 @@ TEST(Stepping, ConvergesWithOrderTwo) {
 
 TEST(Stepping, KeepsConstraintMomentumAndBoundedEnergy) {
   const Particle particle;
-  double worst = 0.0;
+  double max_error = 0.0;
   std::vector<double> energies;
-  const Step<3> end = swing<StoermerVerlet>(particle, 20.0, 2000, &worst, &energies);
-  EXPECT_LE(worst, 1e-12);
+  const Step<3> end = swing<StoermerVerlet>(particle, 20.0, 2000, &max_error, &energies);
+  EXPECT_LE(max_error, 1e-12);
   // symmetry about the vertical: the angular momentum q x p along y stays, to round-off
   EXPECT_NEAR(end.q.cross(end.p).y(), start.cross(velocity).y(), 1e-11);
   const auto [low, high] = std::minmax_element(energies.begin(), energies.end());
@@ -127,7 +127,7 @@ TEST(MomentumProjection, IsAProjectionOnToTheConstraintsMomenta) {
   EXPECT_LE((momentum_projection<2, 3>(G, Matrix<3>(2.0 * M)) - Q).cwiseAbs().maxCoeff(), 1e-13);
 }
 
-// Catalogue E1: at theta = 0 the wedge passes from its left to its right foot, and its rate falls to 5/17 for the
+// At theta = 0 the wedge passes from its left to its right foot, and its rate falls to 5/17 for the
 // printed inertia (1/7 for two thin rods), with or without the factor 1/2.
 TEST(PlasticJump, OfTheWedgeHasTheAnalyticRatio) {
   for (const bool literal : {false, true})
@@ -193,7 +193,7 @@ TEST(PlasticJump, ComesAtTheTimeOfTheFineMotion) {
   }
 }
 
-// Catalogue A12, measured by its author: the momentum that arrives at the impact, D4 L_d, has a part outside T*N. With
+// The momentum that arrives at the impact, D4 L_d, has a part outside T*N. With
 // Q_N the energy lost at the jump errs by h^2, without it by h.
 TEST(PlasticJump, NeedsTheProjectionForOrderTwo) {
   const systems::Wedge wedge;

@@ -135,8 +135,8 @@ std::pair<Step<n>, Vector<Constraint::m>> advance_with_multipliers(const System&
   return {step, x.template tail<m>()};
 }
 
-// The plastic jump with release of the old constraint, continuous form (2.4.3): velocity after from velocity before,
-// dL/dv+ = Q_S dL/dv-. The pre-impact momentum must lie in T*N already (project with Q_N first where it may not).
+// The plastic jump with release of the old constraint, continuous form (2.4.3): dL/dv+ = Q_S dL/dv-. Returns the momentum
+// after the jump. The pre-impact momentum must lie in T*N already (project with Q_N first where it may not).
 template <class System, class NewConstraint, int n = System::n>
 Vector<n> plastic_jump(const System& system, const NewConstraint& stuck, const Vector<n>& q,
                        const Vector<n>& p_before) {

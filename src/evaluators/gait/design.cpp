@@ -416,7 +416,7 @@ std::shared_ptr<const MotionDescription> GaitDesigns::on_mesh(int intervals) con
 
 TranscribedMotion GaitDesigns::plan(const Eigen::VectorXd& design, const MotionPath&, double) const {
   dmoc::WalkerGait gait = problem(design, gait_.intervals);
-  dmoc::NamedRows asked = gait.asked();
+  dmoc::NamedRows asked = gait.conditions();
   return {std::move(gait).motion_problem(), {}, {}, std::move(asked)};
 }
 

@@ -22,8 +22,8 @@ using hybrid::Method;
 
 const KeyTable<HybridOptions>& hybrid_keys() {
   using S = HybridOptions;
-  const auto pieces = [](auto member) {
-    return [member](S & s) -> auto& { return s.pieces.*member; };
+  const auto integrator = [](auto member) {
+    return [member](S & s) -> auto& { return s.integrator.*member; };
   };
   const auto gait = [](auto member) {
     return [member](S & s) -> auto& { return s.gait.*member; };
@@ -50,11 +50,11 @@ const KeyTable<HybridOptions>& hybrid_keys() {
                 .maximum = 1e12,
                 .word = "auto",
                 .named_number = 0.0})
-          .add("order", pieces(&P::order),
+          .add("order", integrator(&P::order),
                {.description = "order of the integrator; 4 and 6 compose several steps of order 2",
                 .minimum = 2,
                 .maximum = 6})
-          .add("step", pieces(&P::step),
+          .add("step", integrator(&P::step),
                {.unit = "s", .description = "longest time step", .minimum = 0, .maximum = 10, .open_minimum = true})
           .add("end", &S::end,
                {.unit = "s",
@@ -67,18 +67,18 @@ const KeyTable<HybridOptions>& hybrid_keys() {
                     "number of stored rows of a trajectory, evenly spaced in time; steps are shortened to meet them",
                 .minimum = 2,
                 .maximum = 1000000})
-          .add("jump", pieces(&P::jump),
+          .add("jump", integrator(&P::jump),
                {{"momentum", variational::JumpLaw::momentum},
                 {"discrete-energy", variational::JumpLaw::discrete_energy}},
                {.description = "energy that an elastic impact conserves; momentum: the energy at the impact; "
                                "discrete-energy: the discrete energy of the intervals next to it"})
-          .add("rest-speed", pieces(&P::rest_speed),
+          .add("rest-speed", integrator(&P::rest_speed),
                {.unit = "m/s",
                 .description = "a body that leaves a contact more slowly than this stays in contact",
                 .minimum = 0,
                 .maximum = 1})
           .add(
-              "max-events", pieces(&P::most_events),
+              "max-events", integrator(&P::max_events),
               {.description = "largest number of events of a motion; more are a failure", .minimum = 1, .maximum = 1e8})
           .add("stop-after-impacts", &S::impacts,
                {.description = "number of impacts after which the motion ends; 0: it ends at hybrid.end",
@@ -112,14 +112,14 @@ class HybridEvaluator final : public Evaluator {
  public:
   explicit HybridEvaluator(const Settings& settings)
       : settings_(settings), own_(hybrid_keys().read(settings)), system_(read_system()), model_(system_.model) {
-    if (own_.pieces.order % 2) throw settings.error("hybrid.order", "is odd; allowed: 2, 4, 6");
-    if (own_.pieces.jump == variational::JumpLaw::discrete_energy && own_.pieces.order != 2)
+    if (own_.integrator.order % 2) throw settings.error("hybrid.order", "is odd; allowed: 2, 4, 6");
+    if (own_.integrator.jump == variational::JumpLaw::discrete_energy && own_.integrator.order != 2)
       throw settings.error("hybrid.jump", "works only with hybrid.order = 2; change one of them");
     if (own_.find == Find::gait && system_.pieces.resets.empty())
       throw settings.error(
           "hybrid.solve-for",
           "the model has no [reset], which ends a stride; add one, or choose hybrid.solve-for = motion");
-    own_.gait.longest = own_.end;
+    own_.gait.max_period = own_.end;
     if (own_.method == Method::projected && (own_.find == Find::gait || own_.impacts > 0))
       throw settings.error("hybrid.method",
                            "has no events, at which a motion could end; set hybrid.solve-for = motion and "
@@ -140,7 +140,7 @@ class HybridEvaluator final : public Evaluator {
       const auto values = model_.evaluate<double>(designed({}));
       HybridOptions brief = own_;
       brief.find = Find::motion;
-      brief.end = std::min(own_.end, own_.pieces.step);
+      brief.end = std::min(own_.end, own_.integrator.step);
       brief.nodes = 2;
       const HybridResult ran = HybridRun(system_, brief).run(values, started(values), false);
       if (ran.bad_start) throw settings.error("hybrid.model", ran.reason);
@@ -371,7 +371,7 @@ class HybridEvaluator final : public Evaluator {
                                  own_.model.c_str(), names.size(), system_.pieces.contacts.size(),
                                  system_.pieces.constraints.size(), system_.pieces.resets.size());
     text += formatted("method          %s, order %d, steps of at most %g s\n", settings_.text("hybrid.method").c_str(),
-                      own_.pieces.order, own_.pieces.step);
+                      own_.integrator.order, own_.integrator.step);
     if (ran.k > 0.0) text += formatted("projection      k = %g 1/m2, above k_c = %.9g\n", ran.k, ran.least_k);
     if (!ran.reason.empty()) text += "ended           failed: " + ran.reason + "\n";
     if (ran.trajectory.empty()) return text;

@@ -36,7 +36,7 @@ HybridRun::HybridRun(const systems::HybridModel& system, const HybridOptions& op
                         "; allowed: " + listed(names));
     travels_.push_back(static_cast<int>(at - names.begin()));
   }
-  options_.gait.travels = travels_;
+  options_.gait.translating_coordinates = travels_;
   if (options.method == Method::projected) projected_.emplace(system);
 }
 
@@ -142,7 +142,7 @@ struct HybridRun::Projection {
         integrator(into),
         z(shown),
         sides(projected.instance(values, run.options_.k)),
-        flow(*sides.inside, *sides.outside, sides.law, run.options_.pieces) {
+        flow(*sides.inside, *sides.outside, sides.law, run.options_.integrator) {
     Eigen::VectorXd z0, rate;
     projected.lift(q, integrator.velocity(), mechanics, z0, rate);
     flow.start(0.0, z0, rate);
@@ -177,7 +177,7 @@ double energy(const variational::Mechanics& mechanics, const variational::Hybrid
 // Puts the gait's state after a reset into the integrator: one stride leads from there to just before the next.
 void HybridRun::begin_stride(const variational::Mechanics& mechanics, const variational::Assembly& assembly,
                              variational::HybridIntegrator& integrator, HybridResult& ran) const {
-  ran.gait = variational::find_gait(integrator, assembly, options_.pieces, options_.gait);
+  ran.gait = variational::find_gait(integrator, assembly, options_.integrator, options_.gait);
   if (ran.reason = ran.gait.reason; !ran.reason.empty()) return;
   variational::HybridState begin = ran.gait.before;
   for (const int c : travels_) begin.q(c) = 0.0;
@@ -198,7 +198,7 @@ void HybridRun::drive(double end, bool every_step, variational::HybridIntegrator
   if (every_step) integrator.observer = [&](const variational::HybridState& piece) { recorder.add(piece); };
   const int intervals = options_.nodes - 1;
   const double node = end / intervals;
-  const int steps = std::max(1, static_cast<int>(std::ceil(node / options_.pieces.step - 1e-9)));
+  const int steps = std::max(1, static_cast<int>(std::ceil(node / options_.integrator.step - 1e-9)));
   for (int k = 0; k < intervals && ran.reason.empty() && !integrator.stopped(); ++k) {
     for (int i = 1; i <= steps && ran.reason.empty() && !integrator.stopped(); ++i) {
       const double time = k * node + node * i / steps;
@@ -218,7 +218,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
   HybridResult ran;
   const variational::Mechanics mechanics(recorded_, values.numbers);
   const variational::Assembly assembly = systems::assembly(system_, values, mechanics);
-  variational::HybridIntegrator integrator(assembly, options_.pieces);
+  variational::HybridIntegrator integrator(assembly, options_.integrator);
   const int n = model_.structure.n();
   Eigen::VectorXd q = Eigen::VectorXd::Zero(n), v = q;
   for (const auto& one : system_.pieces.start)

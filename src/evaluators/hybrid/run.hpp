@@ -21,7 +21,7 @@ enum class Find { motion, gait };
 struct HybridOptions {
   std::string model;
   Method method = Method::midpoint;
-  variational::IntegratorOptions pieces;
+  variational::IntegratorOptions integrator;
   double end = 2.0;  // s
   int nodes = 201;   // number of rows of a trajectory
   double k = 0.0;    // decay constant of the projection, 1/m2; 0: three times the smallest valid value

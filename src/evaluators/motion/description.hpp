@@ -12,7 +12,7 @@
 
 #include "dmoc/clearance.hpp"
 #include "dmoc/edge_pair.hpp"
-#include "dmoc/hold.hpp"
+#include "dmoc/position_constraint.hpp"
 #include "dmoc/separation.hpp"
 #include "dmoc/worst_row.hpp"
 #include "evaluators/continuous.hpp"
@@ -53,8 +53,8 @@ struct TranscribedMotion {
                                                                   // unknowns in an initial guess
   dmoc::NamedRows asked = {};
 };
-// Describes the largest violations at x: the parts that overlap most, and the worst conditions with their times.
-std::string missed(const TranscribedMotion& planned, const Eigen::VectorXd& x);
+// Describes the maximum violations at x: the parts that overlap most, and the worst conditions with their times.
+std::string describe_violations(const TranscribedMotion& planned, const Eigen::VectorXd& x);
 
 // A result of the solver, with the problem that was solved.
 struct SolvedMotion {

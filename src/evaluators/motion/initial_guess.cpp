@@ -318,7 +318,7 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
   // configurations.
   Eigen::VectorXd carried = Eigen::VectorXd::Zero(motion.system->n());
   for (std::size_t i = 0; i <= last; ++i)
-    for (const dmoc::Hold& hold : holds_of(motion, static_cast<int>(i), all)) {
+    for (const dmoc::PositionConstraint& hold : holds_of(motion, static_cast<int>(i), all)) {
       std::vector<int> zero;  // components that must be zero; the others keep values that are not known yet
       for (std::size_t k = 0; k < hold.at_zero.size(); ++k)
         if (hold.at_zero[k]) zero.push_back(static_cast<int>(k));

@@ -68,12 +68,12 @@ struct KnotRows {
 // Returns the sum of kinetic and potential energy at a row, J. `p`: momenta. If they violate the holds, impulses of the
 // holds correct them first.
 double energy_at(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
-                 dmoc::HeldPostures& holds, const Eigen::VectorXd& q, const Eigen::VectorXd& p) {
+                 dmoc::ConstraintEvaluator& holds, const Eigen::VectorXd& q, const Eigen::VectorXd& p) {
   const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
   const Eigen::MatrixXd M = systems::mass_matrix(tree, at);
   const Eigen::MatrixXd moved = M(moving, moving);
   Eigen::VectorXd push = p(moving);
-  if (!holds.empty()) push = dmoc::with_holding_force(moved, holds.slopes(system.no_reference(), q(moving)), push);
+  if (!holds.empty()) push = dmoc::with_constraint_force(moved, holds.slopes(system.no_reference(), q(moving)), push);
   return 0.5 * push.dot(moved.llt().solve(push)) - tree.lagrangian(at.data(), still.data());
 }
 
@@ -100,7 +100,7 @@ double max_joint_step(const dmoc::System& system, const Eigen::MatrixXd& q, cons
 // Adds the absolute work of the actuators, all on coordinates, to m.work, and their work minus the change of energy to
 // m.balance.
 void add_energies(const dmoc::System& system, const systems::Tree<double>& tree, const std::vector<int>& moving,
-                  dmoc::HeldPostures holds, const Eigen::MatrixXd& q, const Eigen::MatrixXd& p,
+                  dmoc::ConstraintEvaluator holds, const Eigen::MatrixXd& q, const Eigen::MatrixXd& p,
                   const Eigen::MatrixXd& u, const KnotRows& nodes, ExaminedQuantities& m) {
   for (std::size_t a = 0; a < tree.actuators.size(); ++a)
     for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
@@ -204,7 +204,7 @@ std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
                   "smallest distance, at nodes, of parts that must stay apart; negative: they overlap"},
                  clear.at_nodes});
   all.push_back({{"clearance", "m", "proven lower bound, at all times, of the distance of parts that must stay apart"},
-                 clear.least});
+                 clear.lower_bound});
   all.push_back({{"clearance_pair", "1",
                   "pair of parts that misses its margin most, relative to the width of the thinner part; numbered from "
                   "0 in the order of [avoid] and of the shapes"},
@@ -212,8 +212,9 @@ std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
   all.push_back({{"clearance_time", "s", "time at which this pair misses its margin most"}, clear.time});
   all.push_back(
       {{"clearance_missing", "m", "distance by which this pair misses its margin; below zero: the margin is satisfied"},
-       clear.missing});
-  all.push_back({{"clearance_share", "1", "clearance_missing over the width of the thinner part"}, clear.share});
+       clear.violation});
+  all.push_back(
+      {{"clearance_share", "1", "clearance_missing over the width of the thinner part"}, clear.relative_violation});
   return all;
 }
 
@@ -222,7 +223,7 @@ ExaminedQuantities MotionDesigns::examined(const Eigen::VectorXd& design, const 
   ExaminedQuantities m;
   if (!motion_.avoided.empty() && metric("clearance_pair") >= 0.0) {
     m.overlap = metric("clearance_share");
-    m.overlap_text = dmoc::missing_text(
+    m.overlap_text = dmoc::violation_text(
         *motion_.system, avoided_parts(motion_, design)[static_cast<std::size_t>(metric("clearance_pair"))],
         metric("clearance_missing"), metric("clearance_time"));
   }
@@ -351,7 +352,7 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const MetricInputs& seen
     if (phase.holds) {
       // The hold of a contact that stays, if any, comes first.
       const Eigen::MatrixXd of_phase =
-          hold_forces(problem, problem.holds(static_cast<int>(p)).back(), seen.solved.solution.x);
+          constraint_forces(problem, problem.position_constraints(static_cast<int>(p)).back(), seen.solved.solution.x);
       for (std::size_t i = 0; i < phase.holds->names.size(); ++i) {
         const auto column = std::find(names.begin(), names.end(), phase.holds->names[i]) - names.begin();
         forces.col(column).segment(row, of_phase.rows()) = of_phase.col(static_cast<Eigen::Index>(i));

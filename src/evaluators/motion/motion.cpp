@@ -78,7 +78,7 @@ std::vector<Measure> MotionEvaluator::measures(const MotionDescription::MetricIn
   const auto add = [&](const char* name, const char* unit, const char* meaning, const auto& value) {
     all.push_back({{name, unit, meaning}, found ? static_cast<double>(value()) : not_a_number});
   };
-  const auto residual = [&] { return found->best->solution.residuals.largest(); };
+  const auto residual = [&] { return found->best->solution.residuals.max(); };
   const auto loss = [&] {
     double sum = 0.0;
     for (const auto& event : seen->motion.events) sum += event.loss;
@@ -226,7 +226,8 @@ void MotionEvaluator::conclude(const FoundMotion& found, Evaluation& e) const {
     e.reason = "time limit before a " + what + " on the study's mesh was found";
     return;
   }
-  const std::string reason = found.best->solution.reason + missed(found.best->planned, found.best->solution.x);
+  const std::string reason =
+      found.best->solution.reason + describe_violations(found.best->planned, found.best->solution.x);
   if (count(SolveStatus::infeasible) == found.tried) {
     e.status = Status::infeasible;
     e.reason = "no " + what + " satisfies the constraints from any of " + tried + ": " + reason;

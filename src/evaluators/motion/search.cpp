@@ -276,7 +276,7 @@ class Search {
   void keep(SolvedMotion motion, int start) {
     const nlp::Solution& s = motion.solution;
     const int guesses = start == start_by_corner ? 0 : 1;
-    if (is_solved(motion)) add(found_.optima, {s.objective, guesses, s.residuals.largest(), coordinates(motion)});
+    if (is_solved(motion)) add(found_.optima, {s.objective, guesses, s.residuals.max(), coordinates(motion)});
     if (found_.best && !better(motion, *found_.best)) return add_other({std::move(motion), start});
     if (found_.best) add_other({std::move(*found_.best), found_.best_start});
     found_.best = std::move(motion);
@@ -426,14 +426,15 @@ class Search {
     found_.motion = problem.motion(found_.best->solution.x);
     found_.trajectory = read_off(*found_.mesh, design(), *found_.best, found_.motion);
     auto phases = planned_phases(*found_.mesh, found_.trajectory);
-    for (std::size_t i = 0; i < phases.size(); ++i) phases[i].holds = problem.holds(static_cast<int>(i));
+    for (std::size_t i = 0; i < phases.size(); ++i) phases[i].holds = problem.position_constraints(static_cast<int>(i));
     found_.deviation = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()), phases);
     if (const auto& pairs = found_.best->planned.separation.pairs(); !pairs.empty())
       found_.clearance = dmoc::clearance(problem, found_.best->solution.x, pairs);
   }
 
   MeshResult meshed() const {
-    return {found_.best->solution.objective, found_.deviation.tracked, found_.clearance.share > overlap_limit};
+    return {found_.best->solution.objective, found_.deviation.tracked,
+            found_.clearance.relative_violation > overlap_limit};
   }
 
   void refine() {

@@ -128,23 +128,23 @@ void add_holds(const PhasedMotion& motion, TranscribedMotion& planned, const Mot
     const MotionPhase& phase = motion.phases[static_cast<std::size_t>(i)];
     if (!phase.holds) continue;
     ask(planned, "hold in [phase " + phase.name + "]");
-    dmoc::Hold hold = std::move(holds_of(motion, i, values).front());
+    dmoc::PositionConstraint hold = std::move(holds_of(motion, i, values).front());
     if (i > 0 || motion.periodic) hold.event = i > 0 ? i - 1 : count - 1;
     hold.inherited = i > 0 || (motion.periodic && !motion.exchange && motion.shift.empty());
     const auto component = [&](const Expression::Quantity& force) {
       return phase.holds->component(force, motion.system->structure().dimension);
     };
     for (const Expression& e : phase.hold_forces) hold.conditions.push_back(force_condition(e, values, component));
-    add_hold(planned.problem, std::move(hold));
+    add_position_constraint(planned.problem, std::move(hold));
   }
 }
 
 }  // namespace
 
-std::vector<dmoc::Hold> holds_of(const PhasedMotion& motion, int i, const MotionValues& values) {
+std::vector<dmoc::PositionConstraint> holds_of(const PhasedMotion& motion, int i, const MotionValues& values) {
   const MotionPhase& phase = motion.phases[static_cast<std::size_t>(i)];
   if (!phase.holds) return {};
-  dmoc::Hold hold{i, phase.holds->function.function, {}, phase.holds->at_zero};
+  dmoc::PositionConstraint hold{i, phase.holds->function.function, {}, phase.holds->at_zero};
   for (const std::string& name : phase.holds->function.parameters) hold.parameters.push_back(values.named(name));
   return {std::move(hold)};
 }

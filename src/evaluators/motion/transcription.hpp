@@ -13,6 +13,6 @@ namespace dodyn::evaluators {
 TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& design, const MotionPath& path,
                              double size);
 // Returns the position function that a phase holds in addition to coordinates, as a list of one element; empty: none.
-std::vector<dmoc::Hold> holds_of(const PhasedMotion& motion, int phase, const MotionValues& values);
+std::vector<dmoc::PositionConstraint> holds_of(const PhasedMotion& motion, int phase, const MotionValues& values);
 
 }  // namespace dodyn::evaluators

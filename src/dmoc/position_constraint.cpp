@@ -1,4 +1,4 @@
-#include "dmoc/hold.hpp"
+#include "dmoc/position_constraint.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
@@ -12,7 +12,7 @@ using Term = nlp::AssembledProblem::Term;
 
 namespace {
 
-// Relative size of pivots below which holds depend on each other.
+// Relative size of pivots below which constraints depend on each other.
 constexpr double dependent = 1e-10;
 
 std::vector<int> followed_by(std::vector<int> inputs, int first, int count) {
@@ -36,28 +36,28 @@ void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition
 
 // Adds the rows of g: zero at the knots, or equal at neighbouring knots. Differences of neighbours keep the problem
 // banded.
-void add_positions(MotionProblem& problem, const Hold& hold, const std::vector<Element>& values) {
+void add_positions(MotionProblem& problem, const PositionConstraint& constraint, const std::vector<Element>& values) {
   nlp::AssembledProblem& nlp = problem.problem();
-  const int K = problem.index(hold.phase).knots() - 1, size = hold.function.size;
+  const int K = problem.index(constraint.phase).knots() - 1, size = constraint.function.size;
   std::vector<int> first;  // row of each component's knot 0, or of its first pair of knots
   for (int i = 0; i < size; ++i) {
-    const bool zero = hold.at_zero[static_cast<std::size_t>(i)];
-    const int left_out = zero && hold.inherited ? 1 : 0;
+    const bool zero = constraint.at_zero[static_cast<std::size_t>(i)];
+    const int left_out = zero && constraint.inherited ? 1 : 0;
     first.push_back(nlp.add_rows(zero ? K + 1 - left_out : K, 0.0, 0.0) - left_out);
   }
   for (int k = 0; k <= K; ++k) {
     std::vector<Term> terms;
     for (int i = 0; i < size; ++i) {
       const int row = first[static_cast<std::size_t>(i)];
-      if (hold.at_zero[static_cast<std::size_t>(i)]) {
-        if (k > 0 || !hold.inherited) terms.push_back({i, row + k, 1.0});
+      if (constraint.at_zero[static_cast<std::size_t>(i)]) {
+        if (k > 0 || !constraint.inherited) terms.push_back({i, row + k, 1.0});
         continue;
       }
       if (k > 0) terms.push_back({i, row + k - 1, 1.0});
       if (k < K) terms.push_back({i, row + k, -1.0});
     }
     if (!terms.empty())
-      nlp.add_element(values[static_cast<std::size_t>(k)], problem.knot(hold.phase, k), std::move(terms));
+      nlp.add_element(values[static_cast<std::size_t>(k)], problem.knot(constraint.phase, k), std::move(terms));
   }
 }
 
@@ -72,56 +72,61 @@ std::vector<Element> at_knots(const MotionProblem& problem, int phase, const Fun
   return all;
 }
 
-std::vector<Coefficient> push_parameters(const MotionProblem& problem, const Hold& hold) {
-  std::vector<Coefficient> all = hold.parameters;
-  all.resize(all.size() + problem.functions(hold.phase).held.size(), 0.0);
+std::vector<Coefficient> push_parameters(const MotionProblem& problem, const PositionConstraint& constraint) {
+  std::vector<Coefficient> all = constraint.parameters;
+  all.resize(all.size() + problem.functions(constraint.phase).held.size(), 0.0);
   return all;
 }
 
 }  // namespace
 
-void add_hold(MotionProblem& problem, Hold hold) {
+void add_position_constraint(MotionProblem& problem, PositionConstraint constraint) {
   nlp::AssembledProblem& nlp = problem.problem();
-  const PhaseIndex& index = problem.index(hold.phase);
-  const int K = index.knots() - 1, size = hold.function.size;
-  const std::vector<int>& moving = problem.functions(hold.phase).moving;
-  const std::vector<Element> push = at_knots(problem, hold.phase, hold.function.push, push_parameters(problem, hold)),
-                             rates = at_knots(problem, hold.phase, hold.function.rates, hold.parameters);
-  add_positions(problem, hold, at_knots(problem, hold.phase, hold.function.values, hold.parameters));
+  const PhaseIndex& index = problem.index(constraint.phase);
+  const int K = index.knots() - 1, size = constraint.function.size;
+  const std::vector<int>& moving = problem.functions(constraint.phase).moving;
+  const std::vector<Element> push = at_knots(problem, constraint.phase, constraint.function.push,
+                                             push_parameters(problem, constraint)),
+                             rates =
+                                 at_knots(problem, constraint.phase, constraint.function.rates, constraint.parameters);
+  add_positions(problem, constraint,
+                at_knots(problem, constraint.phase, constraint.function.values, constraint.parameters));
   // returns terms of the forces on moving coordinates in the rows from `row` on, appended to `terms`
   const auto pushed = [&](int row, double factor, std::vector<Term> terms) {
     for (std::size_t i = 0; i < moving.size(); ++i) terms.push_back({moving[i], row + static_cast<int>(i), factor});
     return terms;
   };
   for (int k = 0; k <= K; ++k) {
-    const int momenta = problem.momentum_row(hold.phase, k);
-    hold.multipliers.push_back(momenta < 0 ? -1 : nlp.add_variables(size, -nlp::infinity, nlp::infinity));
+    const int momenta = problem.momentum_row(constraint.phase, k);
+    constraint.multipliers.push_back(momenta < 0 ? -1 : nlp.add_variables(size, -nlp::infinity, nlp::infinity));
     if (momenta < 0) continue;
-    const int multiplier = hold.multipliers.back();
-    const std::vector<int> knot = problem.knot(hold.phase, k);
+    const int multiplier = constraint.multipliers.back();
+    const std::vector<int> knot = problem.knot(constraint.phase, k);
     // at the first knot the row has the opposite sign: -dL/dv+ - D2 L_d - ...
     nlp.add_element(push[static_cast<std::size_t>(k)], followed_by(knot, multiplier, size),
-                    pushed(momenta, k == 0 ? -1.0 : 1.0, problem.reactions(hold.phase, k)));
-    add_conditions(nlp, hold.conditions, multiplier);
+                    pushed(momenta, k == 0 ? -1.0 : 1.0, problem.reactions(constraint.phase, k)));
+    add_conditions(nlp, constraint.conditions, multiplier);
     if (k > 0 && k < K) continue;
-    if (problem.rests(hold.phase, k == K) || (k == 0 && hold.stopped)) continue;  // redundant rows slow the solver down
+    if (problem.rests(constraint.phase, k == K) || (k == 0 && constraint.stopped))
+      continue;  // redundant rows slow the solver down
     const int velocity = k == 0 ? index.velocity_after : index.velocity_before;
     nlp.add_element(rates[static_cast<std::size_t>(k)], followed_by(knot, velocity, index.moving),
                     in_rows(nlp.add_rows(size, 0.0, 0.0), size));
   }
-  if (hold.event) {
-    hold.impulse = nlp.add_variables(size, -nlp::infinity, nlp::infinity);
-    nlp.add_element(push.front(), followed_by(problem.node(hold.phase, 0), hold.impulse, size),
-                    pushed(problem.jump_row(*hold.event), 1.0, problem.impulse_reactions(*hold.event)));
-    add_conditions(nlp, hold.conditions, hold.impulse);
+  if (constraint.event) {
+    constraint.impulse = nlp.add_variables(size, -nlp::infinity, nlp::infinity);
+    nlp.add_element(push.front(), followed_by(problem.node(constraint.phase, 0), constraint.impulse, size),
+                    pushed(problem.jump_row(*constraint.event), 1.0, problem.impulse_reactions(*constraint.event)));
+    add_conditions(nlp, constraint.conditions, constraint.impulse);
   }
-  problem.keep(std::move(hold));
+  problem.store(std::move(constraint));
 }
 
-VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int knot, int first, const VectorXd& x) {
-  const Element push = element(hold.function.push, problem.numbers(), push_parameters(problem, hold),
-                               {problem.reference(hold.phase, knot)});
-  return value(*push, x(followed_by(problem.knot(hold.phase, knot), first, hold.function.size)));
+VectorXd generalised_constraint_force(const MotionProblem& problem, const PositionConstraint& constraint, int knot,
+                                      int first, const VectorXd& x) {
+  const Element push = element(constraint.function.push, problem.numbers(), push_parameters(problem, constraint),
+                               {problem.reference(constraint.phase, knot)});
+  return value(*push, x(followed_by(problem.knot(constraint.phase, knot), first, constraint.function.size)));
 }
 
 // Inner rows are in N if h is known, otherwise in N s. Rows at the ends are in N s.
@@ -132,27 +137,27 @@ double force_per_multiplier(const MotionProblem& problem, int phase, int knot, c
   return knot == 0 || knot == index.knots() - 1 || index.duration >= 0 ? per_weight / h : per_weight;
 }
 
-MatrixXd hold_forces(const MotionProblem& problem, const Hold& hold, const VectorXd& x) {
-  const int knots = problem.index(hold.phase).knots(), size = hold.function.size;
+MatrixXd constraint_forces(const MotionProblem& problem, const PositionConstraint& constraint, const VectorXd& x) {
+  const int knots = problem.index(constraint.phase).knots(), size = constraint.function.size;
   MatrixXd forces = MatrixXd::Constant(knots, size, std::numeric_limits<double>::quiet_NaN());
   for (int k = 0; k < knots; ++k)
-    if (const int first = hold.multipliers[static_cast<std::size_t>(k)]; first >= 0)
-      forces.row(k) = force_per_multiplier(problem, hold.phase, k, x) * x.segment(first, size).transpose();
+    if (const int first = constraint.multipliers[static_cast<std::size_t>(k)]; first >= 0)
+      forces.row(k) = force_per_multiplier(problem, constraint.phase, k, x) * x.segment(first, size).transpose();
   return forces;
 }
 
-void HeldPostures::refer(const Reference& reference) {
-  if (reference == reference_ && values_.size() == holds_.size()) return;
+void ConstraintEvaluator::refer(const Reference& reference) {
+  if (reference == reference_ && values_.size() == constraints_.size()) return;
   reference_ = reference;
   values_.clear();
   rates_.clear();
-  for (const Hold& hold : holds_) {
-    values_.push_back(element(hold.function.values, numbers_, hold.parameters, {reference}));
-    rates_.push_back(element(hold.function.rates, numbers_, hold.parameters, {reference}));
+  for (const PositionConstraint& constraint : constraints_) {
+    values_.push_back(element(constraint.function.values, numbers_, constraint.parameters, {reference}));
+    rates_.push_back(element(constraint.function.rates, numbers_, constraint.parameters, {reference}));
   }
 }
 
-VectorXd HeldPostures::values(const Reference& reference, const VectorXd& theta) {
+VectorXd ConstraintEvaluator::values(const Reference& reference, const VectorXd& theta) {
   refer(reference);
   VectorXd all(0);
   for (const Element& f : values_) {
@@ -162,7 +167,7 @@ VectorXd HeldPostures::values(const Reference& reference, const VectorXd& theta)
   return all;
 }
 
-MatrixXd HeldPostures::slopes(const Reference& reference, const VectorXd& theta) {
+MatrixXd ConstraintEvaluator::slopes(const Reference& reference, const VectorXd& theta) {
   refer(reference);
   MatrixXd all(0, theta.size());
   for (const Element& f : values_) {
@@ -172,7 +177,7 @@ MatrixXd HeldPostures::slopes(const Reference& reference, const VectorXd& theta)
   return all;
 }
 
-VectorXd HeldPostures::bias(const Reference& reference, const VectorXd& theta, const VectorXd& v) {
+VectorXd ConstraintEvaluator::bias(const Reference& reference, const VectorXd& theta, const VectorXd& v) {
   refer(reference);
   VectorXd z(2 * theta.size()), all(0);
   z << theta, v;
@@ -183,7 +188,8 @@ VectorXd HeldPostures::bias(const Reference& reference, const VectorXd& theta, c
   return all;
 }
 
-VectorXd with_holding_force(const MatrixXd& mass, const MatrixXd& slopes, const VectorXd& p, const VectorXd& wanted) {
+VectorXd with_constraint_force(const MatrixXd& mass, const MatrixXd& slopes, const VectorXd& p,
+                               const VectorXd& wanted) {
   if (slopes.rows() == 0) return p;
   const Eigen::LDLT<MatrixXd> M(mass);
   VectorXd missing = -slopes * M.solve(p);

@@ -4,16 +4,16 @@
 
 namespace dodyn::evaluators {
 
-std::string missed(const TranscribedMotion& planned, const Eigen::VectorXd& x) {
+std::string describe_violations(const TranscribedMotion& planned, const Eigen::VectorXd& x) {
   constexpr double allowed = 1e-6;
   if (!x.allFinite()) return "";
   const dmoc::MotionProblem& problem = planned.problem;
   std::string words;
   if (const auto& pairs = planned.separation.pairs(); !pairs.empty())
     if (const dmoc::Clearance nearest = dmoc::clearance(problem, x, pairs);
-        nearest.pair >= 0 && nearest.missing > allowed)
-      words = "; " + dmoc::missing_text(problem.system(), pairs[static_cast<std::size_t>(nearest.pair)],
-                                        nearest.missing, nearest.time);
+        nearest.pair >= 0 && nearest.violation > allowed)
+      words = "; " + dmoc::violation_text(problem.system(), pairs[static_cast<std::size_t>(nearest.pair)],
+                                          nearest.violation, nearest.time);
   return words + dmoc::worst_row(problem, planned.asked, x);
 }
 

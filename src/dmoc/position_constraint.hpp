@@ -13,11 +13,12 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "autodiff/vars.hpp"
 #include "dmoc/motion_problem.hpp"
 
 namespace dodyn::dmoc {
 
-// Records the functions of a hold in a phase with these fixed coordinates, from values(tree, numbers, q, parameters) ->
+// Records the functions of a constraint in a phase with these fixed coordinates, from values(tree, numbers, q, parameters) ->
 // g, [size], at a node. q: all coordinates.
 template <class F>
 PositionFunction record_position_function(const System& system, const std::vector<int>& held, int parameters, int size,
@@ -29,14 +30,6 @@ PositionFunction record_position_function(const System& system, const std::vecto
   const auto values = [=](const auto& tree, const auto& numbers, const Vars& z, const Vars& extra) {
     return values_of(tree, numbers, whole(n, moving, z.data()), extra);
   };
-  const auto slope = [](const autodiff::Var& of, const Vars& inputs) {
-    std::vector<int> nodes;
-    for (const autodiff::Var& x : inputs) nodes.push_back(x.node);
-    Vars slopes;
-    for (const int node : autodiff::Recording::current->gradient(of.node, nodes))
-      slopes.push_back(autodiff::Var::at(node));
-    return slopes;
-  };
   const auto rest = [m](const Vars& z) { return Vars(z.begin() + m, z.end()); };
   PositionFunction f;
   f.size = size;
@@ -47,7 +40,7 @@ PositionFunction record_position_function(const System& system, const std::vecto
         Vars rates;
         for (const autodiff::Var& value : values(tree, numbers, z, extra)) {
           autodiff::Var rate(0.0);
-          const Vars slopes = slope(value, Vars(z.begin(), z.begin() + m));
+          const Vars slopes = autodiff::gradient(value, Vars(z.begin(), z.begin() + m));
           for (std::size_t i = 0; i < slopes.size(); ++i) rate += slopes[i] * v[i];
           rates.push_back(rate);
         }
@@ -61,49 +54,50 @@ PositionFunction record_position_function(const System& system, const std::vecto
         const Vars forces = rest(z), g = values_of(tree, numbers, q, extra);
         autodiff::Var work(0.0);
         for (std::size_t i = 0; i < g.size(); ++i) work += forces[i] * g[i];
-        return slope(work, q);
+        return autodiff::gradient(work, q);
       });
   return f;
 }
 
-// Adds the unknowns and rows of a hold to a transcribed problem, and stores the hold there.
-void add_hold(MotionProblem& problem, Hold hold);
+// Adds the unknowns and rows of a position constraint to a transcribed problem, and stores the constraint there.
+void add_position_constraint(MotionProblem& problem, PositionConstraint constraint);
 
 // Returns G^T lambda on all coordinates, [n], at a knot of the phase; lambda: unknowns from index `first` on. x: the
 // unknowns.
-Eigen::VectorXd hold_push(const MotionProblem& problem, const Hold& hold, int knot, int first,
-                          const Eigen::VectorXd& x);
+Eigen::VectorXd generalised_constraint_force(const MotionProblem& problem, const PositionConstraint& constraint,
+                                             int knot, int first, const Eigen::VectorXd& x);
 
 // Returns the forces at the knots of the phase, [Kd + 1, size], in J per unit of g: N if g is a length. At a knot
 // without rows of momenta they are not a number.
-Eigen::MatrixXd hold_forces(const MotionProblem& problem, const Hold& hold, const Eigen::VectorXd& x);
-// Returns the factor that converts an unknown of a hold at a knot to a force, N.
+Eigen::MatrixXd constraint_forces(const MotionProblem& problem, const PositionConstraint& constraint,
+                                  const Eigen::VectorXd& x);
+// Returns the factor that converts an unknown of a constraint at a knot to a force, N.
 double force_per_multiplier(const MotionProblem& problem, int phase, int knot, const Eigen::VectorXd& x);
 
-// Evaluates the holds of a phase. Their components are stacked.
-class HeldPostures {
+// Evaluates the constraints of a phase. Their components are stacked.
+class ConstraintEvaluator {
  public:
-  HeldPostures(const std::vector<Hold>& holds, const std::vector<Coefficient>& numbers)
-      : holds_(holds), numbers_(numbers) {}
+  ConstraintEvaluator(const std::vector<PositionConstraint>& constraints, const std::vector<Coefficient>& numbers)
+      : constraints_(constraints), numbers_(numbers) {}
 
   Eigen::VectorXd values(const Reference& reference, const Eigen::VectorXd& theta);  // g [size]
   Eigen::MatrixXd slopes(const Reference& reference, const Eigen::VectorXd& theta);  // G [size, moving]
   // (d/dt G) v, [size]
   Eigen::VectorXd bias(const Reference& reference, const Eigen::VectorXd& theta, const Eigen::VectorXd& v);
-  bool empty() const { return holds_.empty(); }
+  bool empty() const { return constraints_.empty(); }
 
  private:
   void refer(const Reference& reference);
 
-  std::vector<Hold> holds_;
+  std::vector<PositionConstraint> constraints_;
   std::vector<Coefficient> numbers_;
   Reference reference_;  // reference of the current elements
   std::vector<Element> values_, rates_;
 };
 
-// Returns p + G^T lambda such that G M^-1 (p + G^T lambda) = wanted; empty: zero. p: momenta or forces. If holds depend
-// on each other, lambda has minimum norm.
-Eigen::VectorXd with_holding_force(const Eigen::MatrixXd& mass, const Eigen::MatrixXd& slopes, const Eigen::VectorXd& p,
-                                   const Eigen::VectorXd& wanted = {});
+// Returns p + G^T lambda such that G M^-1 (p + G^T lambda) = wanted; empty: zero. p: momenta or forces. If
+// constraints depend on each other, lambda has minimum norm.
+Eigen::VectorXd with_constraint_force(const Eigen::MatrixXd& mass, const Eigen::MatrixXd& slopes,
+                                      const Eigen::VectorXd& p, const Eigen::VectorXd& wanted = {});
 
 }  // namespace dodyn::dmoc
