@@ -1,5 +1,3 @@
-#include "evaluators/air_table.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "evaluators/evaluator.hpp"
+#include "evaluators/kinds.hpp"
 #include "evaluators/simulation/disturbance.hpp"
 #include "record/text.hpp"
 #include "rigid/controller.hpp"
@@ -383,9 +381,7 @@ EvaluatorKind air_table_kind() {
   kind.description = "measures the force field of an uneven air table and cancels it; cost: drift left over";
   kind.variables = always({});
   kind.keys = air::air_table_keys().keys();
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<air::AirTableEvaluator>(settings);
-  };
+  kind.make = make<air::AirTableEvaluator>;
   return kind;
 }
 

@@ -1,12 +1,10 @@
-#include "evaluators/coil_fit.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
 
-#include "evaluators/evaluator.hpp"
+#include "evaluators/kinds.hpp"
 #include "record/text.hpp"
 #include "rigid/coils.hpp"
 #include "settings/ini.hpp"
@@ -239,9 +237,7 @@ EvaluatorKind coil_fit_kind() {
       "fits the force law (B.1) (docs/control.md) to the forces between two electromagnets; cost: error of the fit";
   kind.variables = always({});
   kind.keys = coil_fit_keys().keys();
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<CoilFitEvaluator>(settings);
-  };
+  kind.make = make<CoilFitEvaluator>;
   return kind;
 }
 

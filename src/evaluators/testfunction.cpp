@@ -1,5 +1,3 @@
-#include "evaluators/testfunction.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "evaluators/kinds.hpp"
 #include "record/random.hpp"
 #include "settings/key_table.hpp"
 
@@ -212,9 +211,7 @@ EvaluatorKind testfunction_kind() {
       .description = "an analytic function with a known minimum, for tests of strategies and ranks",
       .variables = always({{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}}),
       .keys = keys().keys(),
-      .make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-        return std::make_unique<TestFunction>(settings);
-      }};
+      .make = make<TestFunction>};
 }
 
 }  // namespace dodyn::evaluators

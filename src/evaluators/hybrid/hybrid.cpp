@@ -1,11 +1,10 @@
-#include "evaluators/hybrid/hybrid.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "evaluators/dimensions.hpp"
 #include "evaluators/hybrid/run.hpp"
+#include "evaluators/kinds.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "settings/key_table.hpp"
@@ -426,33 +425,23 @@ class HybridEvaluator final : public Evaluator {
 }  // namespace
 
 EvaluatorKind hybrid_kind() {
-  using Name = ini::SectionKind::Name;
   EvaluatorKind kind;
   kind.name = "hybrid";
   kind.description = "simulates a model's motion in pieces joined by impacts and resets, or finds its periodic gait";
   kind.variables = variables_of;
   kind.keys = hybrid_keys().keys();
   kind.sections = {
-      {"initial-state",
-       Name::none,
-       {},
-       true,
-       {},
-       false,
-       "values at the start, which replace those of the model's [initial-state]: COORDINATE = expression, "
-       "rate(COORDINATE) = expression"},
-      {"cost",
-       Name::none,
-       {"cost"},
-       false,
-       {},
-       false,
-       "cost = an expression of parameters, metrics, and coordinates and rates at the end"},
-      {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
+      {.kind = "initial-state",
+       .any_key = true,
+       .description =
+           "values at the start, which replace those of the model's [initial-state]: COORDINATE = expression, "
+           "rate(COORDINATE) = expression"},
+      {.kind = "cost",
+       .keys = {"cost"},
+       .description = "cost = an expression of parameters, metrics, and coordinates and rates at the end"},
+      {.kind = "require", .any_key = true, .description = "conditions on the parameters; other designs are infeasible"},
   };
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<HybridEvaluator>(settings);
-  };
+  kind.make = make<HybridEvaluator>;
   return kind;
 }
 
