@@ -68,18 +68,10 @@ const KeyTable<Options>& keys() {
   static const auto table =
       KeyTable<Options>("testfunction.")
           .add("name", &Options::function, names, {.description = "the function; forrester depends only on x"})
-          .add("delay", &Options::delay,
-               {.unit = "s",
-                .description = "time that each evaluation sleeps",
-                .minimum = 0,
-                .maximum = 3600,
-                .identity = false})
-          .add("noise", &Options::noise,
-               {.unit = "1", .description = "standard deviation of the normal noise on the cost", .minimum = 0})
+          .add("delay", &Options::delay, may_change(number(from(0, 3600), "s", "time that each evaluation sleeps")))
+          .add("noise", &Options::noise, number(from(0), "1", "standard deviation of the normal noise on the cost"))
           .add("samples", &Options::samples,
-               {.description = "number of noisy samples whose mean is the cost; each is a task of its own",
-                .minimum = 1,
-                .maximum = 10000})
+               number(from(1, 10000), "number of noisy samples whose mean is the cost; each is a task of its own"))
           .add("fail-above", &Options::fail_above, {.unit = "1", .description = "x above which evaluations fail"})
           .add("fault", &Options::fault,
                {{"reason", Fault::reason},
