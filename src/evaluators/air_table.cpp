@@ -1,5 +1,3 @@
-#include "evaluators/air_table.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "evaluators/evaluator.hpp"
+#include "evaluators/kinds.hpp"
 #include "evaluators/simulation/disturbance.hpp"
 #include "record/text.hpp"
 #include "rigid/controller.hpp"
@@ -43,27 +41,21 @@ const KeyTable<AirTable>& air_table_keys() {
   const auto field = [](auto member) {
     return [member](A & a) -> auto& { return a.field.*member; };
   };
-  const auto above = [](const char* unit, const char* description) {
-    return Key{.unit = unit, .description = description, .minimum = 0, .maximum = 1e6, .open_minimum = true};
-  };
   static const auto table =
       KeyTable<A>("air-table.")
-          .add("width", &A::width, above("m", "width of the table, along x"))
-          .add("depth", &A::depth, above("m", "depth of the table, along y"))
+          .add("width", &A::width, number(above(0, 1e6), "m", "width of the table, along x"))
+          .add("depth", &A::depth, number(above(0, 1e6), "m", "depth of the table, along y"))
           .add("margin", &A::margin,
-               {.unit = "m",
-                .description = "distance of the measured positions from the edges of the table",
-                .minimum = 0,
-                .maximum = 1e3})
-          .add("spacing", &A::spacing, above("m", "largest distance of neighbouring measured positions"))
-          .add("sample-rate", &A::rate, above("1/s", "rate of the commands to the craft"))
-          .add("force", field(&D::force), above("N", "root mean square of each force component of the field"))
+               number(from(0, 1e3), "m", "distance of the measured positions from the edges of the table"))
+          .add("spacing", &A::spacing,
+               number(above(0, 1e6), "m", "largest distance of neighbouring measured positions"))
+          .add("sample-rate", &A::rate, number(above(0, 1e6), "1/s", "rate of the commands to the craft"))
+          .add("force", field(&D::force),
+               number(above(0, 1e6), "N", "root mean square of each force component of the field"))
           .add("arm", field(&D::arm),
-               {.unit = "m",
-                .description = "lever arm of the field; root mean square of its torque over that of its force",
-                .minimum = 0,
-                .maximum = 1e3})
-          .add("length", field(&D::wave_length), above("m", "shortest wavelength of the field"))
+               number(from(0, 1e3), "m",
+                      "lever arm of the field; root mean square of its torque over that of its force"))
+          .add("length", field(&D::wave_length), number(above(0, 1e6), "m", "shortest wavelength of the field"))
           .add("time", field(&D::time),
                {.unit = "s",
                 .description = "correlation time of the field; steady: the field does not change",
@@ -383,9 +375,7 @@ EvaluatorKind air_table_kind() {
   kind.description = "measures the force field of an uneven air table and cancels it; cost: drift left over";
   kind.variables = always({});
   kind.keys = air::air_table_keys().keys();
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<air::AirTableEvaluator>(settings);
-  };
+  kind.make = make<air::AirTableEvaluator>;
   return kind;
 }
 

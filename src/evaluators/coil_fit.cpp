@@ -1,12 +1,10 @@
-#include "evaluators/coil_fit.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
 
-#include "evaluators/evaluator.hpp"
+#include "evaluators/kinds.hpp"
 #include "record/text.hpp"
 #include "rigid/coils.hpp"
 #include "settings/ini.hpp"
@@ -29,33 +27,20 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
   const auto coil = [](auto member) {
     return [member](S & s) -> auto& { return s.coil.*member; };
   };
-  const auto positive = [](const char* unit, const char* description) {
-    return Key{.unit = unit, .description = description, .minimum = 0, .maximum = 1e3, .open_minimum = true};
-  };
   static const auto table =
       KeyTable<S>("coil-fit.")
           .add("poles", coil(&rigid::Coil::discs), {{"points", false}, {"discs", true}},
                {.description = "magnetic poles of a core; points: in the middles of its ends; discs: spread over them"})
-          .add("min-distance", &S::least, positive("m", "smallest distance of the centres of the cores"))
-          .add("max-distance", &S::most, positive("m", "largest distance of the centres of the cores"))
-          .add("angle", &S::angle,
-               {.unit = "deg",
-                .description = "largest bearing and largest attitude, to either side",
-                .minimum = 0,
-                .maximum = 180,
-                .open_minimum = true})
-          .add("distances", &S::distances,
-               {.description = "number of distances in the grid of samples", .minimum = 3, .maximum = 1000})
+          .add("min-distance", &S::least, number(above(0, 1e3), "m", "smallest distance of the centres of the cores"))
+          .add("max-distance", &S::most, number(above(0, 1e3), "m", "largest distance of the centres of the cores"))
+          .add("angle", &S::angle, number(above(0, 180), "deg", "largest bearing and largest attitude, to either side"))
+          .add("distances", &S::distances, number(from(3, 1000), "number of distances in the grid of samples"))
           .add("angles", &S::angles,
-               {.description = "number of bearings in the grid of samples, and of attitudes",
-                .minimum = 5,
-                .maximum = 1000})
+               number(from(5, 1000), "number of bearings in the grid of samples, and of attitudes"))
           .add("weight", &S::weight,
-               {.unit = "1",
-                .description = "residuals are multiplied by this power of the distance; 0: not weighted; 4: far "
-                               "samples count like near ones",
-                .minimum = 0,
-                .maximum = 16})
+               number(from(0, 16), "1",
+                      "residuals are multiplied by this power of the distance; 0: not weighted; 4: far "
+                      "samples count like near ones"))
           .add("table", &S::table,
                {.type = Type::path, .description = "CSV file of coefficients to compare with; empty: none"});
   return table;
@@ -239,9 +224,7 @@ EvaluatorKind coil_fit_kind() {
       "fits the force law (B.1) (docs/control.md) to the forces between two electromagnets; cost: error of the fit";
   kind.variables = always({});
   kind.keys = coil_fit_keys().keys();
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<CoilFitEvaluator>(settings);
-  };
+  kind.make = make<CoilFitEvaluator>;
   return kind;
 }
 

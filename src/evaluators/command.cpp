@@ -19,8 +19,6 @@
 // A parallel program gets `command.ranks` processors of the allocation. DODYN_LAUNCH is the command line that starts
 // its processes on them: as a step of the Slurm job (srun), or on named hosts (mpiexec). One process of dodyn then
 // schedules `study.workers` concurrent evaluations, and needs no processor of its own.
-#include "evaluators/command.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +37,7 @@
 #include <thread>
 
 #include "evaluators/error_stream.hpp"
+#include "evaluators/kinds.hpp"
 #include "evaluators/named_files.hpp"
 #include "evaluators/processors.hpp"
 #include "evaluators/program.hpp"
@@ -735,9 +734,7 @@ EvaluatorKind command_kind() {
        .description = "working directories to keep: those of failed evaluations, all, or none",
        .choices = {"failed", "all", "none"},
        .identity = false}};
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<Command>(settings);
-  };
+  kind.make = make<Command>;
   return kind;
 }
 

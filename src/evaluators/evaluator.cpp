@@ -3,15 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "evaluators/air_table.hpp"
-#include "evaluators/coil_fit.hpp"
-#include "evaluators/command.hpp"
-#include "evaluators/elastic/elastic.hpp"
-#include "evaluators/gait/gait.hpp"
-#include "evaluators/hybrid/hybrid.hpp"
-#include "evaluators/motion/motion.hpp"
-#include "evaluators/simulation.hpp"
-#include "evaluators/testfunction.hpp"
+#include "evaluators/kinds.hpp"
 #include "surrogate/strategy_options.hpp"
 
 namespace dodyn::evaluators {
@@ -19,19 +11,9 @@ namespace dodyn::evaluators {
 Outcome Evaluator::join(const Evaluation&, std::vector<Outcome> parts) const { return std::move(parts.front()); }
 
 const std::vector<EvaluatorKind>& evaluator_kinds() {
-  static const std::vector<EvaluatorKind> kinds = [] {
-    std::vector<EvaluatorKind> all;
-    all.push_back(gait_kind());
-    all.push_back(motion_kind());
-    all.push_back(hybrid_kind());
-    all.push_back(simulation_kind());
-    all.push_back(elastic_kind());
-    all.push_back(air_table_kind());
-    all.push_back(coil_fit_kind());
-    all.push_back(testfunction_kind());
-    all.push_back(command_kind());
-    return all;
-  }();
+  static const std::vector<EvaluatorKind> kinds = {gait_kind(),       motion_kind(),       hybrid_kind(),
+                                                   simulation_kind(), elastic_kind(),      air_table_kind(),
+                                                   coil_fit_kind(),   testfunction_kind(), command_kind()};
   return kinds;
 }
 

@@ -1,4 +1,4 @@
-// The inner problem of a study, and the registry of evaluators. To add one: one file pair here, one line in
+// The inner problem of a study, and the registry of evaluators. To add one: a .cpp here, one line in kinds.hpp and one in
 // evaluator.cpp (CONTRIBUTING.md has an example).
 #pragma once
 

@@ -12,12 +12,10 @@ template <class Struct>
 KeyTable<Struct> with_initial_state_keys(KeyTable<Struct> table) {
   return std::move(table)
       .add("initial-states-per-task", &Struct::batch,
-           {.description = "number of initial states in one task of a rank", .minimum = 1, .maximum = 1000000})
+           number(from(1, 1000000), "number of initial states in one task of a rank"))
       .add("initial-state", &Struct::start,
-           {.description = "number of the initial state that dodyn simulate shows; the first is 1",
-            .minimum = 1,
-            .maximum = 1000000,
-            .identity = false});
+           may_change(
+               number(from(1, 1000000), "number of the initial state that dodyn simulate shows; the first is 1")));
 }
 
 }  // namespace dodyn::evaluators

@@ -1,5 +1,3 @@
-#include "evaluators/simulation.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -8,6 +6,7 @@
 #include <stdexcept>
 
 #include "evaluators/dimensions.hpp"
+#include "evaluators/kinds.hpp"
 #include "evaluators/parameters.hpp"
 #include "evaluators/shapes.hpp"
 #include "evaluators/simulation/keys.hpp"
@@ -400,7 +399,7 @@ class SimulationEvaluator final : public Evaluator {
     if (misalignment_) {
       std::vector<std::pair<double, bool>> states;  // size of the misalignment, and whether the state succeeds
       for (int i = 0; i < starts_.count(); ++i)
-        states.emplace_back(std::abs(value(*misalignment_, starts_.start(i, design, set_of(e)))),
+        states.emplace_back(std::abs(starts_.start(i, design, set_of(e)).value(*misalignment_)),
                             tries(i, simulation::outcome_column) == statistics_.success_outcome);
       std::sort(states.begin(), states.end());  // of equal ones those that fail first
       const auto failing = std::find_if(states.begin(), states.end(), [](const auto& state) { return !state.second; });
@@ -409,21 +408,11 @@ class SimulationEvaluator final : public Evaluator {
     if (!properties_.empty()) {
       Start plain;
       plain.values = model_.evaluate<double>(design);
-      for (const auto& [entry, formula] : properties_) own.push_back(value(formula, plain));
+      for (const auto& [entry, formula] : properties_) own.push_back(plain.value(formula));
     }
     const Eigen::Index before = e.metrics.size();
     e.metrics.conservativeResize(before + static_cast<Eigen::Index>(own.size()));
     for (std::size_t k = 0; k < own.size(); ++k) e.metrics[before + static_cast<Eigen::Index>(k)] = own[k];
-  }
-
-  // Returns the value of a formula of parameters and variables of [initial-states].
-  static double value(const Formula& formula, const Start& start) {
-    std::vector<double> x;
-    for (const auto& seen : formula.arguments)
-      x.push_back(seen.kind == simulation::StateQuantity::start
-                      ? start.variables[static_cast<std::size_t>(seen.one)]
-                      : start.values.parameters[static_cast<std::size_t>(seen.variable.index)]);
-    return formula.expression.evaluate<double>(x);
   }
 
   static void refuse(Outcome& outcome, const std::string& reason) {
@@ -643,55 +632,34 @@ EvaluatorKind simulation_kind() {
     for (auto& key : keys()) kind.keys.push_back(std::move(key));
   kind.idle = simulation::idle_simulation_keys;
   kind.sections = {
-      {"initial-state",
-       Name::none,
-       {},
-       true,
-       {},
-       false,
-       "values at the start of a run: NAME = expression, for coordinates, rate(COORDINATE) and parameters"},
-      {"initial-states",
-       Name::none,
-       {},
-       true,
-       {},
-       false,
-       "values that differ between initial states: NAME = LOW .. HIGH; count, sampling, seed; or file = a CSV file"},
-      {"outcome",
-       Name::required,
-       {"when", "dwell"},
-       false,
-       {"when"},
-       false,
-       "a way in which a run may end: when = condition; dwell = time (s) for which it must hold; the first fulfilled "
-       "outcome ends the run"},
-      {"disturbance",
-       Name::none,
-       simulation::disturbance_keys(),
-       false,
-       {"force"},
-       false,
-       "a smooth random force field on all moving bodies, different for each initial state"},
-      {"cost",
-       Name::none,
-       {"success", "misalignment", "cost", "given-outcome", "max-other-share"},
-       false,
-       {},
-       false,
-       "success = OUTCOME: the cost is the fraction of runs that end otherwise; or cost = an expression at the end: "
-       "the cost is its mean, over the runs that end as given-outcome"},
-      {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
-      {"metrics",
-       Name::none,
-       {},
-       true,
-       {},
-       false,
-       "further metrics of a design: NAME = an expression of its parameters, in SI units"},
+      {.kind = "initial-state",
+       .any_key = true,
+       .description =
+           "values at the start of a run: NAME = expression, for coordinates, rate(COORDINATE) and parameters"},
+      {.kind = "initial-states",
+       .any_key = true,
+       .description = "values that differ between initial states: NAME = LOW .. HIGH; count, sampling, seed; or file = "
+                      "a CSV file"},
+      {.kind = "outcome",
+       .name = Name::required,
+       .keys = {"when", "dwell"},
+       .needed = {"when"},
+       .description = "a way in which a run may end: when = condition; dwell = time (s) for which it must hold; the "
+                      "first fulfilled outcome ends the run"},
+      {.kind = "disturbance",
+       .keys = simulation::disturbance_keys(),
+       .needed = {"force"},
+       .description = "a smooth random force field on all moving bodies, different for each initial state"},
+      {.kind = "cost",
+       .keys = {"success", "misalignment", "cost", "given-outcome", "max-other-share"},
+       .description = "success = OUTCOME: the cost is the fraction of runs that end otherwise; or cost = an expression "
+                      "at the end: the cost is its mean, over the runs that end as given-outcome"},
+      {.kind = "require", .any_key = true, .description = "conditions on the parameters; other designs are infeasible"},
+      {.kind = "metrics",
+       .any_key = true,
+       .description = "further metrics of a design: NAME = an expression of its parameters, in SI units"},
   };
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<SimulationEvaluator>(settings);
-  };
+  kind.make = make<SimulationEvaluator>;
   return kind;
 }
 

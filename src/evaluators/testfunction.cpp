@@ -1,5 +1,3 @@
-#include "evaluators/testfunction.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "evaluators/kinds.hpp"
 #include "record/random.hpp"
 #include "settings/key_table.hpp"
 
@@ -69,18 +68,10 @@ const KeyTable<Options>& keys() {
   static const auto table =
       KeyTable<Options>("testfunction.")
           .add("name", &Options::function, names, {.description = "the function; forrester depends only on x"})
-          .add("delay", &Options::delay,
-               {.unit = "s",
-                .description = "time that each evaluation sleeps",
-                .minimum = 0,
-                .maximum = 3600,
-                .identity = false})
-          .add("noise", &Options::noise,
-               {.unit = "1", .description = "standard deviation of the normal noise on the cost", .minimum = 0})
+          .add("delay", &Options::delay, may_change(number(from(0, 3600), "s", "time that each evaluation sleeps")))
+          .add("noise", &Options::noise, number(from(0), "1", "standard deviation of the normal noise on the cost"))
           .add("samples", &Options::samples,
-               {.description = "number of noisy samples whose mean is the cost; each is a task of its own",
-                .minimum = 1,
-                .maximum = 10000})
+               number(from(1, 10000), "number of noisy samples whose mean is the cost; each is a task of its own"))
           .add("fail-above", &Options::fail_above, {.unit = "1", .description = "x above which evaluations fail"})
           .add("fault", &Options::fault,
                {{"reason", Fault::reason},
@@ -212,9 +203,7 @@ EvaluatorKind testfunction_kind() {
       .description = "an analytic function with a known minimum, for tests of strategies and ranks",
       .variables = always({{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}}),
       .keys = keys().keys(),
-      .make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-        return std::make_unique<TestFunction>(settings);
-      }};
+      .make = make<TestFunction>};
 }
 
 }  // namespace dodyn::evaluators

@@ -5,7 +5,7 @@
 //     static const auto table =
 //         KeyTable<GaitSettings>("gait.")
 //             .add("step-width", &GaitSettings::step_width,
-//                  {.unit = "m", .description = "distance of the feet across", .minimum = 0, .maximum = 2})
+//                  number(from(0, 2), "m", "distance of the feet across"))
 //             .add("solver", &GaitSettings::solver, {{"native", Solver::native}, {"ipopt", Solver::ipopt}},
 //                  {.description = "solver of the inner problem"});
 //     return table;
@@ -32,6 +32,30 @@
 #include "settings/units.hpp"
 
 namespace dodyn {
+
+// The valid values of a number, in the unit of its key: from(a, b) is [a, b], above(a, b) is (a, b].
+struct ValidNumbers {
+  double minimum, maximum;
+  bool open_minimum;
+};
+constexpr ValidNumbers from(double minimum, double maximum = 1e308) { return {minimum, maximum, false}; }
+constexpr ValidNumbers above(double minimum, double maximum = 1e308) { return {minimum, maximum, true}; }
+
+// Returns the key of a number; KeyTable::add() fills in its name, type and default.
+inline Key number(ValidNumbers valid, std::string unit, std::string description) {
+  return {.unit = std::move(unit),
+          .description = std::move(description),
+          .minimum = valid.minimum,
+          .maximum = valid.maximum,
+          .open_minimum = valid.open_minimum};
+}
+inline Key number(ValidNumbers valid, std::string description) { return number(valid, "", std::move(description)); }
+
+// Returns a key whose value may differ between the runs of a study.
+inline Key may_change(Key key) {
+  key.identity = false;
+  return key;
+}
 
 template <class Struct>
 class KeyTable {

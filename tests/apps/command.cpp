@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "archive/archive.hpp"
+#include "tests/directory.hpp"
 
 namespace dodyn::test_command {
 namespace {
@@ -25,13 +26,10 @@ struct Result {
 class Command : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
     std::ofstream(directory + "/f.cfg")
         << "[study]\nevaluator = testfunction\n[surrogate]\npoints = 21\n[testfunction]\nname = forrester\n"
            "noise = 0.01\nfail-above = 0.9\n[design]\nx.min = 0\nx.max = 1\n";
   }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   // Runs a line of shell in the test's own directory.
   Result shell(const std::string& line) const {
@@ -102,8 +100,8 @@ class Command : public ::testing::Test {
     EXPECT_EQ(archive::read(directory + "/" + one).stopped, archive::read(directory + "/" + other).stopped);
   }
 
-  const std::string directory =
-      ::testing::TempDir() + "dodyn-apps-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const Directory own;
+  const std::string directory = own.path.string();
 };
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)

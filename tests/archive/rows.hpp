@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,22 +16,10 @@
 #include "archive/hdf5_file.hpp"
 #include "archive/schema.hpp"
 #include "record/text.hpp"
+#include "tests/directory.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::archive {
-
-// A directory of its own for each test, removed at the end.
-struct Directory {
-  std::filesystem::path path;
-  Directory() {
-    std::string name = (std::filesystem::temp_directory_path() / "dodyn-archive-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::string operator/(const char* name) const { return (path / name).string(); }
-};
 
 inline Layout example_layout() {
   return {{{"knee", "m", 0.2, 0.5}},
@@ -195,12 +182,7 @@ inline void leave_torn(const std::string& path) {
 // The message of the Error that `action` throws; empty where it throws none.
 template <class Action>
 std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
+  return message_of<Error>([&] { action(); });
 }
 
 }  // namespace dodyn::archive

@@ -19,6 +19,7 @@
 
 #include "archive/holder.hpp"
 #include "rows.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::archive::test_holder {
 namespace {
@@ -27,12 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 std::string message(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return message_of<Error>([&] { action(); }, "none");
 }
 
 std::string with_rows(const std::string& path, int rows) {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::evaluators::test_air_table {
 namespace {
@@ -69,14 +70,7 @@ TEST(AirTable, AFieldFromAFileIsWhatItCancelsBy) {
     const double x = driven.trajectory.values[0](i, 0);
     EXPECT_NEAR(driven.trajectory.values[1](i, 1), std::hypot(0.001, 0.01 * x) * 25.0 / 2.4, 1e-6);
   }
-  const auto complaint = [](const std::string& word) {
-    try {
-      table({word});
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
+  const auto complaint = [](const std::string& word) { return message_of<ConfigError>([&] { table({word}); }); };
   EXPECT_NE(complaint(write(0.2)).find("does not cover the table: it covers x from -0.2 to 0.2 m"), std::string::npos);
   EXPECT_NE(complaint("--air-table.cancel=nowhere.csv").find("nowhere.csv"), std::string::npos);
   EXPECT_NE(complaint("--air-table.sample-rate=200").find("faster than one sample per step; allowed: at most 100"),

@@ -12,6 +12,7 @@
 
 #include "evaluators/evaluator.hpp"
 #include "rigid/coils.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_coil_fit {
@@ -26,12 +27,7 @@ Outcome fitted(const std::vector<std::string>& words = {}) {
   return coil_fit(words)->evaluate(task);
 }
 std::string coil_complaint(const std::string& word) {
-  try {
-    coil_fit({word});
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<ConfigError>([&] { coil_fit({word}); });
 }
 
 // By mirror symmetry f_x is even, f_y and the torque are odd: terms of even powers belong to f_x, of odd powers to the
@@ -219,12 +215,8 @@ TEST(CoilTable, LeavesRunsUnresolvedOutOfItsRange) {
 
 TEST(CoilTable, MistakesAreTold) {
   const auto told = [](const std::string& configuration, const std::string& word) -> std::string {
-    try {
-      make_evaluator(read_settings(std::string(CONFIGS) + "/" + configuration, {word}));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<ConfigError>(
+        [&] { make_evaluator(read_settings(std::string(CONFIGS) + "/" + configuration, {word})); });
   };
   const std::string table = "--coils.table=" + std::string(CONFIGS) + "/coil-table.csv";
   EXPECT_NE(told("docking-feedback.cfg", table).find("applies to planar models"), std::string::npos);

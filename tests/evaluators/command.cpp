@@ -1,6 +1,4 @@
 // One evaluation by a program: its input and the use of its answer. No process or file of the program may remain.
-#include "evaluators/command.hpp"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -17,9 +15,12 @@
 #include <thread>
 
 #include "evaluators/error_stream.hpp"
+#include "evaluators/evaluator.hpp"
 #include "evaluators/named_files.hpp"
 #include "farm/perform.hpp"
 #include "record/machine.hpp"
+#include "tests/directory.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::evaluators::test_command {
 namespace {
@@ -28,12 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 class CommandTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-
   std::unique_ptr<Evaluator> evaluator_of(const std::string& line, std::vector<std::string> words = {},
                                           const std::string& archive = "c.h5", const std::string& more = "") const {
     std::ofstream(directory + "/c.cfg")
@@ -93,8 +88,8 @@ class CommandTest : public ::testing::Test {
     }
   }
 
-  const std::string directory =
-      ::testing::TempDir() + "dodyn-command-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const Directory own;
+  const std::string directory = own.path.string();
 };
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
@@ -125,12 +120,7 @@ TEST_F(CommandTest, TellsTheDesignAndReadsTheAnswer) {
 // Two names that map to one environment variable would give it the value of the other.
 TEST_F(CommandTest, NamesInTheEnvironmentAreDistinct) {
   const auto complaint = [&](const std::string& more, std::vector<std::string> words = {}) {
-    try {
-      evaluator_of("true", std::move(words), "c.h5", more);
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return message_of<ConfigError>([&] { evaluator_of("true", std::move(words), "c.h5", more); });
   };
   EXPECT_EQ(complaint("y = 2\n"), "");
   EXPECT_NE(complaint("X = 2\n").find("is DODYN_X in the environment"), std::string::npos) << complaint("X = 2\n");
@@ -154,12 +144,7 @@ TEST_F(CommandTest, NumbersComeInTheUnitThatIsAskedFor) {
     EXPECT_HAS(text("told"), entry);
   EXPECT_HAS(text("design.json"), "\"tilt\": \"deg\"");
   const auto complaint = [&](const std::string& more) {
-    try {
-      with(more);
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
+    return message_of<ConfigError>([&] { with(more); }, "accepted");
   };
   EXPECT_HAS(complaint("tilt = 20 deg\n"), "add design.tilt.unit = deg");
   EXPECT_HAS(complaint("tilt = 20 deg\ntilt.unit = furlongs\n"), "design.tilt.unit = furlongs is not a unit");
@@ -333,13 +318,9 @@ TEST_F(CommandTest, HostsThatAreNoneAreRefusedAtOnce) {
 // Keys of a parallel program are not ignored in silence.
 TEST_F(CommandTest, KeysOfALauncherNeedRanks) {
   for (const std::string given : {"hosts=localhost:4", "launcher=none", "launch-options=--mpi=pmix"}) {
-    try {
-      evaluator_of("true", {"--command." + given});
-      ADD_FAILURE() << given;
-    } catch (const ConfigError& error) {
-      EXPECT_HAS(std::string(error.what()), "command line: command." + given.substr(0, given.find('=')) + " = ");
-      EXPECT_HAS(std::string(error.what()), ": has no effect without command.ranks; add command.ranks, or remove it");
-    }
+    const std::string line = message_of<ConfigError>([&] { evaluator_of("true", {"--command." + given}); });
+    EXPECT_HAS(line, "command line: command." + given.substr(0, given.find('=')) + " = ");
+    EXPECT_HAS(line, ": has no effect without command.ranks; add command.ranks, or remove it");
   }
   EXPECT_NO_THROW(
       evaluator_of("true", {"--command.ranks=1", "--command.launcher=mpiexec", "--command.hosts=localhost:4"}));

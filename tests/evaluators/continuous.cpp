@@ -3,11 +3,9 @@
 #include "evaluators/continuous.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <Eigen/Geometry>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <tuple>
@@ -15,6 +13,7 @@
 #include "evaluators/evaluator.hpp"
 #include "evaluators/refinement.hpp"
 #include "systems/model.hpp"
+#include "tests/directory.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_continuous {
@@ -22,20 +21,14 @@ namespace {
 
 class Continuous : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "continuous-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::unique_ptr<Evaluator> study(const std::string& model, const std::string& text) const {
     std::ofstream(folder_ / "it.model") << model;
     std::ofstream(folder_ / "it.cfg")
         << "[study]\nevaluator = motion\n[motion]\nmodel = it.model\ninitial-guesses = 1\n"
         << text;
-    return make_evaluator(read_settings((folder_ / "it.cfg").string(), {}));
+    return make_evaluator(read_settings(folder_ / "it.cfg", {}));
   }
-  std::filesystem::path folder_;
+  const Directory folder_;
 };
 
 const std::string mass = R"([model]

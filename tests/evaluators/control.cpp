@@ -1,13 +1,13 @@
 // [control] of the evaluator `simulation`: runs without control, energy balance with contact and magnets, design
 // variables, mistakes.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 
-#include "evaluators/simulation.hpp"
+#include "evaluators/evaluator.hpp"
+#include "tests/directory.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_control {
@@ -45,24 +45,16 @@ const char* const dipole = "[design]\ndipole-offset = 0.1\nlast-leg = 30 mm\n";
 
 class Controlled : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::unique_ptr<Evaluator> evaluator(const std::string& text, const std::vector<std::string>& words = {}) const {
     std::ofstream(folder_ / "study.cfg") << text;
-    return make_evaluator(read_settings((folder_ / "study.cfg").string(), words));
+    return make_evaluator(read_settings(folder_ / "study.cfg", words));
   }
   std::string complaint(const std::vector<std::string>& words,
                         const std::string& text = std::string(docking) + control) {
-    try {
-      evaluator(text, words);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<ConfigError>([&] { evaluator(text, words); });
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("dodyn-control-" + std::to_string(::getpid()));
+  const Directory folder_;
 };
 
 // To the last bit.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <numbers>
 #include <set>
@@ -16,6 +15,8 @@
 #include "study/parts.hpp"
 #include "study/study.hpp"
 #include "systems/bodies.hpp"
+#include "tests/directory.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_docking {
@@ -154,9 +155,6 @@ TEST(DockingCraft, AreEvenRectanglesAndNeutral) {
 
 class DockingStudy : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::unique_ptr<Evaluator> evaluator(std::vector<std::string> words = {}, const char* name = "docking.cfg") const {
     if (std::none_of(words.begin(), words.end(), [](const auto& w) { return w.starts_with("--design.spacing"); }))
       words.emplace_back("--design.spacing=0.05");
@@ -177,8 +175,7 @@ class DockingStudy : public testing::Test {
     return metric(*docking, whole(*docking), "docked_time");
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("dodyn-docking-" + std::to_string(::getpid()));
+  const Directory folder_;
 };
 
 // The magnets bring aligned craft together in the time for which they were calibrated (tests/evaluators/docking.py has
@@ -207,7 +204,7 @@ TEST_F(DockingStudy, MirroredStartGivesTheMirroredMotion) {
       auto one = words, other = words;
       one.push_back(std::string("--initial-states.bearing=") + bearing);
       other.push_back(std::string("--initial-states.bearing=-") + bearing);
-      other.push_back("--simulation.model=" + (folder_ / "mirrored.model").string());
+      other.push_back("--simulation.model=" + folder_ / "mirrored.model");
       const auto a = evaluator(one)->simulate(task()), b = evaluator(other)->simulate(task());
       const auto ended = [](const std::string& report) { return report.substr(report.find("ended"), 25); };
       EXPECT_EQ(ended(a->report), ended(b->report));
@@ -342,12 +339,7 @@ TEST_F(DockingStudy, SaysWhatIsWrong) {
   EXPECT_NE(reason({"--design.depth=0.003"}).find("groove"), std::string::npos);
   EXPECT_NE(reason({"--initial-states.distance=0.01"}).find("overlap"), std::string::npos);
   const auto complaint = [&](const char* word) -> std::string {
-    try {
-      evaluator({word});
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<ConfigError>([&] { evaluator({word}); });
   };
   EXPECT_NE(complaint("--simulation.fixed=femal").find("did you mean 'female'?"), std::string::npos);
   EXPECT_NE(complaint("--disturbance.forse=1").find("did you mean"), std::string::npos);

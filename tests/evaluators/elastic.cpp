@@ -1,12 +1,13 @@
 // Evaluator `elastic`: shipped scenes, any parameter as a design variable, refused configurations, mistakes in one
 // line.
-#include "evaluators/elastic/elastic.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+
+#include "evaluators/evaluator.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::evaluators::test_elastic {
 namespace {
@@ -24,12 +25,7 @@ std::map<std::string, double> measured(const Evaluator& evaluator, const Outcome
   return all;
 }
 std::string complaint(const std::vector<std::string>& words) {
-  try {
-    made("bar-wall.cfg", words);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<ConfigError>([&] { made("bar-wall.cfg", words); });
 }
 
 TEST(Elastic, BarStaysAtItsWallForAsLongAsItsWave) {
@@ -236,12 +232,7 @@ TEST(Elastic, SimulateStatesItsInitialState) {
 
 TEST(Elastic, MistakesAreOneLine) {
   const auto latch = [](const std::string& word) {
-    try {
-      made("latch.cfg", {word});
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return message_of<ConfigError>([&] { made("latch.cfg", {word}); });
   };
   EXPECT_NE(latch("--initial-states.ofset=0 .. 1").find("did you mean 'offset'"), std::string::npos);
   EXPECT_NE(latch("--design.offset=0").find("given as design.offset, too"), std::string::npos);

@@ -2,13 +2,12 @@
 #include "evaluators/examination.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
 #include "systems/model.hpp"
+#include "tests/directory.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_examination {
@@ -201,18 +200,12 @@ TEST(Examination, AControlAloneIsComparedWithTheLargestOfItsKind) {
 
 class Examinations : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "examination-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::unique_ptr<Evaluator> study(const std::string& model, const std::string& text) const {
     std::ofstream(folder_ / "it.model") << model;
     std::ofstream(folder_ / "it.cfg") << text;
-    return make_evaluator(read_settings((folder_ / "it.cfg").string(), {}));
+    return make_evaluator(read_settings(folder_ / "it.cfg", {}));
   }
-  std::filesystem::path folder_;
+  const Directory folder_;
 };
 
 const std::string lift = R"([study]

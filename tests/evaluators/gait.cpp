@@ -1,6 +1,4 @@
 // The gait evaluator through the interface that studies use.
-#include "evaluators/gait/gait.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "evaluators/gait/design.hpp"
 #include "evaluators/optima.hpp"
 #include "systems/model.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_gait {
@@ -439,12 +438,7 @@ TEST(GaitEvaluator, StepsAndPeriodsFollowFromParameters) {
   }
 
   const auto complaint = [&](const std::string& text) {
-    try {
-      make_evaluator(study(text));
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
+    return message_of<ConfigError>([&] { make_evaluator(study(text)); }, "accepted");
   };
   EXPECT_NE(complaint("[parameters]\nspeed = 0.6\nperiod = step-length/sped\n").find("did you mean 'speed'"),
             std::string::npos);

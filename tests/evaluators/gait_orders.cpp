@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_gait_orders {
@@ -131,12 +132,7 @@ TEST(GaitOrders, TrajectoriesHaveAllKnots) {
 
 TEST(GaitOrders, WhatAnOrderDoesNotHaveIsRefused) {
   const auto complaint = [](const std::string& gait) -> std::string {
-    try {
-      study(gait);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<ConfigError>([&] { study(gait); });
   };
   const std::string smooth = walk(12) + "slow = rate(u.swing_hip)^2\n",
                     limited = walk(12) + "[require]\ncalm = rate(u.swing_hip) <= 900\n";

@@ -1,11 +1,12 @@
 // Evaluator `hybrid`: shipped configurations, refused designs, mistakes in one line, and its output.
-#include "evaluators/hybrid/hybrid.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+
+#include "evaluators/evaluator.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::evaluators::test_hybrid {
 namespace {
@@ -33,12 +34,7 @@ double metric(const std::string& name, const std::vector<std::string>& words, co
   return not_a_number;
 }
 std::string complaint(const std::string& name, const std::vector<std::string>& words) {
-  try {
-    make_evaluator(settings(name, words));
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<ConfigError>([&] { make_evaluator(settings(name, words)); });
 }
 
 TEST(Nonsmooth, PendulumTicksEveryHalfSecondAtItsWall) {

@@ -12,6 +12,7 @@
 #include "evaluators/motion/open_loop.hpp"
 #include "evaluators/motion/read_motion.hpp"
 #include "nlp/check_derivatives.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_motion_contacts {
@@ -436,12 +437,7 @@ TEST(MotionContacts, TheBestCornerIsFound) {
 TEST(MotionContacts, MistakesAreOneLine) {
   const auto complaint = [](const std::string& law, const std::string& more = "",
                             const std::vector<std::string>& options = {}) {
-    try {
-      make_evaluator(bounce(4, 8, law, more, options));
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
+    return message_of<ConfigError>([&] { make_evaluator(bounce(4, 8, law, more, options)); }, "none");
   };
   EXPECT_NE(complaint("bouncy 1").find("not understood"), std::string::npos);
   EXPECT_NE(complaint("restitution 1, friction 0.3").find("friction needs stick or slide"), std::string::npos);

@@ -13,6 +13,7 @@
 #include "evaluators/motion/open_loop.hpp"
 #include "evaluators/motion/read_motion.hpp"
 #include "nlp/check_derivatives.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::evaluators::test_motion_edges {
 namespace {
@@ -165,12 +166,7 @@ TEST(MotionEdges, TheNearestOnesAreTaken) {
 
 TEST(MotionEdges, MistakesAreOneLine) {
   const auto complaint = [](const std::string& key, const std::string& value) {
-    try {
-      make_evaluator(bars({"--" + key, value}));
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
+    return message_of<ConfigError>([&] { make_evaluator(bars({"--" + key, value})); }, "none");
   };
   EXPECT_NE(complaint("contact.beam.law", "stay").find("cannot stay"), std::string::npos);
   EXPECT_NE(complaint("contact.beam.touch", "edges bar, beam +x").find("without a side"), std::string::npos);

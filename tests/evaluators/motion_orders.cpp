@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "evaluators/evaluator.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 #include "written.hpp"
 
@@ -23,12 +24,7 @@ std::unique_ptr<Evaluator> study(const std::string& model, int order, const std:
   return evaluator;
 }
 std::string complaint(const std::string& model, int order, const std::string& text) {
-  try {
-    study(model, order, text);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<ConfigError>([&] { study(model, order, text); });
 }
 
 struct Found {

@@ -2,15 +2,15 @@
 #include "systems/sections.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "evaluators/evaluator.hpp"
+#include "tests/directory.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::evaluators::test_sections {
 namespace {
@@ -80,24 +80,13 @@ std::string text_of(const std::string& title, const Base& base) {
 
 class Sections : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "sections-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   // Empty, or what is wrong.
   std::string complaint(const Base& base, const std::string& more) const {
     std::ofstream(folder_ / "it.model") << base.model << more;
     std::ofstream(folder_ / "it.cfg") << base.study;
-    try {
-      make_evaluator(read_settings((folder_ / "it.cfg").string(), {}));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<ConfigError>([&] { make_evaluator(read_settings(folder_ / "it.cfg", {})); });
   }
-  std::filesystem::path folder_;
+  const Directory folder_;
 };
 
 TEST_F(Sections, AreHonouredOrRefusedByName) {
@@ -118,9 +107,8 @@ TEST_F(Sections, AreHonouredOrRefusedByName) {
           if (std::string(row.honoured[k]) != "no")
             others += (others.empty() ? "" : " or ") + std::string(model_evaluators[k]);
         const auto line = std::count(base.model.begin(), base.model.end(), '\n') + 1;
-        expected = (folder_ / "it.model").string() + ":" + std::to_string(line) + ": " +
-                   text.substr(0, text.find('\n')) + " is not supported by evaluator " + evaluator +
-                   "; use evaluator " + others + " or remove it";
+        expected = folder_ / "it.model" + ":" + std::to_string(line) + ": " + text.substr(0, text.find('\n')) +
+                   " is not supported by evaluator " + evaluator + "; use evaluator " + others + " or remove it";
       }
       if (std::string(row.honoured[i]) == "`[periodic]`") {  // where [periodic] names it
         const std::string all = complaint(base, text);

@@ -1,17 +1,15 @@
 // Evaluator `simulation`: outcomes and costs against closed forms, initial states, tasks, rejected designs, mistakes.
-#include "evaluators/simulation.hpp"
-
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <numbers>
 
 #include "box_on_floor.hpp"
+#include "evaluators/evaluator.hpp"
 #include "record/text.hpp"
+#include "tests/directory.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_simulation {
@@ -51,15 +49,11 @@ cost = t - sqrt(2*height/9.81)
 
 class Simulations : public testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directories(folder_);
-    write("box.model", box_on_floor);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { write("box.model", box_on_floor); }
 
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
+    return folder_ / name;
   }
   std::unique_ptr<Evaluator> evaluator(const std::string& text, const std::vector<std::string>& words = {}) const {
     return make_evaluator(read_settings(write("study.cfg", text), words));
@@ -69,14 +63,13 @@ class Simulations : public testing::Test {
       evaluator(text, words);
     } catch (const ConfigError& error) {
       const std::string what = error.what();
-      const auto at = what.find(folder_.string() + "/");
-      return at == 0 ? what.substr(folder_.string().size() + 1) : what;
+      const auto at = what.find(folder_.path.string() + "/");
+      return at == 0 ? what.substr(folder_.path.string().size() + 1) : what;
     }
     return "";
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("dodyn-simulation-" + std::to_string(::getpid()));
+  const Directory folder_;
 };
 
 // The box slides v^2/(2 mu g). The design sets the friction; the first step adds an error of at most v h.

@@ -8,17 +8,14 @@
 #include <fstream>
 #include <random>
 
+#include "tests/message_of.hpp"
+
 namespace dodyn::ini::test_ini {
 namespace {
 
 template <class Act>
 std::string complaint(const Act& act) {
-  try {
-    act();
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return message_of<ConfigError>([&] { act(); }, "accepted");
 }
 std::string parsed(const std::string& text) {
   return complaint([&] { parse(text, "a.model"); });

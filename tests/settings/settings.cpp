@@ -10,6 +10,8 @@
 
 #include "evaluators/evaluator.hpp"
 #include "surrogate/strategy_options.hpp"
+#include "tests/directory.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::evaluators::test_settings {
 namespace {
@@ -60,12 +62,8 @@ class SettingsTest : public ::testing::Test {
       if (one.key.name == key) return one;
     throw std::out_of_range(key);
   }
-  void SetUp() override { std::filesystem::create_directories(directory); }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-
-  const std::string directory = ::testing::TempDir() + "dodyn-settings-" +
-                                ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() + "-" +
-                                ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const Directory own;
+  const std::string directory = own.path.string();
   const std::string path = directory + "/knee.cfg";
   const std::string walk = "[study]\nevaluator = walk\n";
 };
@@ -322,13 +320,8 @@ TEST_F(FreeSections, CommandLineOverrides) {
   EXPECT_STREQ(settings.sections[1].find("foot.x")->error("why").what(),
                "command line: initial-state.foot.x = -1: why");
   const Key intervals{.name = "intervals", .type = Type::integer, .maximum = 30};
-  try {
-    settings.sections[0].integer(intervals);
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("command line: phase.stance.intervals = 40 is out of range"))
-        << error.what();
-  }
+  const std::string line = message_of<ConfigError>([&] { settings.sections[0].integer(intervals); });
+  EXPECT_TRUE(line.starts_with("command line: phase.stance.intervals = 40 is out of range")) << line;
   EXPECT_EQ(settings.sections[3].find("friction")->value, "0.2");
   EXPECT_EQ(read("", {"--initial-state.x", "1"}).sections.at(0).find("x")->value, "1");
 }
@@ -746,18 +739,11 @@ TEST_F(SettingsTest, MistakesInARange) {
 }
 
 TEST_F(SettingsTest, FilesThatCannotBeRead) {
-  try {
-    dodyn::read_settings("/nowhere/knee.cfg", {}, kinds(), surrogate::strategy_keys());
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "/nowhere/knee.cfg: cannot be read: No such file or directory");
-  }
-  try {
-    dodyn::read_settings(directory, {}, kinds(), surrogate::strategy_keys());
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_EQ(error.what(), directory + ": cannot be read: Is a directory");
-  }
+  const auto complaint_about = [](const std::string& file) {
+    return message_of<ConfigError>([&] { dodyn::read_settings(file, {}, kinds(), surrogate::strategy_keys()); });
+  };
+  EXPECT_EQ(complaint_about("/nowhere/knee.cfg"), "/nowhere/knee.cfg: cannot be read: No such file or directory");
+  EXPECT_EQ(complaint_about(directory), directory + ": cannot be read: Is a directory");
 }
 
 TEST_F(SettingsTest, DifferencesNameWhatDefinesTheStudy) {

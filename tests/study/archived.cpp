@@ -2,7 +2,6 @@
 #include "study/archived.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,8 @@
 #include "farm/farm.hpp"
 #include "study/study.hpp"
 #include "surrogate/strategy_options.hpp"
+#include "tests/directory.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::study::test_archived {
 namespace {
@@ -20,12 +21,9 @@ namespace fs = std::filesystem;
 class Archived : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "dodyn-archived-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
     fs::create_directories(folder / "configs");
     fs::create_directories(folder / "elsewhere");
   }
-  void TearDown() override { fs::remove_all(folder); }
 
   std::string configured(const std::string& text) const {
     const std::string path = folder / "configs" / "a.cfg";
@@ -71,15 +69,11 @@ class Archived : public ::testing::Test {
   }
 
   static std::string refusal(const std::string& path, bool trusts) {
-    try {
-      archived_study(path, {}, 0, trusts);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return message_of<ConfigError>([&] { archived_study(path, {}, 0, trusts); }, "accepted");
   }
 
-  fs::path folder;
+  const Directory own;
+  const fs::path folder = own.path;
 };
 
 std::string command(const std::string& run, const std::string& design) {
@@ -105,12 +99,8 @@ TEST_F(Archived, AProgramFindsItsFolderAndItsTimeLimit) {
 TEST_F(Archived, AnEvaluationThatIsNotThereIsRefused) {
   run("[study]\nevaluator = testfunction\n[design]\nx.min = 0\nx.max = 1\n");
   EXPECT_EQ(archived_study(archive(), {}, 2, true).evaluation.id, 2);
-  try {
-    archived_study(archive(), {}, 99, true);
-    ADD_FAILURE() << "taken";
-  } catch (const ConfigError& error) {
-    EXPECT_EQ(std::string(error.what()), archive() + ": no evaluation 99; allowed: an id from 0 to 2");
-  }
+  const std::string line = message_of<ConfigError>([&] { archived_study(archive(), {}, 99, true); });
+  EXPECT_EQ(line, archive() + ": no evaluation 99; allowed: an id from 0 to 2");
 }
 
 // A list of names, a list of numbers, and a shell command with a character that begins a comment in a configuration.

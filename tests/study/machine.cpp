@@ -3,10 +3,8 @@
 #include "record/machine.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -16,6 +14,7 @@
 
 #include "study/study.hpp"
 #include "surrogate/strategy_options.hpp"
+#include "tests/directory.hpp"
 
 namespace dodyn::study::test_machine {
 namespace {
@@ -23,13 +22,10 @@ namespace {
 class MachineTroubles : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "dodyn-machine-XXXXXX";
-    directory = mkdtemp(pattern.data());
     std::ofstream(directory + "/f.cfg") << "[study]\nevaluator = testfunction\nmax-evaluations = 12\nbatch = 3\n"
                                         << "[surrogate]\nstrategy = ego\n[testfunction]\nname = forrester\n"
                                         << "[design]\nx.min = 0\nx.max = 1\n";
   }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   // A run. `trouble` may throw before an attempt is evaluated: (id, attempt of this run, from 1 on).
   Summary run(const std::string& archive, const std::function<void(std::int64_t, int)>& trouble, int workers = 1,
@@ -76,7 +72,8 @@ class MachineTroubles : public ::testing::Test {
     }
   }
 
-  std::string directory;
+  const Directory own;
+  const std::string directory = own.path.string();
 };
 
 void no_trouble(std::int64_t, int) {}

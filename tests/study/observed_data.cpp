@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "settings/config_error.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::study::test_observed_data {
 namespace {
@@ -51,12 +52,8 @@ TEST(Recommended, IsTheLowestCostWithoutNoise) {
   contents.provenance.configuration = {{"surrogate.constraints", "work <= 0.5"}};
   EXPECT_EQ(recommended(contents), -1);
   contents.provenance.configuration = {{"surrogate.constraints", "wrok <= 2"}};
-  try {
-    observed_data(contents);
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("the archive's configuration: ")) << error.what();
-  }
+  const std::string line = message_of<ConfigError>([&] { observed_data(contents); });
+  EXPECT_TRUE(line.starts_with("the archive's configuration: ")) << line;
 }
 
 TEST(Recommended, IsTheSearchsLastOneWithNoise) {

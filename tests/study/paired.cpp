@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -10,6 +9,7 @@
 #include "study/observed_data.hpp"
 #include "study/study.hpp"
 #include "surrogate/archive_model.hpp"
+#include "tests/directory.hpp"
 
 namespace dodyn::study::test_paired {
 namespace {
@@ -46,12 +46,10 @@ class Thresholds : public Evaluator {
 class PairedStudies : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::create_directories(directory);
     std::ofstream(directory + "/f.cfg") << "[study]\nevaluator = testfunction\nmax-evaluations = 24\nbatch = 3\n"
                                         << "[surrogate]\nstrategy = ego\nbatch = 2\n[testfunction]\nname = quadratic\n"
                                         << "[design]\nx.min = 0\nx.max = 1\n";
   }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   Summary run(const std::string& archive, int workers = 1, std::size_t interrupt_at = 1000,
               const std::vector<std::string>& more = {}) {
@@ -90,8 +88,8 @@ class PairedStudies : public ::testing::Test {
     EXPECT_EQ(a.stopped, b.stopped);
   }
 
-  const std::string directory =
-      ::testing::TempDir() + "dodyn-paired-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const Directory own;
+  const std::string directory = own.path.string();
 };
 
 TEST_F(PairedStudies, NumberTheEvaluationsOfADesign) {

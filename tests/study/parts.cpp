@@ -11,6 +11,7 @@
 
 #include "record/random.hpp"
 #include "study/study.hpp"
+#include "tests/directory.hpp"
 
 namespace dodyn::study::test_parts {
 namespace {
@@ -49,13 +50,10 @@ class DyingFarm : public farm::Farm {
 class PartsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
     std::ofstream(config) << "[study]\nevaluator = testfunction\n[surrogate]\nstrategy = sweep\npoints = 4\n"
                              "[testfunction]\nname = quadratic\nnoise = 1\nsamples = 5\n"
                              "[design]\nx.min = 0\nx.max = 1\n";
   }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   Summary run(const std::string& archive, int answers = 1000, int losses = 0, int losses_each = 0) {
     const Settings settings = evaluators::read_settings(config, {"--study.archive", directory + "/" + archive});
@@ -84,8 +82,8 @@ class PartsTest : public ::testing::Test {
   }
   std::string parts_file(const std::string& archive) const { return directory + "/" + archive + ".parts"; }
 
-  const std::string directory =
-      ::testing::TempDir() + "dodyn-parts-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const Directory own;
+  const std::string directory = own.path.string();
   const std::string config = directory + "/f.cfg";
   int performed = 0;
 };

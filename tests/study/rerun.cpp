@@ -10,6 +10,7 @@
 #include "report/report.hpp"
 #include "study/study.hpp"
 #include "surrogate/strategy_options.hpp"
+#include "tests/directory.hpp"
 
 namespace dodyn::study::test_rerun {
 namespace {
@@ -24,13 +25,10 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.strategy << ", " << c
 class Rerun : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
     std::ofstream(directory + "/f.cfg") << "[study]\nevaluator = testfunction\nmax-evaluations = 18\nbatch = 3\n"
                                         << "[surrogate]\npoints = 18\n[testfunction]\nname = forrester\n"
                                         << "[design]\nx.min = 0\nx.max = 1\n";
   }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   std::string path(const std::string& archive) const { return directory + "/" + archive; }
 
@@ -65,9 +63,8 @@ class Rerun : public ::testing::TestWithParam<Case> {
     return all;
   }
 
-  const std::string directory = ::testing::TempDir() + "dodyn-rerun-" +
-                                std::to_string(::testing::UnitTest::GetInstance()->current_test_info()->line()) +
-                                GetParam().strategy + GetParam().mode;
+  const Directory own;
+  const std::string directory = own.path.string();
 };
 
 TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {

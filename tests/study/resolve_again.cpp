@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "study/study.hpp"
+#include "tests/directory.hpp"
 
 namespace dodyn::study::test_resolve_again {
 namespace {
@@ -48,12 +49,9 @@ class TwoBranches : public Evaluator {
 class MendTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
     std::ofstream(config) << "[study]\nevaluator = testfunction\n[surrogate]\nstrategy = sweep\npoints = 9\n"
                              "[design]\nx.min = 0\nx.max = 1\n";
   }
-  void TearDown() override { std::filesystem::remove_all(directory); }
 
   // Runs the study. Interrupts it after evaluation number `answers` + 1.
   Summary run(const std::string& archive, const TwoBranches& evaluator, int answers = 1000) {
@@ -79,8 +77,8 @@ class MendTest : public ::testing::Test {
     return found;
   }
 
-  const std::string directory =
-      ::testing::TempDir() + "dodyn-mend-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const Directory own;
+  const std::string directory = own.path.string();
   const std::string config = directory + "/f.cfg";
 };
 

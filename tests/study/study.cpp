@@ -15,6 +15,7 @@
 
 #include "record/random.hpp"
 #include "report/report.hpp"
+#include "tests/directory.hpp"
 
 namespace dodyn::study::test_study {
 namespace {
@@ -86,12 +87,7 @@ class TimedFarm : public farm::Farm {
 
 class StudyTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-    write("name = forrester\nnoise = 0.01\nfail-above = 0.9\n[design]\nx.min = 0\nx.max = 1\n");
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
+  void SetUp() override { write("name = forrester\nnoise = 0.01\nfail-above = 0.9\n[design]\nx.min = 0\nx.max = 1\n"); }
 
   void write(const std::string& text) const {
     std::ofstream(config) << "[study]\nevaluator = testfunction\n[surrogate]\npoints = 21\n[testfunction]\n" << text;
@@ -164,8 +160,8 @@ class StudyTest : public ::testing::Test {
     EXPECT_EQ(a.stopped, b.stopped);
   }
 
-  const std::string directory =
-      ::testing::TempDir() + "dodyn-study-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const Directory own;
+  const std::string directory = own.path.string();
   const std::string config = directory + "/f.cfg";
 };
 

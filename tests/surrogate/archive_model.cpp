@@ -11,6 +11,7 @@
 #include "surrogate/random.hpp"
 #include "surrogate/sampling.hpp"
 #include "surrogate/sobol_indices.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::surrogate::test_archive_model {
 namespace {
@@ -44,14 +45,7 @@ ObservedData observations(int count, double noise, bool gradient) {
 
 TEST(ArchiveModel, OfOneEvaluationNamesTheQuantity) {
   ObservedData observed = observations(1, 0, false);
-  const auto complaint = [&](auto&& act) -> std::string {
-    try {
-      act();
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto complaint = [&](auto&& act) -> std::string { return message_of<std::invalid_argument>([&] { act(); }); };
   EXPECT_EQ(complaint([&] { sample_optimum(observed); }), "only 1 evaluation has a usable cost; two are needed");
   observed.constraints = {{"square", 0, 1.0, true}};
   EXPECT_EQ(complaint([&] { ArchiveModel(observed, 0); }), "only 1 evaluation has a usable square; two are needed");

@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/message_of.hpp"
+
 namespace dodyn::surrogate::test_sampling {
 namespace {
 
@@ -103,14 +105,7 @@ TEST(Sampling, DesignsFromCsv) {
   ASSERT_EQ(x.cols(), 2);
   EXPECT_EQ(x(0, 0), 0.25);
   EXPECT_EQ(x(1, 0), 1.5);
-  const auto message = [&] {
-    try {
-      read_designs(path, variables);
-    } catch (const std::invalid_argument& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
+  const auto message = [&] { return message_of<std::invalid_argument>([&] { read_designs(path, variables); }); };
   write("knee,period\n0.2,1\n0.2,many\n");
   EXPECT_EQ(message(), path + ":3: period = 'many' is not a number");
   write("knee,period\n0.2,3\n");

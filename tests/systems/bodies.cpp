@@ -8,6 +8,7 @@
 #include "random_trees.hpp"
 #include "rigid/simulation.hpp"
 #include "settings/config_error.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::systems::test_bodies {
 namespace {
@@ -279,12 +280,8 @@ TEST(Bodies, HingesThroughOnePointAreASphericalJoint) {
   expect_same_motion<3>(gimbals, random);
   const auto refused = [](const std::string& more, const std::string& what) {
     const Model odd = read_model(gimbals + more, "gimbals");
-    try {
-      bodies<3>(odd, odd.evaluate<double>());
-      ADD_FAILURE() << more;
-    } catch (const ConfigError& error) {
-      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-    }
+    const std::string line = message_of<ConfigError>([&] { bodies<3>(odd, odd.evaluate<double>()); });
+    EXPECT_NE(line.find(what), std::string::npos) << line;
   };
   refused("[actuator t]\nlink = first\ntorque = 0, 0, 1\n",
           "link first is not a body of a contact simulation: it has no mass");
@@ -467,15 +464,12 @@ TEST(Bodies, AQuadrupedWithStiffDampersStands) {
 TEST(Bodies, WhatAWorldCannotExpressIsOneLine) {
   const auto complaint = [](const std::string& text) -> std::string {
     const Model model = read_model(text, "t.model");
-    try {
+    return message_of<ConfigError>([&] {
       if (model.dimension == 2)
         bodies<2>(model, model.evaluate<double>());
       else
         bodies<3>(model, model.evaluate<double>());
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    });
   };
   const std::string plane = "[model]\ndimension = 2\n", root = "[link a]\nparent = ground\njoint = planar\nmass = 1\n";
   EXPECT_TRUE(complaint(plane + root)

@@ -10,6 +10,7 @@
 #include "geometry/polytope.hpp"
 #include "settings/config_error.hpp"
 #include "systems/description.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::systems::test_model {
 namespace {
@@ -392,12 +393,7 @@ TEST(Model, DrivenMassesMoveAsTheirPlaces) {
 // ---- mistakes
 
 std::string complaint(const std::string& text) {
-  try {
-    read_model(text, "t.model");
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<ConfigError>([&] { read_model(text, "t.model"); });
 }
 
 TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "systems/assembly.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::systems::test_projected {
 namespace {
@@ -157,11 +158,8 @@ TEST(Projected, FoldsBelowTheBoundAndNotAboveIt) {
   EXPECT_LT(least(30.0), 0.0);
   EXPECT_GT(least(40.0), 0.0);
   EXPECT_THROW(Sides("bar-drop", {}, 36.0), ConfigError);
-  try {
-    Sides("bar-drop", {}, 20.0);
-  } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("k_c = 36"), std::string::npos) << error.what();
-  }
+  const std::string line = message_of<ConfigError>([] { Sides("bar-drop", {}, 20.0); });
+  EXPECT_NE(line.find("k_c = 36"), std::string::npos) << line;
 }
 
 TEST(Projected, ConvergesWithOrderTwoAndItsRateIsContinuous) {
@@ -190,12 +188,8 @@ TEST(Projected, RefusesWhatItCannotProject) {
   text.replace(at, text.find('\n', at) - at, "zero = x - 0.3*y");
   const HybridModel bent = read_hybrid_model(text, "bent.model");
   const Projected projected(bent);
-  try {
-    projected.instance(bent.model.evaluate<double>(), 100.0);
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("not separable"), std::string::npos) << error.what();
-  }
+  const std::string line = message_of<ConfigError>([&] { projected.instance(bent.model.evaluate<double>(), 100.0); });
+  EXPECT_NE(line.find("not separable"), std::string::npos) << line;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "systems/model.hpp"
+#include "tests/message_of.hpp"
 #include "tests/systems/planar_biped.hpp"
 
 namespace dodyn::systems::test_tree {
@@ -288,12 +289,7 @@ TEST(Tree, TurnAnglesInvertTurns) {
 // ---- texts
 
 std::string complaint(const std::string& text, const Parameters& given = {}) {
-  try {
-    parse_tree(text, "t.model", given);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<ConfigError>([&] { parse_tree(text, "t.model", given); });
 }
 
 TEST(TreeText, ReadsExpressionsWithTheirDerivatives) {

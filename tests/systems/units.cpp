@@ -5,6 +5,7 @@
 #include <string>
 
 #include "systems/model.hpp"
+#include "tests/message_of.hpp"
 
 namespace dodyn::systems {
 namespace {
@@ -43,12 +44,7 @@ std::string with(const std::string& from, const std::string& to) {
 }
 
 std::string complaint_of(const std::string& text) {
-  try {
-    read_model(text, "craft.model");
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<ConfigError>([&] { read_model(text, "craft.model"); });
 }
 
 TEST(Units, OfEachParameterFollow) {

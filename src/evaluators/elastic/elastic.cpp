@@ -1,11 +1,10 @@
-#include "evaluators/elastic/elastic.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
 #include "evaluators/elastic/initial_states.hpp"
 #include "evaluators/elastic/run.hpp"
+#include "evaluators/kinds.hpp"
 #include "evaluators/simulation/outcome_statistics.hpp"
 #include "record/text.hpp"
 
@@ -284,9 +283,7 @@ EvaluatorKind elastic_kind() {
   kind.variables = elastic_text::variables;
   kind.keys = elastic_text::run_keys().keys();
   kind.sections = elastic_text::sections();
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<ElasticEvaluator>(settings);
-  };
+  kind.make = make<ElasticEvaluator>;
   return kind;
 }
 

@@ -30,20 +30,10 @@ const KeyTable<RunOptions>& run_keys() {
                     "how contacts push; penalty: by a potential of the overlap; event-driven: by impulses when a gap "
                     "closes within a step; projection: by reversing the closing momenta at the end of a step"})
           .add("restitution", &S::restitution,
-               {.unit = "1",
-                .description = "restitution of contacts, with contact-method = event-driven or projection",
-                .minimum = 0,
-                .maximum = 1})
-          .add("duration", &S::duration,
-               {.unit = "s",
-                .description = "simulated time, from the start to the end",
-                .minimum = 0,
-                .maximum = 1e6,
-                .open_minimum = true})
+               number(from(0, 1), "1", "restitution of contacts, with contact-method = event-driven or projection"))
+          .add("duration", &S::duration, number(above(0, 1e6), "s", "simulated time, from the start to the end"))
           .add("nodes", &S::nodes,
-               {.description = "number of stored rows of the trajectory, evenly spaced in time",
-                .minimum = 2,
-                .maximum = 1000000})
+               number(from(2, 1000000), "number of stored rows of the trajectory, evenly spaced in time"))
           .add("points", &S::points,
                {.description =
                     "whether trajectories contain the nodes of all meshes; pictures and animations need them"}));

@@ -255,13 +255,10 @@ std::vector<ini::SectionKind> sections() {
     return ini::SectionKind{name, named, std::move(keys), false, std::move(needed), false, description};
   };
   return {
-      {"parameters",
-       Name::none,
-       {},
-       true,
-       {},
-       false,
-       "parameters of the scene: NAME = an expression of earlier entries; [design] can set or free each of them"},
+      {.kind = "parameters",
+       .any_key = true,
+       .description =
+           "parameters of the scene: NAME = an expression of earlier entries; [design] can set or free each of them"},
       kind("world", Name::none, {"dimension", "gravity", "stiffness"}, {"dimension"},
            "the scene: dimension = 2 or 3; gravity = a vector (m/s2); stiffness (N/m) of a pair of parts that overlap, "
            "with contact-method = penalty"),
@@ -273,14 +270,10 @@ std::vector<ini::SectionKind> sections() {
       kind("rigid", Name::required, {"size", "density", "fixed", "at", "turn", "velocity", "spin", "repeat"}, {"size"},
            "a rigid box, free (with a density) or fixed"),
       kind("wall", Name::required, {"at", "normal"}, {"normal"}, "a wall through a point, with its outward normal"),
-      {"initial-states",
-       Name::none,
-       {},
-       true,
-       {},
-       false,
-       "values that differ between initial states: NAME = LOW .. HIGH for entries of [parameters]; count, sampling, "
-       "seed"},
+      {.kind = "initial-states",
+       .any_key = true,
+       .description = "values that differ between initial states: NAME = LOW .. HIGH for entries of [parameters]; "
+                      "count, sampling, seed"},
       kind("outcome", Name::required, {"when"}, {"when"},
            "a class of runs: when = a condition at the end of the run, with the names of a cost; the first outcome "
            "whose condition is true counts"),

@@ -1,8 +1,7 @@
-#include "evaluators/gait/gait.hpp"
-
 #include <cmath>
 
 #include "evaluators/gait/design.hpp"
+#include "evaluators/kinds.hpp"
 #include "evaluators/motion/motion.hpp"
 #include "record/text.hpp"
 

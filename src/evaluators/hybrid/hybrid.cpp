@@ -1,11 +1,10 @@
-#include "evaluators/hybrid/hybrid.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "evaluators/dimensions.hpp"
 #include "evaluators/hybrid/run.hpp"
+#include "evaluators/kinds.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "settings/key_table.hpp"
@@ -51,43 +50,27 @@ const KeyTable<HybridOptions>& hybrid_keys() {
                 .word = "auto",
                 .named_number = 0.0})
           .add("order", integrator(&P::order),
-               {.description = "order of the integrator; 4 and 6 compose several steps of order 2",
-                .minimum = 2,
-                .maximum = 6})
-          .add("step", integrator(&P::step),
-               {.unit = "s", .description = "longest time step", .minimum = 0, .maximum = 10, .open_minimum = true})
+               number(from(2, 6), "order of the integrator; 4 and 6 compose several steps of order 2"))
+          .add("step", integrator(&P::step), number(above(0, 10), "s", "longest time step"))
           .add("end", &S::end,
-               {.unit = "s",
-                .description = "end time of the motion; with solve-for = gait the longest duration of a stride",
-                .minimum = 0,
-                .maximum = 1e6,
-                .open_minimum = true})
+               number(above(0, 1e6), "s",
+                      "end time of the motion; with solve-for = gait the longest duration of a stride"))
           .add("nodes", &S::nodes,
-               {.description =
-                    "number of stored rows of a trajectory, evenly spaced in time; steps are shortened to meet them",
-                .minimum = 2,
-                .maximum = 1000000})
+               number(from(2, 1000000),
+                      "number of stored rows of a trajectory, evenly spaced in time; steps are shortened to meet them"))
           .add("jump", integrator(&P::jump),
                {{"momentum", variational::JumpLaw::momentum},
                 {"discrete-energy", variational::JumpLaw::discrete_energy}},
                {.description = "energy that an elastic impact conserves; momentum: the energy at the impact; "
                                "discrete-energy: the discrete energy of the intervals next to it"})
           .add("rest-speed", integrator(&P::rest_speed),
-               {.unit = "m/s",
-                .description = "a body that leaves a contact more slowly than this stays in contact",
-                .minimum = 0,
-                .maximum = 1})
-          .add(
-              "max-events", integrator(&P::max_events),
-              {.description = "largest number of events of a motion; more are a failure", .minimum = 1, .maximum = 1e8})
+               number(from(0, 1), "m/s", "a body that leaves a contact more slowly than this stays in contact"))
+          .add("max-events", integrator(&P::max_events),
+               number(from(1, 1e8), "largest number of events of a motion; more are a failure"))
           .add("stop-after-impacts", &S::impacts,
-               {.description = "number of impacts after which the motion ends; 0: it ends at hybrid.end",
-                .minimum = 0,
-                .maximum = 1e8})
+               number(from(0, 1e8), "number of impacts after which the motion ends; 0: it ends at hybrid.end"))
           .add("max-strides", gait(&G::strides),
-               {.description = "with solve-for = gait: largest number of strides before the search begins",
-                .minimum = 0,
-                .maximum = 100000})
+               number(from(0, 100000), "with solve-for = gait: largest number of strides before the search begins"))
           .add("translating-coordinates", &S::travels,
                {.type = Type::text,
                 .description = "with solve-for = gait: coordinates that advance with each stride; separated by commas"})
@@ -426,33 +409,23 @@ class HybridEvaluator final : public Evaluator {
 }  // namespace
 
 EvaluatorKind hybrid_kind() {
-  using Name = ini::SectionKind::Name;
   EvaluatorKind kind;
   kind.name = "hybrid";
   kind.description = "simulates a model's motion in pieces joined by impacts and resets, or finds its periodic gait";
   kind.variables = variables_of;
   kind.keys = hybrid_keys().keys();
   kind.sections = {
-      {"initial-state",
-       Name::none,
-       {},
-       true,
-       {},
-       false,
-       "values at the start, which replace those of the model's [initial-state]: COORDINATE = expression, "
-       "rate(COORDINATE) = expression"},
-      {"cost",
-       Name::none,
-       {"cost"},
-       false,
-       {},
-       false,
-       "cost = an expression of parameters, metrics, and coordinates and rates at the end"},
-      {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
+      {.kind = "initial-state",
+       .any_key = true,
+       .description =
+           "values at the start, which replace those of the model's [initial-state]: COORDINATE = expression, "
+           "rate(COORDINATE) = expression"},
+      {.kind = "cost",
+       .keys = {"cost"},
+       .description = "cost = an expression of parameters, metrics, and coordinates and rates at the end"},
+      {.kind = "require", .any_key = true, .description = "conditions on the parameters; other designs are infeasible"},
   };
-  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<HybridEvaluator>(settings);
-  };
+  kind.make = make<HybridEvaluator>;
   return kind;
 }
 

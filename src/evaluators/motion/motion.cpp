@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluators/kinds.hpp"
 #include "evaluators/motion/design.hpp"
 #include "evaluators/motion/read_motion.hpp"
 #include "evaluators/motion/trajectory.hpp"

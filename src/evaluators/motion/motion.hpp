@@ -7,8 +7,6 @@
 
 namespace dodyn::evaluators {
 
-EvaluatorKind motion_kind();
-
 // `keys`: the keys of the search.
 std::unique_ptr<Evaluator> make_motion_evaluator(const Settings& settings,
                                                  std::shared_ptr<const MotionDescription> description,

@@ -108,10 +108,8 @@ const KeyTable<MotionKeys>& motion_keys() {
                {.description = "order of the integrator; the error falls with this power of the interval; an interval "
                                "has order/2 controls, and order/2 - 1 knots between its nodes"})
           .add("steps", &M::steps,
-               {.description = "steps of the contact simulation in an interval of the motion; for dodyn simulate",
-                .minimum = 1,
-                .maximum = 10000,
-                .identity = false})
+               may_change(number(from(1, 10000),
+                                 "steps of the contact simulation in an interval of the motion; for dodyn simulate")))
           .add("first-guess", &M::simulated, {{"straight", false}, {"simulated", true}},
                {.description = "first initial guess; straight: lines between the ends and [waypoint] sections; "
                                "simulated: the contact simulation without controls"})
@@ -126,15 +124,10 @@ const KeyTable<MotionKeys>& motion_keys() {
                                "per interval; bodies that move on together must then stop; node: one per node; fewer "
                                "initial guesses then converge"})
           .add("contact-stiffness", &M::stiffness,
-               {.unit = "N/m",
-                .description = "stiffness C in the energy C/2 overlap^2 of each corner; for contact = penalty",
-                .minimum = 1e-6,
-                .maximum = 1e12})
+               number(from(1e-6, 1e12), "N/m",
+                      "stiffness C in the energy C/2 overlap^2 of each corner; for contact = penalty"))
           .add("contact-width", &M::width,
-               {.unit = "m",
-                .description = "overlap over which the force sets in smoothly, with contact = penalty",
-                .minimum = 1e-9,
-                .maximum = 1.0});
+               number(from(1e-9, 1.0), "m", "overlap over which the force sets in smoothly, with contact = penalty"));
   return table;
 }
 

@@ -13,63 +13,56 @@ using nlp::SolveStatus;
 
 KeyTable<MotionSearch> search_keys(const std::string& section, const std::string& unit, const MotionSearch& defaults) {
   using S = MotionSearch;
+  using O = nlp::Options;
+  const auto mesh = [](auto member) {
+    return [member](S & s) -> auto& { return s.mesh.*member; };
+  };
+  const auto option = [](auto member) {
+    return [member](S & s) -> auto& { return s.options.*member; };
+  };
   return KeyTable<S>(section, defaults)
       .add("initial-guesses", &S::guesses,
-           {.description = "number of initial guesses per design; the best result counts",
-            .minimum = 1,
-            .maximum = 10000})
+           number(from(1, 10000), "number of initial guesses per design; the best result counts"))
       .add("guess-forces", &S::balances, {{"zero", false}, {"balanced", true}},
            {.description = "controls and forces on held points in initial guesses; zero: none; balanced: those that "
                            "best balance the momenta of the guess, which robots on held feet need"})
-      .add(
-          "tasks", &S::tasks,
-          {.description = "number of tasks that share the initial guesses of a design; ranks run them at the same time",
-           .minimum = 1,
-           .maximum = 10000})
+      .add("tasks", &S::tasks,
+           number(from(1, 10000),
+                  "number of tasks that share the initial guesses of a design; ranks run them at the same time"))
       .add("coarse-intervals", &S::coarse_intervals,
-           {.description = "number of time steps of the coarse mesh, all phases together; initial guesses are solved "
-                           "on it first, then the best of each task on the full mesh; 0: no coarse mesh",
-            .minimum = 0,
-            .maximum = 10000})
+           number(from(0, 10000),
+                  "number of time steps of the coarse mesh, all phases together; initial guesses are solved "
+                  "on it first, then the best of each task on the full mesh; 0: no coarse mesh"))
       .add("refine-count", &S::candidates,
-           {.description = "number of coarse solutions that each task solves again on the full mesh; the best ones; "
-                           "with coarse-intervals",
-            .minimum = 1,
-            .maximum = 10000})
+           number(from(1, 10000),
+                  "number of coarse solutions that each task solves again on the full mesh; the best ones; "
+                  "with coarse-intervals"))
       .add("shifts", &S::shifts,
-           {.description = "largest shift, in nodes, of a phase of the best motion; it is solved again with the middle "
-                           "of each phase 1, 2, ... nodes earlier and later; 0: off",
-            .minimum = 0,
-            .maximum = 100})
-      .add("accuracy", [](S& s) -> double& { return s.mesh.accuracy; },
-           {.unit = unit,
-            .description = "largest deviation of the continuous equations of motion from the plan; with feedback at "
-                           "every node; beyond it, time steps are halved; 0: no limit",
-            .minimum = 0.0,
-            .maximum = 1e6})
-      .add("refine-tolerance", [](S& s) -> double& { return s.mesh.tolerance; },
-           {.unit = "1",
-            .description = "relative change of the cost below which the mesh is fine enough; until then time steps of "
-                           "the best motion are halved; 0: never",
-            .minimum = 0.0,
-            .maximum = 1.0})
-      .add("refinements", [](S& s) -> int& { return s.mesh.refinements; },
-           {.description =
-                "largest number of times that time steps are halved; a motion that then misses the accuracy is refused",
-            .minimum = 0,
-            .maximum = 10})
+           number(from(0, 100),
+                  "largest shift, in nodes, of a phase of the best motion; it is solved again with the middle "
+                  "of each phase 1, 2, ... nodes earlier and later; 0: off"))
+      .add("accuracy", mesh(&MeshLimits::accuracy),
+           number(from(0.0, 1e6), unit,
+                  "largest deviation of the continuous equations of motion from the plan; with feedback at "
+                  "every node; beyond it, time steps are halved; 0: no limit"))
+      .add("refine-tolerance", mesh(&MeshLimits::tolerance),
+           number(from(0.0, 1.0), "1",
+                  "relative change of the cost below which the mesh is fine enough; until then time steps of "
+                  "the best motion are halved; 0: never"))
+      .add("refinements", mesh(&MeshLimits::refinements),
+           number(
+               from(0, 10),
+               "largest number of times that time steps are halved; a motion that then misses the accuracy is refused"))
       .add("validity-check", &S::rejects, {{"reject", true}, {"warn", false}},
            {.description = "impossible or unresolved motions; reject: they are infeasible or not_converged; warn: only "
                            "a warning; impossible: the ground pulls, a knee bends the wrong way, parts overlap"})
-      .add("solver", [](S& s) -> nlp::Backend& { return s.options.backend; },
-           {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
+      .add("solver", option(&O::backend), {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
            {.description = "solver of the nonlinear program; ipopt needs a build with Ipopt"})
-      .add("tolerance", [](S& s) -> double& { return s.options.tolerance; },
-           {.unit = "1", .description = "KKT residual at which the solver stops", .minimum = 1e-14, .maximum = 1e-2})
-      .add("max-iterations", [](S& s) -> int& { return s.options.max_iterations; },
-           {.description = "largest number of solver iterations per initial guess", .minimum = 1, .maximum = 1e6})
-      .add("time-limit-per-guess", [](S& s) -> double& { return s.options.max_seconds; },
-           {.unit = "s", .description = "time limit per initial guess", .minimum = 1e-3, .maximum = 1e7});
+      .add("tolerance", option(&O::tolerance), number(from(1e-14, 1e-2), "1", "KKT residual at which the solver stops"))
+      .add("max-iterations", option(&O::max_iterations),
+           number(from(1, 1e6), "largest number of solver iterations per initial guess"))
+      .add("time-limit-per-guess", option(&O::max_seconds),
+           number(from(1e-3, 1e7), "s", "time limit per initial guess"));
 }
 
 MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& settings,

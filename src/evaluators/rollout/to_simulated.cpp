@@ -20,19 +20,12 @@ const KeyTable<RolloutSettings>& rollout_keys() {
                                "simulation near the motion",
                 .identity = false})
           .add("step", &R::step,
-               {.unit = "s",
-                .description =
-                    "longest time step in dodyn simulate --from; an interval of the motion is a whole number of steps",
-                .minimum = 0,
-                .maximum = 10,
-                .open_minimum = true,
-                .identity = false})
+               may_change(number(
+                   above(0, 10), "s",
+                   "longest time step in dodyn simulate --from; an interval of the motion is a whole number of steps")))
           .add("friction", &R::friction,
-               {.unit = "1",
-                .description = "coefficient of friction between feet and ground in dodyn simulate --from",
-                .minimum = 0,
-                .maximum = 1e6,
-                .identity = false});
+               may_change(number(from(0, 1e6), "1",
+                                 "coefficient of friction between feet and ground in dodyn simulate --from")));
   return table;
 }
 

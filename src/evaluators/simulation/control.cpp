@@ -73,8 +73,7 @@ const KeyTable<ControlKeys>& control_table() {
                 .open_minimum = true,
                 .word = "continuous",
                 .named_number = 0.0})
-          .add("delay", option(&O::delay),
-               {.unit = "s", .description = "delay from a measurement to its command", .minimum = 0, .maximum = 1e3})
+          .add("delay", option(&O::delay), number(from(0, 1e3), "s", "delay from a measurement to its command"))
           .add("position-noise", option(&O::position_noise), noise("m", "position"))
           .add("attitude-noise", option(&O::attitude_noise), noise("deg", "attitude"))
           .add("velocity-noise", option(&O::velocity_noise), noise("m/s", "velocity"))
@@ -89,10 +88,8 @@ const KeyTable<ControlKeys>& control_table() {
                 .word = "never",
                 .named_number = 0.0})
           .add("roll", curve(&rigid::DipoleCurveOptions::roll),
-               {.description = "in space: axis of the craft that stays nearest to its docked direction; 2: y; 3: z",
-                .minimum = 2,
-                .maximum = 3})
-          .add("seed", &C::seed, {.description = "seed of the measurement noise", .minimum = 0, .maximum = 2147483647});
+               number(from(2, 3), "in space: axis of the craft that stays nearest to its docked direction; 2: y; 3: z"))
+          .add("seed", &C::seed, number(from(0, 2147483647), "seed of the measurement noise"));
   return table;
 }
 

@@ -305,6 +305,14 @@ const Eigen::MatrixXd& InitialStates::points(int set) const {
   return next_points_;
 }
 
+double Start::value(const Formula& formula) const {
+  std::vector<double> x;
+  for (const StateQuantity& seen : formula.arguments)
+    x.push_back(seen.kind == StateQuantity::start ? variables[static_cast<std::size_t>(seen.one)]
+                                                  : values.parameters[static_cast<std::size_t>(seen.variable.index)]);
+  return formula.expression.evaluate<double>(x);
+}
+
 Start InitialStates::start(int number, const std::map<std::string, double>& design, int set) const {
   Start start;
   start.number = set * count() + number;
@@ -312,18 +320,10 @@ Start InitialStates::start(int number, const std::map<std::string, double>& desi
   start.values = model_.evaluate<double>(design);
   start.q.assign(model_.structure.coordinate_names.size(), 0.0);
   start.v = start.q;
-  const auto value = [&](const Formula& formula) {
-    std::vector<double> x;
-    for (const StateQuantity& seen : formula.arguments)
-      x.push_back(seen.kind == StateQuantity::start
-                      ? start.variables[static_cast<std::size_t>(seen.one)]
-                      : start.values.parameters[static_cast<std::size_t>(seen.variable.index)]);
-    return formula.expression.evaluate<double>(x);
-  };
   for (std::size_t i = 0; i < names_.size(); ++i) {
     double x = points(set)(static_cast<Eigen::Index>(i), number);
     if (!ends_.empty()) {
-      const double low = value(ends_[i].first), high = value(ends_[i].second);
+      const double low = start.value(ends_[i].first), high = start.value(ends_[i].second);
       expect_ordered(sources_[i], low, high);
       x = low + x * (high - low);
     }
@@ -337,7 +337,7 @@ Start InitialStates::start(int number, const std::map<std::string, double>& desi
       if (!parameters) put(targets_[i], start.variables[i], start);
     for (const auto& assignment : assignments_)
       if ((assignment.target.kind == Target::parameter) == parameters) {
-        const double x = value(assignment.value);
+        const double x = start.value(assignment.value);
         if (!std::isfinite(x))
           throw assignment.entry.error("is not a finite number for initial state " + std::to_string(number + 1));
         put(assignment.target, x, start);

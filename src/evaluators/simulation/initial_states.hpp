@@ -26,6 +26,9 @@ struct Start {
   std::map<std::string, double> parameters;  // of the model, including those of the design
   systems::Values<double> values;            // numbers of the model for these parameters
   std::vector<double> q, v;                  // coordinates, rates
+
+  // Returns the value of a formula of parameters and variables of [initial-states].
+  double value(const Formula& formula) const;
 };
 
 // Returns the initial states within their ranges, by the keys count, sampling and seed of [initial-states]: [variables,

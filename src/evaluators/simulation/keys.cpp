@@ -14,22 +14,11 @@ const KeyTable<Disturbance>& disturbance_table() {
   using D = Disturbance;
   static const auto table =
       KeyTable<D>("")
-          .add("force", &D::force,
-               {.unit = "N",
-                .description = "root mean square of each force component of the field",
-                .minimum = 0,
-                .maximum = 1e6})
+          .add("force", &D::force, number(from(0, 1e6), "N", "root mean square of each force component of the field"))
           .add("arm", &D::arm,
-               {.unit = "m",
-                .description = "lever arm of the field; root mean square of its torque over that of its force",
-                .minimum = 0,
-                .maximum = 1e3})
-          .add("length", &D::wave_length,
-               {.unit = "m",
-                .description = "shortest wavelength of the field",
-                .minimum = 0,
-                .maximum = 1e6,
-                .open_minimum = true})
+               number(from(0, 1e3), "m",
+                      "lever arm of the field; root mean square of its torque over that of its force"))
+          .add("length", &D::wave_length, number(above(0, 1e6), "m", "shortest wavelength of the field"))
           .add("time", &D::time,
                {.unit = "s",
                 .description = "correlation time of the forces at a place; steady: the field does not change",
@@ -38,7 +27,7 @@ const KeyTable<Disturbance>& disturbance_table() {
                 .open_minimum = true,
                 .word = "steady",
                 .named_number = 0.0})
-          .add("seed", &D::seed, {.description = "seed of the random fields", .minimum = 0, .maximum = 2147483647});
+          .add("seed", &D::seed, number(from(0, 2147483647), "seed of the random fields"));
   return table;
 }
 
@@ -59,22 +48,12 @@ const KeyTable<CoilKeys>& coil_table() {
                 .description = "force law (B.1) between coils of a planar model, a CSV file; empty: forces between "
                                "their poles (docs/control.md)"})
           .add("min-distance", range(&R::least),
-               {.unit = "m",
-                .description = "smallest distance of coil centres for which coils.table is valid",
-                .minimum = 0,
-                .maximum = 1e3})
+               number(from(0, 1e3), "m", "smallest distance of coil centres for which coils.table is valid"))
           .add("max-distance", range(&R::most),
-               {.unit = "m",
-                .description = "largest distance of coil centres for which coils.table is valid",
-                .minimum = 0,
-                .maximum = 1e3,
-                .open_minimum = true})
+               number(above(0, 1e3), "m", "largest distance of coil centres for which coils.table is valid"))
           .add("angle", range(&R::angle),
-               {.unit = "deg",
-                .description = "largest bearing and attitude for which coils.table is valid; to either side",
-                .minimum = 0,
-                .maximum = 90,
-                .open_minimum = true});
+               number(above(0, 90), "deg",
+                      "largest bearing and attitude for which coils.table is valid; to either side"));
   return table;
 }
 
@@ -97,13 +76,8 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("model", &S::model,
                {.type = Type::path, .description = "the system: a shipped model or a model file (docs/models.md)"})
           .add("end", run_options(&SimulationOptions::end),
-               {.unit = "s",
-                .description = "end time of a run that no outcome ends earlier",
-                .minimum = 0,
-                .maximum = 1e6,
-                .open_minimum = true})
-          .add("step", option(&O::step),
-               {.unit = "s", .description = "time step", .minimum = 0, .maximum = 10, .open_minimum = true})
+               number(above(0, 1e6), "s", "end time of a run that no outcome ends earlier"))
+          .add("step", option(&O::step), number(above(0, 10), "s", "time step"))
           .add("max-step", run_options(&SimulationOptions::largest_step),
                {.unit = "s",
                 .description = "longest time step; far from contact, steps grow to 4, 16, ... times simulation.step; "
@@ -134,41 +108,25 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                {.description = "restitution is a ratio of velocities (newton) or of impulses (poisson), with "
                                "contact-method = projection; event-driven has newton only"})
           .add("stiffness", option(&O::stiffness),
-               {.unit = "N/m",
-                .description = "stiffness of the overlap, with contact-method = penalty",
-                .minimum = 0,
-                .maximum = 1e15,
-                .open_minimum = true})
+               number(above(0, 1e15), "N/m", "stiffness of the overlap, with contact-method = penalty"))
           .add("contact-damping", run_options(&SimulationOptions::contact_drag),
-               {.unit = "N s/m",
-                .description = "damping of the overlap, with contact-method = penalty; takes energy from collisions",
-                .minimum = 0,
-                .maximum = 1e15})
+               number(from(0, 1e15), "N s/m",
+                      "damping of the overlap, with contact-method = penalty; takes energy from collisions"))
           .add("tolerance", option(&O::tolerance),
-               {.unit = "m",
-                .description = "largest overlap of two bodies that may remain after a step",
-                .minimum = 0,
-                .maximum = 1,
-                .open_minimum = true})
+               number(above(0, 1), "m", "largest overlap of two bodies that may remain after a step"))
           .add("rest-speed", run_options(&SimulationOptions::rest_speed),
-               {.unit = "m/s",
-                .description = "speed below which a body rests; for all of its points, relative to fixed bodies (or to "
-                               "the first body), if contact forces can hold its loads",
-                .minimum = 0,
-                .maximum = 1e3,
-                .open_minimum = true})
+               number(above(0, 1e3), "m/s",
+                      "speed below which a body rests; for all of its points, relative to fixed bodies (or to "
+                      "the first body), if contact forces can hold its loads"))
           .add("fixed", &S::hold,
                {.description = "links that do not move, separated by commas; their parent must be the ground; none: "
                                "all joints move"})
           .add("nodes", run_options(&SimulationOptions::nodes),
-               {.description = "number of stored rows of a trajectory, evenly spaced in time",
-                .minimum = 2,
-                .maximum = 1000000})
+               number(from(2, 1000000), "number of stored rows of a trajectory, evenly spaced in time"))
           .add("frames", &S::frames,
-               {.description = "stored moments of each run, for pictures, with several initial states; 0: the whole "
-                               "motion of the first run instead",
-                .minimum = 0,
-                .maximum = 1000}));
+               number(from(0, 1000),
+                      "stored moments of each run, for pictures, with several initial states; 0: the whole "
+                      "motion of the first run instead")));
   return table;
 }
 

@@ -48,9 +48,6 @@ class Observation {
   double radius(int body) const { return radii_[body]; }
 
  private:
-  struct PointState {
-    rigid::Vector<n> position, velocity;
-  };
   struct Box {
     rigid::Vector<n> low, high;
   };
