@@ -298,8 +298,95 @@ def archive():
     return picture(840, 320, body, "The groups of an archive: evaluations and trajectories have a row per evaluation; the others describe the search and the study")
 
 
+def solve(rows, right):
+    """Solves a small system of linear equations by elimination."""
+    rows = [[*row, value] for row, value in zip(rows, right)]
+    n = len(rows)
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k])]
+    x = [0.0] * n
+    for k in reversed(range(n)):
+        x[k] = (rows[k][n] - sum(rows[k][j] * x[j] for j in range(k + 1, n))) / rows[k][k]
+    return x
+
+
+def search():
+    """Kriging (Matern 5/2) through four costs of a function of one variable, and the expected improvement over the best one."""
+
+    def cost(x):
+        return 0.5 + 0.35 * math.cos(6.5 * x + 0.4) + 0.5 * (x - 0.45) ** 2
+
+    def correlation(a, b):
+        s = math.sqrt(5) * abs(a - b) / 0.28
+        return (1 + s + s * s / 3) * math.exp(-s)
+
+    samples = (0.04, 0.3, 0.62, 0.96)
+    costs = [cost(x) for x in samples]
+    mean, deviation = sum(costs) / len(costs), 0.32
+    matrix = [[correlation(a, b) + (1e-9 if a == b else 0) for b in samples] for a in samples]
+    weights = solve(matrix, [c - mean for c in costs])
+    grid, middle, spread, gain = [k / 200 for k in range(201)], [], [], []
+    for x in grid:
+        row = [correlation(x, s) for s in samples]
+        m = mean + sum(a * b for a, b in zip(row, weights))
+        s = deviation * math.sqrt(max(1e-12, 1 - sum(a * b for a, b in zip(row, solve(matrix, row)))))
+        z = (min(costs) - m) / s
+        middle.append(m)
+        spread.append(s)
+        gain.append(s * (z * 0.5 * (1 + math.erf(z / math.sqrt(2))) + math.exp(-z * z / 2) / math.sqrt(2 * math.pi)))
+
+    def at(x, y):
+        return (60 + 560 * x, 190 - 130 * y)
+
+    body = polygon([at(x, m + 1.96 * s) for x, m, s in zip(grid, middle, spread)] + [at(x, m - 1.96 * s) for x, m, s in reversed(list(zip(grid, middle, spread)))], "used")
+    body += line([at(x, cost(x)) for x in grid], "line", 1.5, ' stroke-dasharray="5 4"') + line([at(x, m) for x, m in zip(grid, middle)], "blue", 2)
+    body += "".join(dot(*at(x, c), 5, "ink") for x, c in zip(samples, costs))
+    base, best = 330, max(range(len(grid)), key=gain.__getitem__)
+    bars = [(60 + 560 * x, base - 60 * g / gain[best]) for x, g in zip(grid, gain)]
+    body += polygon([(60, base), *bars, (620, base)], "redfill", ' opacity="0.45"')
+    body += line([(40, base), (640, base)]) + label(640, base + 20, "design", "soft", "end")
+    x = 60 + 560 * grid[best]
+    body += line([(x, base), (x, at(0, middle[best])[1])], "red", 1.5, ' stroke-dasharray="3 3"') + dot(x, at(0, middle[best])[1], 5, "redfill")
+    for k, (text, kind) in enumerate((("evaluations", "ink"), ("true cost, unknown (dashed)", "soft"), ("mean of the model", "bluefill"), ("95 % band", "soft"),
+                                      ("expected improvement,", "redfill"), ("and the next design", "redfill"))):  # fmt: skip
+        body += label(650, (40, 62, 84, 106, 285, 303)[k], text, kind, "start")
+    return picture(840, 360, body, "A search: the model of the costs with its band, the expected improvement, and the next design")
+
+
+def envelope():
+    """The optimal cost of a design is that of its best kind of motion; the gradient belongs to this kind, also at the kink."""
+
+    def kind(k, x):
+        return (0.55 + 1.6 * (x - 0.22) ** 2, 0.38 + 2.4 * (x - 0.8) ** 2)[k]
+
+    def at(x, y):
+        return (60 + 560 * x, 250 - 170 * y)
+
+    grid = [k / 100 for k in range(101)]
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if kind(0, middle) < kind(1, middle) else (low, middle)
+    body = line([(40, 270), (640, 270)]) + label(640, 290, "design", "soft", "end") + line([(60, 285), (60, 30)]) + label(60, 22, "cost", "soft")
+    for k, (name, colour) in enumerate((("one kind of motion", "blue"), ("another kind", "red"))):
+        shown = [x for x in grid if kind(k, x) < 1.25]
+        body += line([at(x, kind(k, x)) for x in shown], colour, 1.5, ' stroke-dasharray="5 4"')
+        body += line([at(x, kind(k, x)) for x in grid if (x <= low if k == 0 else x >= low)], colour, 4)
+        body += label(650, 60 + 24 * k, name, colour + "fill", "start")
+        x = (0.36, 0.68)[k]
+        slope = (kind(k, x + 1e-6) - kind(k, x - 1e-6)) / 2e-6
+        body += line([at(x - 0.09, kind(k, x) - 0.09 * slope), at(x + 0.09, kind(k, x) + 0.09 * slope)], "line", 2) + dot(*at(x, kind(k, x)), 5, "ink")
+    kink = at(low, kind(0, low))
+    body += dot(*kink, 4, "dark") + arrow([(kink[0], kink[1] - 95), (kink[0], kink[1] - 8)]) + label(kink[0], kink[1] - 103, "a kink: both kinds cost the same", "soft")
+    for k, text in enumerate(("thick: the optimal cost", "dots: two evaluations with", "their gradients as tangents")):
+        body += label(650, 140 + 22 * k, text, "ink" if k == 0 else "soft", "start")
+    return picture(840, 300, body, "The optimal cost over the designs is the lower one of two curves; each evaluation has the tangent of its own curve")
+
+
 stale = stale_readmes() if "--check" in sys.argv else []
-FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive))  # fmt: skip
+FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive), ("search", search), ("envelope", envelope))  # fmt: skip
 for name, draw in FIGURES:
     drawn = draw()
     path = os.path.join(ROOT, "docs", name + ".svg")
