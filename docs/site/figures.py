@@ -385,8 +385,49 @@ def envelope():
     return picture(840, 300, body, "The optimal cost over the designs is the lower one of two curves; each evaluation has the tangent of its own curve")
 
 
+def discrete():
+    """Nodes and intervals of a motion: the discrete Lagrangian of an interval, the momenta at a node, and an impact at the end of a phase."""
+    nodes = [(60 + 105 * k, y) for k, y in enumerate((190, 128, 92, 86, 108, 160))] + [(690, 118), (795, 96)]
+    body = line([(40, 235), (820, 235)]) + label(820, 255, "time", "soft", "end") + label(60, 30, "configuration q", "soft", "start")
+    body += line(nodes[:6], "blue", 2) + line(nodes[5:], "blue", 2)
+    for k, (x, y) in enumerate(nodes):
+        body += line([(x, y), (x, 235)], "line", 0.7, ' stroke-dasharray="3 4"') + label(x, 255, f"t{k}" if k < 6 else "", "soft")
+    (x1, y1), (x2, y2), (x3, y3) = nodes[1:4]
+    body += label((x1 + x2) / 2 - 12, (y1 + y2) / 2 - 16, "L_d(q1, q2), u1", "bluefill", "end") + label((x2 + x3) / 2 + 6, (y2 + y3) / 2 - 16, "L_d(q2, q3), u2", "bluefill", "start")
+    body += arrow([(x2 - 62, y2 + 42), (x2 - 6, y2 + 8)], "red", 2) + arrow([(x2 + 6, y2 + 8), (x2 + 66, y2 + 22)], "red", 2)
+    body += label(x2 - 66, y2 + 60, "p+ arrives", "redfill", "end") + label(x2 + 72, y2 + 30, "= p- leaves", "redfill", "start")
+    x, y = nodes[5]
+    body += arrow([(x, y + 62), (x, y + 9)], "red", 2.5) + label(x - 10, y + 52, "impact: the momentum jumps", "redfill", "end")
+    body += label(322, 222, "phase", "soft") + label(742, 222, "next phase", "soft")
+    body += "".join(dot(px, py, 4.5, "ink") for px, py in nodes)
+    return picture(840, 270, body, "Discrete mechanics: nodes, the discrete Lagrangian and controls of each interval, equal momenta at a node, and a jump at an impact")
+
+
+def resume():
+    """Rows of an archive before and after a kill."""
+    body, side, left = "", 64, 190
+
+    def row(y, name, below, cells):
+        out = label(20, y + 24, name, anchor="start", size=13) + label(20, y + 42, below, "soft", "start")
+        for k, (text, fill, dashed) in enumerate(cells):
+            more = ' stroke-dasharray="5 4"' if dashed else ""
+            out += f'<rect x="{left + k * (side + 14)}" y="{y}" width="{side}" height="48" rx="4" class="{fill} line"{more}/>\n'
+            out += label(left + k * (side + 14) + side / 2, y + 29, text)
+        return out
+
+    stored, running = ("box", False), ("page", True)
+    body += row(20, "first run", "killed", [(f"row {k}", *stored) for k in range(4)] + [("id 4", *running), ("id 5", *running)])
+    x = left + 6 * (side + 14)
+    body += line([(x, 12), (x + 14, 44), (x - 4, 44), (x + 10, 78)], "red", 3) + label(x + 26, 50, "kill", "redfill", "start")
+    body += row(130, "same command", "on any number of ranks", [(f"row {k}", *stored) for k in range(4)] + [(f"row {k}", "used", False) for k in range(4, 8)])
+    middle = left + 2 * (side + 14) - 7
+    body += arrow([(middle, 74), (middle, 124)]) + label(middle + 10, 104, "the search learns the rows again, in their order", "soft", "start")
+    body += label(left + 4 * (side + 14), 200, "same ids, designs and seeds as without the kill", "soft", "start")
+    return picture(840, 215, body, "A study continues: the archived rows are replayed, the evaluations that were running are repeated, and the result is the same")
+
+
 stale = stale_readmes() if "--check" in sys.argv else []
-FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive), ("search", search), ("envelope", envelope))  # fmt: skip
+FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive), ("search", search), ("envelope", envelope), ("discrete", discrete), ("resume", resume))  # fmt: skip
 for name, draw in FIGURES:
     drawn = draw()
     path = os.path.join(ROOT, "docs", name + ".svg")
