@@ -18,7 +18,7 @@ rm -r "$pages/docs/site"
 cp docs/site/site.css "$pages"
 # A code block for a test names its file or its use after the language. Python-Markdown takes no such word for a code block.
 find "$pages" -name '*.md' -exec sed -i -E 's/^(```[a-z]+) .*/\1/' {} +
-"$dodyn" help --markdown >"$pages/docs/reference.md"
+"$dodyn" help --markdown | sed 's/\\|/|/g' >"$pages/docs/reference.md" # Python-Markdown takes a bar within code as it is
 python3 docs/site/python_reference.py >"$pages/docs/python-reference.md"
 DODYN_PAGES=$pages DODYN_SITE=$output/site mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
 if grep -rlF '```' --include='*.html' "$output/site" >&2; then
