@@ -43,7 +43,7 @@ if ((EUID != 0)); then
   as_root=(sudo)
 fi
 
-echo "dodyn: installing ${missing[*]}" >&2
+echo "dodyn: installing these Debian packages, which can take some minutes: ${missing[*]}" >&2
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >&2; }
 apt update || give_up "apt-get update failed"
 apt install --yes --no-install-recommends "${missing[@]}" || give_up "apt-get install failed"

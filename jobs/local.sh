@@ -16,6 +16,7 @@ if [[ -z ${DODYN:-} && ! -e $root/CMakeLists.txt ]]; then # installed: share/dod
   dodyn=$root/../../bin/dodyn
 elif [[ -z ${DODYN:-} ]]; then
   "$root/jobs/dependencies.sh"
+  [[ -e $dodyn ]] || echo "dodyn: building; the first build takes 10 to 15 minutes on two cores" >&2
   cmake -S "$root" --preset release >/dev/null
   cmake --build "$root/build/release" --parallel "$cores" --target apps/dodyn >&2
 fi

@@ -298,8 +298,136 @@ def archive():
     return picture(840, 320, body, "The groups of an archive: evaluations and trajectories have a row per evaluation; the others describe the search and the study")
 
 
+def solve(rows, right):
+    """Solves a small system of linear equations by elimination."""
+    rows = [[*row, value] for row, value in zip(rows, right)]
+    n = len(rows)
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k])]
+    x = [0.0] * n
+    for k in reversed(range(n)):
+        x[k] = (rows[k][n] - sum(rows[k][j] * x[j] for j in range(k + 1, n))) / rows[k][k]
+    return x
+
+
+def search():
+    """Kriging (Matern 5/2) through four costs of a function of one variable, and the expected improvement over the best one."""
+
+    def cost(x):
+        return 0.5 + 0.35 * math.cos(6.5 * x + 0.4) + 0.5 * (x - 0.45) ** 2
+
+    def correlation(a, b):
+        s = math.sqrt(5) * abs(a - b) / 0.28
+        return (1 + s + s * s / 3) * math.exp(-s)
+
+    samples = (0.04, 0.3, 0.62, 0.96)
+    costs = [cost(x) for x in samples]
+    mean, deviation = sum(costs) / len(costs), 0.32
+    matrix = [[correlation(a, b) + (1e-9 if a == b else 0) for b in samples] for a in samples]
+    weights = solve(matrix, [c - mean for c in costs])
+    grid, middle, spread, gain = [k / 200 for k in range(201)], [], [], []
+    for x in grid:
+        row = [correlation(x, s) for s in samples]
+        m = mean + sum(a * b for a, b in zip(row, weights))
+        s = deviation * math.sqrt(max(1e-12, 1 - sum(a * b for a, b in zip(row, solve(matrix, row)))))
+        z = (min(costs) - m) / s
+        middle.append(m)
+        spread.append(s)
+        gain.append(s * (z * 0.5 * (1 + math.erf(z / math.sqrt(2))) + math.exp(-z * z / 2) / math.sqrt(2 * math.pi)))
+
+    def at(x, y):
+        return (60 + 560 * x, 190 - 130 * y)
+
+    body = polygon([at(x, m + 1.96 * s) for x, m, s in zip(grid, middle, spread)] + [at(x, m - 1.96 * s) for x, m, s in reversed(list(zip(grid, middle, spread)))], "used")
+    body += line([at(x, cost(x)) for x in grid], "line", 1.5, ' stroke-dasharray="5 4"') + line([at(x, m) for x, m in zip(grid, middle)], "blue", 2)
+    body += "".join(dot(*at(x, c), 5, "ink") for x, c in zip(samples, costs))
+    base, best = 330, max(range(len(grid)), key=gain.__getitem__)
+    bars = [(60 + 560 * x, base - 60 * g / gain[best]) for x, g in zip(grid, gain)]
+    body += polygon([(60, base), *bars, (620, base)], "redfill", ' opacity="0.45"')
+    body += line([(40, base), (640, base)]) + label(640, base + 20, "design", "soft", "end")
+    x = 60 + 560 * grid[best]
+    body += line([(x, base), (x, at(0, middle[best])[1])], "red", 1.5, ' stroke-dasharray="3 3"') + dot(x, at(0, middle[best])[1], 5, "redfill")
+    for k, (text, kind) in enumerate((("evaluations", "ink"), ("true cost, unknown (dashed)", "soft"), ("mean of the model", "bluefill"), ("95 % band", "soft"),
+                                      ("expected improvement,", "redfill"), ("and the next design", "redfill"))):  # fmt: skip
+        body += label(650, (40, 62, 84, 106, 285, 303)[k], text, kind, "start")
+    return picture(840, 360, body, "A search: the model of the costs with its band, the expected improvement, and the next design")
+
+
+def envelope():
+    """The optimal cost of a design is that of its best kind of motion; the gradient belongs to this kind, also at the kink."""
+
+    def kind(k, x):
+        return (0.55 + 1.6 * (x - 0.22) ** 2, 0.38 + 2.4 * (x - 0.8) ** 2)[k]
+
+    def at(x, y):
+        return (60 + 560 * x, 250 - 170 * y)
+
+    grid = [k / 100 for k in range(101)]
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if kind(0, middle) < kind(1, middle) else (low, middle)
+    body = line([(40, 270), (640, 270)]) + label(640, 290, "design", "soft", "end") + line([(60, 285), (60, 30)]) + label(60, 22, "cost", "soft")
+    for k, (name, colour) in enumerate((("one kind of motion", "blue"), ("another kind", "red"))):
+        shown = [x for x in grid if kind(k, x) < 1.25]
+        body += line([at(x, kind(k, x)) for x in shown], colour, 1.5, ' stroke-dasharray="5 4"')
+        body += line([at(x, kind(k, x)) for x in grid if (x <= low if k == 0 else x >= low)], colour, 4)
+        body += label(650, 60 + 24 * k, name, colour + "fill", "start")
+        x = (0.36, 0.68)[k]
+        slope = (kind(k, x + 1e-6) - kind(k, x - 1e-6)) / 2e-6
+        body += line([at(x - 0.09, kind(k, x) - 0.09 * slope), at(x + 0.09, kind(k, x) + 0.09 * slope)], "line", 2) + dot(*at(x, kind(k, x)), 5, "ink")
+    kink = at(low, kind(0, low))
+    body += dot(*kink, 4, "dark") + arrow([(kink[0], kink[1] - 95), (kink[0], kink[1] - 8)]) + label(kink[0], kink[1] - 103, "a kink: both kinds cost the same", "soft")
+    for k, text in enumerate(("thick: the optimal cost", "dots: two evaluations with", "their gradients as tangents")):
+        body += label(650, 140 + 22 * k, text, "ink" if k == 0 else "soft", "start")
+    return picture(840, 300, body, "The optimal cost over the designs is the lower one of two curves; each evaluation has the tangent of its own curve")
+
+
+def discrete():
+    """Nodes and intervals of a motion: the discrete Lagrangian of an interval, the momenta at a node, and an impact at the end of a phase."""
+    nodes = [(60 + 105 * k, y) for k, y in enumerate((190, 128, 92, 86, 108, 160))] + [(690, 118), (795, 96)]
+    body = line([(40, 235), (820, 235)]) + label(820, 255, "time", "soft", "end") + label(60, 30, "configuration q", "soft", "start")
+    body += line(nodes[:6], "blue", 2) + line(nodes[5:], "blue", 2)
+    for k, (x, y) in enumerate(nodes):
+        body += line([(x, y), (x, 235)], "line", 0.7, ' stroke-dasharray="3 4"') + label(x, 255, f"t{k}" if k < 6 else "", "soft")
+    (x1, y1), (x2, y2), (x3, y3) = nodes[1:4]
+    body += label((x1 + x2) / 2 - 12, (y1 + y2) / 2 - 16, "L_d(q1, q2), u1", "bluefill", "end") + label((x2 + x3) / 2 + 6, (y2 + y3) / 2 - 16, "L_d(q2, q3), u2", "bluefill", "start")
+    body += arrow([(x2 - 62, y2 + 42), (x2 - 6, y2 + 8)], "red", 2) + arrow([(x2 + 6, y2 + 8), (x2 + 66, y2 + 22)], "red", 2)
+    body += label(x2 - 66, y2 + 60, "p+ arrives", "redfill", "end") + label(x2 + 72, y2 + 30, "= p- leaves", "redfill", "start")
+    x, y = nodes[5]
+    body += arrow([(x, y + 62), (x, y + 9)], "red", 2.5) + label(x - 10, y + 52, "impact: the momentum jumps", "redfill", "end")
+    body += label(322, 222, "phase", "soft") + label(742, 222, "next phase", "soft")
+    body += "".join(dot(px, py, 4.5, "ink") for px, py in nodes)
+    return picture(840, 270, body, "Discrete mechanics: nodes, the discrete Lagrangian and controls of each interval, equal momenta at a node, and a jump at an impact")
+
+
+def resume():
+    """Rows of an archive before and after a kill."""
+    body, side, left = "", 64, 190
+
+    def row(y, name, below, cells):
+        out = label(20, y + 24, name, anchor="start", size=13) + label(20, y + 42, below, "soft", "start")
+        for k, (text, fill, dashed) in enumerate(cells):
+            more = ' stroke-dasharray="5 4"' if dashed else ""
+            out += f'<rect x="{left + k * (side + 14)}" y="{y}" width="{side}" height="48" rx="4" class="{fill} line"{more}/>\n'
+            out += label(left + k * (side + 14) + side / 2, y + 29, text)
+        return out
+
+    stored, running = ("box", False), ("page", True)
+    body += row(20, "first run", "killed", [(f"row {k}", *stored) for k in range(4)] + [("id 4", *running), ("id 5", *running)])
+    x = left + 6 * (side + 14)
+    body += line([(x, 12), (x + 14, 44), (x - 4, 44), (x + 10, 78)], "red", 3) + label(x + 26, 50, "kill", "redfill", "start")
+    body += row(130, "same command", "on any number of ranks", [(f"row {k}", *stored) for k in range(4)] + [(f"row {k}", "used", False) for k in range(4, 8)])
+    middle = left + 2 * (side + 14) - 7
+    body += arrow([(middle, 74), (middle, 124)]) + label(middle + 10, 104, "the search learns the rows again, in their order", "soft", "start")
+    body += label(left + 4 * (side + 14), 200, "same ids, designs and seeds as without the kill", "soft", "start")
+    return picture(840, 215, body, "A study continues: the archived rows are replayed, the evaluations that were running are repeated, and the result is the same")
+
+
 stale = stale_readmes() if "--check" in sys.argv else []
-FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive))  # fmt: skip
+FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive), ("search", search), ("envelope", envelope), ("discrete", discrete), ("resume", resume))  # fmt: skip
 for name, draw in FIGURES:
     drawn = draw()
     path = os.path.join(ROOT, "docs", name + ".svg")

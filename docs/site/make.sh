@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # make.sh OUTPUT DODYN: the manual as a site in OUTPUT/site (index.html opens from the disk) and the libraries' reference in
-# OUTPUT/api. Needs mkdocs and doxygen; a page that warns fails. The list of commands and keys is what DODYN says of itself.
+# OUTPUT/api. Needs mkdocs and doxygen; a page that warns fails. DODYN prints the list of commands and keys; the reference of the Python
+# package comes from its sources.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 mkdir -p "$1"
@@ -14,8 +15,16 @@ cd "$root"
 # Pages stand as in the sources, with all that they link to.
 cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md CODE_OF_CONDUCT.md CITATION.cff LICENSE docs models configs examples packaging "$pages"
 rm -r "$pages/docs/site"
-"$dodyn" help --markdown >"$pages/docs/reference.md"
+cp docs/site/site.css "$pages"
+# A code block for a test names its file or its use after the language. Python-Markdown takes no such word for a code block.
+find "$pages" -name '*.md' -exec sed -i -E 's/^(```[a-z]+) .*/\1/' {} +
+"$dodyn" help --markdown | sed 's/\\|/|/g' >"$pages/docs/reference.md" # Python-Markdown takes a bar within code as it is
+python3 docs/site/python_reference.py >"$pages/docs/python-reference.md"
 DODYN_PAGES=$pages DODYN_SITE=$output/site mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+if grep -rlF '```' --include='*.html' "$output/site" >&2; then
+  echo "make.sh: these pages have a code block that mkdocs does not recognise" >&2
+  exit 1
+fi
 
 # shellcheck disable=SC2015
 (cat docs/site/Doxyfile && echo "PROJECT_NUMBER = $("$dodyn" --version | sed 's/^dodyn //; q')" && echo "OUTPUT_DIRECTORY = $output" && echo "HTML_OUTPUT = api") |
