@@ -103,7 +103,12 @@ TEST(DockingCraft, KinematicMountHoldsTheDockedCraftInThreePoints) {
         for (int k = 0; k < 3; ++k) {
           const auto& c = touching[static_cast<std::size_t>(k)];
           EXPECT_NEAR(c.normal_gap(), 0.0, 1e-12);
-          holds.col(k) = geometry::twist_gradient(c, 1, docked.frame().directors);
+          // the slope of the gap with respect to a translation and a rotation of the craft
+          const auto turned = [&](const Vector<2>& arm, const Vector<2>& force) {
+            const Vector<2> r = docked.frame().directors * arm;
+            return r[0] * force[1] - r[1] * force[0];
+          };
+          holds.col(k) << c.alpha + c.beta_force, turned(c.lever[1], c.alpha) + turned(c.beta_lever[1], c.beta_force);
           ports.insert(c.witness[1][1] > 0.0 ? 0 : 1);
         }
         holds.row(2) /= spacing;
