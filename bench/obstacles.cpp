@@ -148,7 +148,7 @@ VectorXd pose(const dmoc::System& system, double s, double up) {
 
 struct Problem {
   dmoc::MotionProblem motion;
-  dmoc::Separation planes;
+  dmoc::SeparatingPlanes planes;
   std::vector<int> multipliers;  // first multiplier of each interval: l, then m of both ends
 };
 
@@ -183,7 +183,7 @@ Problem build(const Family& f, const std::vector<dmoc::Reference>& references, b
   add_turn_limit(p.motion, 0, turn_limit);
   auto& nlp = p.motion.problem();
   if (!with_facets) {
-    p.planes = dmoc::Separation(p.motion, {{1, 0, 0.0, {}}});
+    p.planes = dmoc::SeparatingPlanes(p.motion, {{1, 0, 0.0, {}}});
   } else {
     using autodiff::Var;
     const int rocks = static_cast<int>(f.rock.b.size()), boxes = static_cast<int>(f.box.b.size());

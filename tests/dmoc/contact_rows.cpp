@@ -473,7 +473,7 @@ TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
   const Clearance all = clearance(problem, x, separation.pairs());
   EXPECT_NEAR(all.at_nodes, 0.05, 1e-12);
   EXPECT_NEAR(all.lower_bound, 0.05, 1e-12);
-  EXPECT_NEAR(all.missing, 0.01, 1e-12);
+  EXPECT_NEAR(all.violation, 0.01, 1e-12);
   EXPECT_EQ(all.pair, 0);
   EXPECT_EQ(all.time, 0.0);
   const auto numbers = autodiff::values_of(problem.numbers());
