@@ -476,6 +476,7 @@ bool InteriorPoint::rows_depend() {
   std::minstd_rand signs;
   for (int i = 0; i < m_; ++i) r[i] = signs() % 2 ? size[i] : -size[i];
   E_ = parameters.rank_delta * size.cwiseAbs2();
+  const int counted = unstable_factorisations_;  // tiny pivots are what this looks for
   double smallest = 1.0;
   if (factorise(nullptr, D, 0.0, E_)) {
     solve(no_rounding_, r, dv_, dy_);
@@ -484,6 +485,7 @@ bool InteriorPoint::rows_depend() {
     solve(no_rounding_, r, dv_, dy_);
     smallest = 1.0 / dy_.cwiseProduct(size).norm();
   }
+  unstable_factorisations_ = counted;
   set_row_diagonal(false);
   return !(smallest >= 2.0 * parameters.rank_delta);
 }
