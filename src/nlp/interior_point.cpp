@@ -151,7 +151,7 @@ class InteriorPoint {
   bool late() const { return Clock::now() > deadline_; }
   // Returns whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
   // pivots are unstable, variables are delayed from front to front, and a factorisation takes a hundred times as long.
-  // Initial guesses rarely recover from that.
+  // Initial guesses rarely recover from that. Factorisations with a diagonal for dependent rows do not count.
   bool is_stalled() const { return unstable_factorisations_ > parameters.max_unstable_factorisations; }
 
   // Factorises the system [H + D, A^T; A, -E] (dv, dy) = -(g, gap) with A = [J, -1], slacks eliminated. If only the
@@ -242,7 +242,7 @@ class InteriorPoint {
 
   Solution solution_;
   double tolerance_ = 0.0;
-  int unstable_factorisations_ = 0;  // factorisations with more delayed pivots than twice the size of the matrix
+  int unstable_factorisations_ = 0;  // factorisations without row diagonal that delay more pivots than twice the size
   mutable VectorXd values_m_, values_n_, rounding_;
   VectorXd no_rounding_;  // zeros, [v]
 };
@@ -439,7 +439,7 @@ bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double
   for (int i = 0; i < m_; ++i) *value++ = -E[i] - (slack_[i] < 0 ? 0.0 : 1.0 / D_[slack_[i]]);
   ++solution_.timing.factorisations;
   const bool whole = convex ? factor_.factorise_convex(matrix_) : factor_.factorise(matrix_);
-  unstable_factorisations_ += factor_.delayed_pivots() > 2 * (n_ + m_);
+  unstable_factorisations_ += E.isZero(0.0) && factor_.delayed_pivots() > 2 * (n_ + m_);
   return whole;
 }
 
@@ -476,7 +476,6 @@ bool InteriorPoint::rows_depend() {
   std::minstd_rand signs;
   for (int i = 0; i < m_; ++i) r[i] = signs() % 2 ? size[i] : -size[i];
   E_ = parameters.rank_delta * size.cwiseAbs2();
-  const int counted = unstable_factorisations_;  // tiny pivots are what this looks for
   double smallest = 1.0;
   if (factorise(nullptr, D, 0.0, E_)) {
     solve(no_rounding_, r, dv_, dy_);
@@ -485,7 +484,6 @@ bool InteriorPoint::rows_depend() {
     solve(no_rounding_, r, dv_, dy_);
     smallest = 1.0 / dy_.cwiseProduct(size).norm();
   }
-  unstable_factorisations_ = counted;
   set_row_diagonal(false);
   return !(smallest >= 2.0 * parameters.rank_delta);
 }
@@ -647,6 +645,7 @@ bool InteriorPoint::find_direction() {
     bool whole = factorise(&hessian_, sigma, shift_, E_, true);
     const bool singular = !whole || (factor_.inertia().zero > 0 && factor_.inertia().negative <= m_);
     if (singular && !dependent) {
+      dependent_before_ = true;
       regularise();
       whole = factorise(&hessian_, sigma, shift_, E_, true);
     }

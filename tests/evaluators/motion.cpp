@@ -414,35 +414,53 @@ TEST(Motion, ARedundantConstraintChangesNothing) {
   }
 }
 
-// A four-bar loop. One guess ends at a motion in which a joint turns more than once within a time step: it costs less,
-// and the mesh does not resolve it. The true optimum, which other guesses found, is the answer.
-TEST(Motion, AMotionThatTheMeshDoesNotResolveDoesNotHideTheTrueOne) {
+// A four-bar loop, turned by an angle (degrees) together with gravity, that swings its crank by 60 degrees.
+std::unique_ptr<Evaluator> four_bar(int turn, const std::string& keys, const std::string& more_held = "") {
   const auto bar = [](const std::string& name, const std::string& parent, const std::string& more) {
     return "[link " + name + "]\nparent = " + parent + "\njoint = revolute\n" + more;
   };
+  const auto angle = [&](int degrees) { return std::to_string(degrees) + " deg"; };
   const std::string model =
-      "[model]\ndimension = 2\ngravity = 9.81*sin(40 deg), -9.81*cos(40 deg)\n" +
+      "[model]\ndimension = 2\ngravity = 9.81*sin(" + angle(turn) + "), -9.81*cos(" + angle(turn) + ")\n" +
       bar("crank", "ground", "coordinates = q1\nend = 0.2, 0\nmass = 1\ninertia = 0.004\ncentre = 0.1, 0\n") +
       bar("coupler", "crank", "coordinates = q2\nend = 0.5, 0\nmass = 2\ninertia = 0.05\ncentre = 0.25, 0\n") +
       bar("rocker", "ground",
-          "at = 0.4*cos(40 deg), 0.4*sin(40 deg)\ncoordinates = q3\nend = 0.4, 0\nmass = 1.5\ninertia = 0.02\n"
-          "centre = 0.2, 0\n") +
+          "at = 0.4*cos(" + angle(turn) + "), 0.4*sin(" + angle(turn) +
+              ")\ncoordinates = q3\nend = 0.4, 0\nmass = 1.5\ninertia = 0.02\ncentre = 0.2, 0\n") +
       "[point coupler_end]\nlink = coupler\nat = 0.5, 0\n[point rocker_end]\nlink = rocker\nat = 0.4, 0\n"
       "[actuator motor]\ncoordinate = q1\n";
-  const auto evaluator = make_evaluator(
-      written(model,
-              "initial-guesses = 6\nrefinements = 0\n[phase turn]\nduration = 1\nintervals = 20\n"
-              "hold = coupler_end - rocker_end\n[initial-state]\nq1 = 130 deg\nmomentum = 0\n"
-              "require = coupler_end.x - rocker_end.x == 0, coupler_end.y - rocker_end.y == 0\n[guess]\nq2 = -60 deg\n"
-              "q3 = 120 deg\n[goal]\nq1 = 190 deg\nrate(q1) = 0\n[cost]\nsquared-control = 1\n"));
+  return make_evaluator(written(
+      model, keys + "refinements = 0\n[phase turn]\nduration = 1\nintervals = 20\nhold = coupler_end - rocker_end" +
+                 more_held + "\n[initial-state]\nq1 = " + angle(90 + turn) +
+                 "\nmomentum = 0\nrequire = coupler_end.x - rocker_end.x == 0, coupler_end.y - rocker_end.y == 0\n" +
+                 "[guess]\nq2 = -60 deg\nq3 = " + angle(80 + turn) + "\n[goal]\nq1 = " + angle(150 + turn) +
+                 "\nrate(q1) = 0\n[cost]\nsquared-control = 1\n"));
+}
+
+// One guess ends at a motion in which a joint turns more than once within a time step: it costs less, and the mesh does
+// not resolve it. The true optimum, which other guesses found, is the answer.
+TEST(Motion, AMotionThatTheMeshDoesNotResolveDoesNotHideTheTrueOne) {
   Task it = task({});
   it.evaluation.seed = 6791897765849424158U;
-  const Evaluation e = evaluator->evaluate(it).evaluation;
+  const Evaluation e = four_bar(40, "initial-guesses = 6\n")->evaluate(it).evaluation;
   EXPECT_EQ(e.status, Status::ok) << e.reason;
   EXPECT_NEAR(e.cost, 5.01471924146, 1e-8);
   EXPECT_NE(e.reason.find("a motion that costs 1.21048 was refused: a joint turns by 432 degrees in one time step"),
             std::string::npos)
       << e.reason;
+}
+
+// Points held together by more conditions than they need: each guess converges, to the motion without them.
+TEST(Motion, ARedundantHoldChangesNothingAtOrderFour) {
+  const auto evaluator = four_bar(0, "order = 4\naccuracy = 0\ninitial-guesses = 1\n",
+                                  ", coupler_end.x - rocker_end.x, 2*(coupler_end.y - rocker_end.y)");
+  for (const std::uint64_t seed : {1, 3, 4}) {
+    Task it = task({});
+    it.evaluation.seed = seed;
+    const Evaluation e = evaluator->evaluate(it).evaluation;
+    EXPECT_EQ(e.status, Status::ok) << seed << ": " << e.reason;
+    EXPECT_NEAR(e.cost, 5.01764687886, 1e-8) << seed;
+  }
 }
 
 // Conditions at the goal that follow from others, linearly or not: every guess finds the same motion as without them.
