@@ -172,11 +172,15 @@ TEST(Rope, IsAPendulumWhileTaut) {
     const double error = std::abs(crossing - quarter);
     EXPECT_LE(error, step);
     EXPECT_LE(drift, 170.0 * step) << step;
-    if (last_drift > 0.0) EXPECT_LE(drift, 0.55 * last_drift) << step;
+    if (last_drift > 0.0) {
+      EXPECT_LE(drift, 0.55 * last_drift) << step;
+    }
     last_drift = drift;
     const auto& totals = simulation.contact_totals();
     EXPECT_NEAR(simulation.energies().total() - energy, totals.impact + totals.projection.total(), 1e-9);
-    if (last > 1e-7) EXPECT_LE(error, 0.6 * last) << step;
+    if (last > 1e-7) {
+      EXPECT_LE(error, 0.6 * last) << step;
+    }
     last = error;
     double tension = 0.0;
     for (const auto& each : simulation.constraint_impulses()) tension += each.impulse.head<2>().norm() / step;
