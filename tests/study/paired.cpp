@@ -162,9 +162,9 @@ TEST_F(PairedStudies, TheLimitLeavesAShareOfTheBoxOpen) {
 TEST_F(PairedStudies, OfOtherStrategiesAreAsBefore) {
   const Settings settings = evaluators::read_settings(directory + "/f.cfg", {"--strategy", "sweep"});
   EXPECT_FALSE(make_strategy(settings, Thresholds())->uses_paired_costs());
-  const Settings own = evaluators::read_settings(directory + "/f.cfg", {});
-  EXPECT_TRUE(make_strategy(own, Thresholds())->uses_paired_costs());
-  EXPECT_FALSE(make_strategy(own, Thresholds(), false)->uses_paired_costs());
+  const Settings paired = evaluators::read_settings(directory + "/f.cfg", {});
+  EXPECT_TRUE(make_strategy(paired, Thresholds())->uses_paired_costs());
+  EXPECT_FALSE(make_strategy(paired, Thresholds(), false)->uses_paired_costs());
 }
 
 }  // namespace

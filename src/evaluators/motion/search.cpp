@@ -469,7 +469,7 @@ class Search {
         chosen = std::move(static_cast<MotionOnMesh&>(found_));
       accepted = accepted || reason.empty();
       if (others_.empty() || tried == others_tried || task_.seconds_left() == 0.0 ||
-          (accepted && others_.front().cost() >= (1.0 - costs_more) * cost_of(chosen)))
+          (accepted && others_.front().cost() >= cost_of(chosen) - costs_more * std::abs(cost_of(chosen))))
         break;
       take_other();
     }
