@@ -40,7 +40,7 @@ struct HybridIntegrator::Combinations {
 };
 
 // Returns the contacts that are closed with a separation speed of at most `slow` (m/s), and their possible states. Fills
-// the slip speeds (m/s) and the anchors of those with friction.
+// the slip speeds (m/s) and the anchors of contacts with friction.
 HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& rows, const VectorXd& v, double slow,
                                                                   Mode& mode, std::vector<double>& slips) const {
   const std::size_t count = assembly_.contacts.size();
@@ -151,7 +151,7 @@ std::string HybridIntegrator::choose_mode(std::optional<ForbiddenTransition> for
 struct HybridIntegrator::Impact {
   Combinations contacts;
   std::vector<double> wanted;   // required rates of the gaps after the impact, m/s
-  int first = -1, hitting = 0;  // index of the first contact that closes, and the number of those that close
+  int first = -1, hitting = 0;  // first contact that closes; number of contacts that close
   VectorXd p, v;                // before the impact
   Eigen::LLT<MatrixXd> mass;
   double impulse_tolerance = 0.0, speed_tolerance = 0.0;  // rounding, N s and m/s

@@ -39,14 +39,14 @@ def config(name):
 
 def study(path, *words):
     """Evaluations, cost and place of the best design."""
-    told = dodyn("run", path, *words)
-    best = re.search(r"^best: (\S+) at (.*?) \(evaluation", told, re.M)
+    printed = dodyn("run", path, *words)
+    best = re.search(r"^best: (\S+) at (.*?) \(evaluation", printed, re.M)
     place = {name: float(value) for name, value in re.findall(r"([\w-]+) = (-?[\d.e+-]+)", best[2])}
-    return int(re.search(r"^(\d+) evaluations? now", told, re.M)[1]), float(best[1]), place
+    return int(re.search(r"^(\d+) evaluations? now", printed, re.M)[1]), float(best[1]), place
 
 
-def value(told, pattern):
-    return float(re.search(pattern, told, re.M)[1])
+def value(printed, pattern):
+    return float(re.search(pattern, printed, re.M)[1])
 
 
 def readme():
@@ -83,8 +83,8 @@ def walkers():
     for name, row in (("best knee, m", knees), ("cost", costs)):
         row[1] = f"**{row[1]}**"
         expect("docs/cases/motor-knee.md", f"| {name} | {' | '.join(row)} |")
-    told = dodyn("simulate", config("knee-motor"), "--from", "fold75.h5", "--design.fold", "75 deg")
-    for line in re.findall(r"^(?:touch-down|deviation|feedback) .*(?:\n +.*)*", told, re.M):
+    printed = dodyn("simulate", config("knee-motor"), "--from", "fold75.h5", "--design.fold", "75 deg")
+    for line in re.findall(r"^(?:touch-down|deviation|feedback) .*(?:\n +.*)*", printed, re.M):
         expect("docs/simulation.md", line)
     evaluations, cost, best = study(config("knee-speeds"), "--study.archive", "speeds.h5")
     expect("docs/cases/motor-knee.md", f"The answer is **{best['knee']:.4f} m, {100 * (cost - 1):.1f} % above the bests** in the mean, after {evaluations} evaluations")

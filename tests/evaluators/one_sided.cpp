@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evaluators/evaluator.hpp"
@@ -174,6 +175,18 @@ TEST_F(OneSided, AStopInSpaceIsThatOfHybrid) {
 // The tip of a rod hits the ground, slides and bounces with friction.
 TEST_F(OneSided, FrictionIsThatOfHybrid) {
   expect_as_hybrid(rod, "x = 0\ny = 0.7\nturn = 0.3\nrate(x) = 1\n", "0.5", {"x", "y", "turn"}, 0.03);
+}
+
+// The same rod by closed forms in a program apart: parabolas between impacts, Newton's law and Coulomb's cone at each.
+TEST_F(OneSided, FrictionIsThatOfClosedForms) {
+  const std::vector<std::pair<std::string, double>> expected = {
+      {"x", 0.27550414}, {"y", 0.37173344}, {"turn", 0.73680991}};
+  for (const auto& [coordinate, value] : expected)
+    for (const std::string step : {"0.25", "0.0625"})
+      EXPECT_NEAR(end("simulation", rod, "step = " + step + " ms\nend = 0.5\n",
+                      "x = 0\ny = 0.7\nturn = 0.3\nrate(x) = 1\n", coordinate),
+                  value, 0.03 * std::stod(step))
+          << coordinate << " " << step;
 }
 
 // Beyond a turn the angle of a joint in the plane counts on: the wheel meets its stop at 10 rad.

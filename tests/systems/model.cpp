@@ -466,9 +466,9 @@ TEST(Model, DescriptionNamesEverything) {
   for (const auto& [name, text] : texts) {
     const auto [model, pieces] = read_hybrid_model(text, name);
     const auto values = model.evaluate<double>();
-    const std::string told = description(model, values, pieces.contacts);
+    const std::string described = description(model, values, pieces.contacts);
     const auto expect = [&, &name = name](const std::string& word) {
-      EXPECT_NE(told.find(word), std::string::npos) << name << " " << word;
+      EXPECT_NE(described.find(word), std::string::npos) << name << " " << word;
     };
     const auto& tree = model.structure;
     for (const auto& one : model.parameters) expect("\n  " + one.name + " ");

@@ -58,7 +58,7 @@ class MotionEvaluator final : public Evaluator {
   }
   // Sets the status from the result of a search, and the reason if it is not ok.
   void conclude(const FoundMotion& found, Evaluation& e) const;
-  // Sets cost, gradient and metrics from a motion, and judges it.
+  // Sets cost and metrics from a motion, and judges it.
   void assess(const FoundMotion& found, Evaluation& e) const;
   // Warns if the search may have missed the best motion: few guesses converged, or only one found the best motion.
   void doubt(Outcome& outcome) const;
@@ -164,6 +164,10 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   conclude(found, e);
   if (e.status == Status::failed || e.status == Status::infeasible || found.trajectory.empty()) return outcome;
   assess(found, e);
+  // Envelope theorem: at a solution, d cost / d design equals the partial derivative of the Lagrangian.
+  if (const nlp::Solution& solution = found.best->solution; e.ok())
+    e.gradient = found.best->planned.problem.problem().design_gradient(solution.x, solution.multipliers,
+                                                                       static_cast<int>(e.design.size()));
   const int stride = found.mesh->intervals() / description_->intervals();
   outcome.trajectory = stride > 1 ? thinned(*description_, found.trajectory, stride) : std::move(found.trajectory);
   outcome.trajectory.values.push_back(table(found.optima, optima_rows()));
@@ -176,12 +180,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
 }
 
 void MotionEvaluator::assess(const FoundMotion& found, Evaluation& e) const {
-  const nlp::Solution& solution = found.best->solution;
-  e.cost = solution.objective;
-  // Envelope theorem: at a solution, d cost / d design equals the partial derivative of the Lagrangian.
-  if (e.status == Status::ok)
-    e.gradient = found.best->planned.problem.problem().design_gradient(solution.x, solution.multipliers,
-                                                                       static_cast<int>(e.design.size()));
+  e.cost = found.best->solution.objective;
   const MotionDescription::MetricInputs seen{e.design, *found.best, found.motion, found.trajectory, found.clearance};
   e.metrics.resize(static_cast<Eigen::Index>(metrics_.size()));
   Eigen::Index at = 0;
