@@ -128,6 +128,26 @@ TEST(MotionMistakes, Contacts) {
   expect(contact(here, "edges cube, wall"), "edges need a model in space");
 }
 
+// A contact next to an end of its phase leaves one interval there, between whose controls there is no change.
+TEST(MotionMistakes, RatesOfControlsNeedTwoIntervals) {
+  const std::string jerk = "[cost]\njerk = rate(u.push)^2\n";
+  const auto contact = [](int node) {
+    return "[contact one]\ntouch = tip, wall\nphase = first\nnode = " + std::to_string(node) + "\n";
+  };
+  const std::string words = "contacts leave phase 'first_";
+  expect(contact(2) + jerk, "");
+  expect(contact(4) + jerk, "");
+  expect(contact(1) + jerk, words + "1' one");
+  expect(contact(5) + jerk, words + "2' one");
+  expect(contact(3) + "law = stay\nrelease = 4\n" + jerk, words + "2' one");
+  expect(contact(1) + "[cost]\ntime = 1\npower = u.push^2\n", "");
+  const auto required = [&](int node) {
+    return line("[phase first]\nintervals = 6\nduration = 0.5\nrequire = rate(u.push) <= 9 N/s\n" + ends + contact(node));
+  };
+  EXPECT_EQ(required(2), "");
+  EXPECT_NE(required(1).find(words + "1' one"), std::string::npos) << required(1);
+}
+
 TEST(MotionMistakes, ConditionsOfForces) {
   const auto line_of = [](const std::string& condition) {
     return line("[phase first]\nfixed = s\nintervals = 4\nduration = 1\nrequire = " + condition +

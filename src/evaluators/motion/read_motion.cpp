@@ -212,6 +212,12 @@ int read_coordinate(const PhasedMotion& motion, const CustomEntry& entry, const 
   throw entry.error("'" + name + "' is not a coordinate" + did_you_mean(name, names) + "; allowed: " + list);
 }
 
+void check_places(const dmoc::PathFunction& function, const MotionPhase& phase) {
+  if (function.place == dmoc::PathFunction::Place::jumps && phase.intervals < 2)
+    throw ExpressionError("rate(u.ACTUATOR) is a change between two intervals, but contacts leave phase '" + phase.name +
+                          "' one; choose another node for the contact, or more intervals");
+}
+
 dmoc::PhaseClock clock_of(const PhasedMotion& motion, const MotionPhase& phase, std::size_t earlier) {
   const auto end = motion.phases.begin() + static_cast<std::ptrdiff_t>(earlier);
   const auto timed = std::count_if(motion.phases.begin(), end, [](const MotionPhase& other) { return other.timed(); });

@@ -42,5 +42,7 @@ Expression parameter_expression(const PhasedMotion& motion, const CustomEntry& e
 int read_coordinate(const PhasedMotion& motion, const CustomEntry& entry, const std::string& name);
 // Returns the clock of a phase. `earlier`: number of phases before it.
 dmoc::PhaseClock clock_of(const PhasedMotion& motion, const MotionPhase& phase, std::size_t earlier);
+// Throws ExpressionError if a phase has no node at which an expression has a value.
+void check_places(const dmoc::PathFunction& function, const MotionPhase& phase);
 
 }  // namespace dodyn::evaluators
