@@ -45,15 +45,18 @@ void require_sizes(const Problem& problem, const VectorXd& x0) {
 // Returns why no solver can start; empty: none.
 std::string obstacle(const Problem& problem, const VectorXd& x0) {
   const auto at = [](const char* what, long i) { return std::string(what) + " " + std::to_string(i); };
+  const auto fault_of = [](double lower, double upper) -> std::string {
+    if (!(lower <= upper)) return "lower bound above upper bound at ";
+    return lower == infinity || upper == -infinity ? "no finite value within the bounds of " : "";
+  };
   for (int i = 0; i < problem.variables(); ++i) {
-    if (!(problem.lower[i] <= problem.upper[i])) return "lower bound above upper bound at " + at("variable", i);
-    if (problem.lower[i] == infinity || problem.upper[i] == -infinity)
-      return "no finite value within the bounds of " + at("variable", i);
+    if (const auto fault = fault_of(problem.lower[i], problem.upper[i]); !fault.empty())
+      return fault + at("variable", i);
     if (!std::isfinite(x0[i])) return "the starting point is not finite at " + at("variable", i);
   }
   for (int i = 0; i < problem.constraints(); ++i)
-    if (!(problem.constraint_lower[i] <= problem.constraint_upper[i]))
-      return "lower bound above upper bound at " + at("constraint", i);
+    if (const auto fault = fault_of(problem.constraint_lower[i], problem.constraint_upper[i]); !fault.empty())
+      return fault + at("constraint", i);
 
   if (!std::isfinite(problem.objective(x0))) return "objective is not a number at the starting point";
   const auto first_non_finite = [](const VectorXd& values) {

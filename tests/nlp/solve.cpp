@@ -242,6 +242,20 @@ TEST_P(Solve, MalformedBoundsFail) {
   EXPECT_EQ(solve(problem, vec({0, 0}), options()).reason, "lower bound above upper bound at variable 1");
 }
 
+// No number satisfies a row from inf to inf; without this, a solver searches for one until its limit.
+TEST_P(Solve, BoundsWithoutAFiniteValueFail) {
+  for (const double bound : {infinity, -infinity}) {
+    JetProblem problem = disjoint();
+    problem.constraint_lower[1] = problem.constraint_upper[1] = bound;
+    const Solution solution = solve(problem, vec({0, 0}), options());
+    EXPECT_EQ(solution.status, SolveStatus::failed) << bound;
+    EXPECT_EQ(solution.reason, "no finite value within the bounds of constraint 1");
+    problem = disjoint();
+    problem.lower[0] = problem.upper[0] = bound;
+    EXPECT_EQ(solve(problem, vec({0, 0}), options()).reason, "no finite value within the bounds of variable 0");
+  }
+}
+
 TEST_P(Solve, SizesThatDoNotMatchThrow) {
   EXPECT_THROW(solve(rosenbrock(), vec({1}), options()), std::invalid_argument);
   JetProblem problem = rosenbrock();
