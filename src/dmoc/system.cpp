@@ -205,9 +205,9 @@ System::System(Model model, bool directors, std::vector<Energy> energies, int or
 
 const PinnedSystem& System::pinned(const std::vector<int>& held) const {
   const std::lock_guard lock(mutex_);
-  auto& known = held_[held];
-  if (known) return *known;
-  known = std::make_unique<PinnedSystem>();
+  auto& stored = held_[held];
+  if (stored) return *stored;
+  auto known = std::make_unique<PinnedSystem>();  // stored when it is whole: a recording may throw
   known->held = held;
   for (int i = 0; i < n(); ++i)
     if (std::find(held.begin(), held.end(), i) == held.end()) known->moving.push_back(i);
@@ -230,7 +230,8 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
       return std::vector<Var>{sum};
     });
   if (!simply_actuated_) record_pushes(*known);
-  return *known;
+  stored = std::move(known);
+  return *stored;
 }
 
 // With directors, only coordinates outside charts have rates.

@@ -160,5 +160,22 @@ TEST(System, ARotorInSpaceAddsItsEnergy) {
   }
 }
 
+TEST(System, FunctionsWhoseRecordingFailsAreRecordedAgain) {
+  bool fails = false;
+  const Energy energy = [&](const auto&, const auto&, const auto&) {
+    if (fails) throw std::runtime_error("no energy");
+    return autodiff::Var(0.0);
+  };
+  systems::Model model = systems::read_model(systems::model_text("planar-biped"), "planar-biped", false);
+  const System system(std::move(model), false, {energy});
+  fails = true;
+  EXPECT_THROW(system.pinned({0, 1}), std::runtime_error);
+  EXPECT_THROW(system.pinned({0, 1}), std::runtime_error);
+  fails = false;
+  const PinnedSystem& functions = system.pinned({0, 1});
+  EXPECT_TRUE(functions.action && functions.timed_action && functions.momentum);
+  EXPECT_EQ(&system.pinned({0, 1}), &functions);
+}
+
 }  // namespace
 }  // namespace dodyn::dmoc::test_system
