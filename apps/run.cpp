@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -44,16 +45,41 @@ std::atomic<std::int64_t> first_urgent = 0;  // time of the first SIGINT, SIGTER
 // Signals within this time are one request: timeout of GNU coreutils signals its child, then the group of its child,
 // ms.
 constexpr std::int64_t time_of_a_request = 50;
+// Line that answers the first request; null: none, as in all ranks except 0. It lives until the process ends.
+std::atomic<const char*> answer_to_signal = nullptr;
+
+// Writes a line over the progress line. Safe in a signal handler.
+void write_from_handler(const char* line) {
+  const auto written = [](const char* text) { return write(STDERR_FILENO, text, std::strlen(text)) >= 0; };
+  static_cast<void>(written("\r") && written(line));
+}
+
 void receive_signal(int signal) {
   study::remove_marker();
-  signal_received = signal;
-  if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) return;
+  const char* const answer = answer_to_signal;
+  const bool first = signal_received.exchange(signal) == 0;
+  if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
+    if (first && answer) write_from_handler(answer);
+    return;
+  }
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const std::int64_t ms = 1 + static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
   std::int64_t before = 0;
-  if (first_urgent.compare_exchange_strong(before, ms) || ms - before < time_of_a_request) return;
+  if (first_urgent.compare_exchange_strong(before, ms)) {
+    if (answer) write_from_handler(answer);
+    return;
+  }
+  if (ms - before < time_of_a_request) return;
+  if (answer) write_from_handler("stopped at once: the same command continues\n");
   _exit(interrupted);
+}
+
+// Sets the line that answers a signal.
+void answer_signals(const Settings& settings) {
+  static const std::string line = "stopping: running evaluations have up to " + settings.text("study.grace-period") +
+                                  " s to finish (study.grace-period); Ctrl-C again stops at once\n";
+  answer_to_signal = line.c_str();
 }
 
 void listen_to_signals() {
@@ -145,6 +171,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   if (again && !std::filesystem::exists(path))
     throw ConfigError(path + ": no such archive, so no evaluation to repeat; first: dodyn run " +
                       as_word(settings.file));
+  answer_signals(settings);
   ProgressLine line(stderr);
   std::optional<study::Study> opened;
   study::Summary summary;

@@ -359,12 +359,15 @@ def interrupted():
 
     run = start([*slow, "600"])
     evaluating("f.h5", run)
+    asked = time.time()
     run.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    heard = any("up to 60 s to finish (study.grace-period); Ctrl-C again stops at once" in line for line in run.stdout)
+    assert heard and time.time() - asked < 30, "no answer to the first signal while an evaluation runs"
     assert run.poll() is None
+    time.sleep(0.1)  # signals within 50 ms are one request
     run.send_signal(signal.SIGINT)
     code, text = finish(run, 50)  # although study.grace-period is 60 s
-    assert code == 3, text
+    assert code == 3 and "stopped at once: the same command continues" in text, text
     assert len(evaluations()) == told
     code, text = dodyn("run", "f.cfg")
     assert code == 0 and f"{9 - told} evaluation{'s' * (told != 8)} now, {told} from the archive" in text, text
