@@ -128,7 +128,7 @@ double weighted_quality(const Kriging::LeaveOneOut& predicted, const VectorXd& p
 
 }  // namespace
 
-ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_(observed) {
+ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_(observed), metric_(metric) {
   const DesignSpace& space = observed.space;
   const auto value = [&](const Evaluation& e) {
     return metric < 0 ? e.cost : metric < e.metrics.size() ? e.metrics(metric) : not_a_number;
@@ -203,8 +203,8 @@ std::pair<double, double> ArchiveModel::middle_and_half_width(const VectorXd& de
 
 PredictionInterval ArchiveModel::at(const VectorXd& design) const {
   const auto [middle, half_width] = middle_and_half_width(design);
-  const Warp& warp = tracked_.warp();
-  return {warp.backward(middle), warp.backward(middle - half_width), warp.backward(middle + half_width)};
+  const auto value = [&](double w) { return observed_.nearest_possible(metric_, tracked_.warp().backward(w)); };
+  return {value(middle), value(middle - half_width), value(middle + half_width)};
 }
 
 MatrixXd ArchiveModel::drawn(const MatrixXd& z, int draws, Random& random) const {
@@ -233,6 +233,7 @@ MatrixXd ArchiveModel::drawn(const MatrixXd& z, int draws, Random& random) const
 }
 
 double ArchiveModel::probability_below(const VectorXd& design, double limit) const {
+  if (observed_.nearest_possible(metric_, limit) != limit) return limit > 0 ? 1 : 0;
   const auto [middle, half_width] = middle_and_half_width(design);
   const double distance = tracked_.warp().forward(limit) - middle, sd = half_width / band;
   if (sd == 0) return distance >= 0 ? 1 : 0;
@@ -396,7 +397,7 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
   for (int i = 0; i < draws; ++i) {
     Index at = 0;
     const double least = drawn.col(i).minCoeff(&at);
-    costs.push_back(cost.model().warp().backward(least));
+    costs.push_back(observed.nearest_possible(-1, cost.model().warp().backward(least)));
     minima.col(i) = space.design(units.col(chosen[static_cast<std::size_t>(at)]));
   }
   const auto quantile = [](std::vector<double> values, double part) {

@@ -20,7 +20,9 @@ struct PredictionInterval {
 };
 
 // A kriging model of one quantity. Its intervals use a Student distribution and Kriging::alternatives(). So they
-// account for the uncertainty of length scales and variance, which is large if there are few samples.
+// account for the uncertainty of length scales and variance, which is large if there are few samples. Predictions of
+// rates (ObservedData::rates) are cut to the range from 0 to 1. No value lies outside it, so the intervals contain as
+// many values as without the cut.
 class ArchiveModel {
  public:
   static constexpr Eigen::Index most_modelled = 2000;  // maximum number of evaluations in the model
@@ -63,6 +65,7 @@ class ArchiveModel {
   int degrees_of_freedom() const { return std::max(static_cast<int>(tracked_.model().samples()) - 1, 1); }
 
   const ObservedData& observed_;
+  int metric_ = -1;
   IncrementalKriging tracked_;
   std::vector<Kriging::Alternative> alternatives_;
   Eigen::Index used_ = 0, available_ = 0;

@@ -20,6 +20,10 @@ using Eigen::VectorXd;
 
 std::string Constraint::label() const { return name + (below ? "<=" : ">=") + formatted("%.9g", limit); }
 
+double ObservedData::nearest_possible(int metric, double value) const {
+  return std::find(rates.begin(), rates.end(), metric) == rates.end() ? value : std::clamp(value, 0.0, 1.0);
+}
+
 double ObservedData::objective(const Evaluation& e, std::size_t which) const {
   const int metric = objectives[which];
   if (metric < 0) return e.cost;

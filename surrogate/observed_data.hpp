@@ -50,6 +50,8 @@ struct ObservedData {
   bool costs_noisy = false;
   bool costs_paired = false;  // designs share their initial states, see Evaluation::paired_costs
 
+  std::vector<int> rates = {};  // quantities from 0 to 1: index of a metric, -1 for the cost
+
   std::vector<Evaluation> evaluations = {};
   std::vector<Eigen::VectorXd> pending = {};  // designs asked for, not evaluated yet
   std::size_t from = 0;                       // index of the first evaluation of the present trust region
@@ -58,6 +60,8 @@ struct ObservedData {
   static std::string label_of_objective(std::size_t which) {
     return which == 0 ? "" : "_objective_" + std::to_string(which + 1);
   }
+  // Returns the nearest value that a quantity (-1: the cost) can have: that of a rate is from 0 to 1.
+  double nearest_possible(int metric, double value) const;
   double objective(const Evaluation& e, std::size_t which) const;  // NaN if the metric is missing
   Eigen::VectorXd outcome(const Evaluation& e) const;              // all objectives
   bool usable(const Evaluation& e) const;                          // suitable for the models

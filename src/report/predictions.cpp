@@ -216,6 +216,9 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
                    ? std::optional(surrogate::PredictionInterval{stated->cost, stated->cost - 1.96 * stated->deviation,
                                                                  stated->cost + 1.96 * stated->deviation})
                    : forecast_at(contents, observed, recommended->design);
+  if (stated)  // at() of the model cuts to possible values, too
+    for (double* value : {&there->middle, &there->lower, &there->upper})
+      *value = observed.nearest_possible(observed.objectives.front(), *value);
   if (there)
     text += ", where the model's " + objective.name +
             formatted(" is %.6g (95 %%: %.6g to %.6g)", factor * there->middle, factor * there->lower,

@@ -1,7 +1,9 @@
 #include "study/observed_data.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <string_view>
 
 #include "settings/settings.hpp"
 #include "study/study.hpp"
@@ -13,6 +15,60 @@ std::string text_in(const std::vector<std::pair<std::string, std::string>>& conf
   const auto at =
       std::find_if(configuration.begin(), configuration.end(), [&](const auto& one) { return one.first == key; });
   return at == configuration.end() ? "" : at->second;
+}
+
+namespace {
+
+constexpr double rounding = 1e-9;  // error of a rate, and of a sum of rates, that is rounding
+
+// Whether low and high are the ends of the Wilson interval of a rate at some number of tries. The ends are the
+// solutions x of (rate - x)^2 = s x (1 - x), whose product is rate^2/(1 + s) and whose sum is (2 rate + s)/(1 + s).
+bool is_wilson_interval(double rate, double low, double high) {
+  if (!(low >= 0 && low <= rate && rate <= high && high <= 1)) return false;
+  if (rate == 0) return low <= rounding;
+  const double scale = rate * rate / (low * high);
+  return std::abs(2 * rate + scale - 1 - (low + high) * scale) <= rounding * scale;
+}
+
+}  // namespace
+
+std::vector<int> rates_of(const archive::Contents& contents) {
+  constexpr std::string_view low = "failure_rate_low", high = "failure_rate_high";
+  const auto& metrics = contents.layout.metrics;
+  const auto always = [&](auto&& is_so) {
+    bool any = false;
+    for (const Evaluation& e : contents.evaluations) {
+      if (!e.ok() || e.metrics.size() != static_cast<Eigen::Index>(metrics.size())) continue;
+      if (!is_so(e)) return false;
+      any = true;
+    }
+    return any;
+  };
+  const auto value = [](const Evaluation& e, int quantity) { return quantity < 0 ? e.cost : e.metrics(quantity); };
+  std::vector<int> rates, of_scenarios;
+  for (int i = 0; i + 1 < static_cast<int>(metrics.size()); ++i) {
+    const auto name = [&](int k) -> const std::string& { return metrics[static_cast<std::size_t>(k)].name; };
+    if (!name(i).ends_with(low) || !name(i + 1).ends_with(high)) continue;
+    const std::string scenario = name(i).substr(0, name(i).size() - low.size());  // with its colon
+    int first = i;  // of the fractions of outcomes, which are before the interval
+    while (first > 0 && name(first - 1).starts_with(scenario) && name(first - 1) != scenario + "cost") --first;
+    const int cost = scenario.empty() ? -1 : first - 1;
+    if (always([&](const Evaluation& e) { return is_wilson_interval(value(e, cost), value(e, i), value(e, i + 1)); })) {
+      rates.insert(rates.end(), {cost, i, i + 1});
+      if (cost >= 0) of_scenarios.push_back(cost);
+    }
+    const bool are_fractions = always([&](const Evaluation& e) {
+      const auto fractions = e.metrics.segment(first, i - first);
+      return (fractions.array() >= 0).all() && std::abs(fractions.sum() - 1) <= rounding;
+    });
+    for (int k = first; are_fractions && k < i; ++k) rates.push_back(k);
+  }
+  const bool is_between = !of_scenarios.empty() && always([&](const Evaluation& e) {
+    const Eigen::VectorXd costs = e.metrics(of_scenarios);
+    return e.cost >= costs.minCoeff() - rounding && e.cost <= costs.maxCoeff() + rounding;
+  });
+  if (is_between) rates.push_back(-1);
+  return rates;
 }
 
 surrogate::ObservedData observed_data(const archive::Contents& contents) {
@@ -33,6 +89,7 @@ surrogate::ObservedData observed_data(const archive::Contents& contents) {
     surrogate::ObservedData observed{surrogate::DesignSpace(layout.variables, domains, "archive"),
                                      constraints_of(text("surrogate.constraints"), layout.metrics),
                                      std::move(objectives), text("surrogate.noise") == "true"};
+    observed.rates = rates_of(contents);
     observed.evaluations.reserve(contents.evaluations.size());
     for (const auto& [id, row] : archive::latest(contents))
       if (const Evaluation& e = contents.evaluations[row]; e.status != Status::lost) observed.evaluations.push_back(e);

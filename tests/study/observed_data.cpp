@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "evaluators/simulation/outcome_statistics.hpp"
 #include "settings/config_error.hpp"
 #include "tests/message_of.hpp"
 
@@ -54,6 +55,46 @@ TEST(Recommended, IsTheLowestCostWithoutNoise) {
   contents.provenance.configuration = {{"surrogate.constraints", "wrok <= 2"}};
   const std::string line = message_of<ConfigError>([&] { observed_data(contents); });
   EXPECT_TRUE(line.starts_with("the archive's configuration: ")) << line;
+}
+
+// Metrics of `simulation` after n tries: fractions of two outcomes and of breakdowns, and the Wilson interval.
+archive::Contents tried(const std::string& scenario, const std::vector<int>& failures, int n, bool cost_is_rate) {
+  archive::Contents contents;
+  contents.layout.variables = {{"x", "m", 0, 4}};
+  for (const char* name : {"cost", "docked", "lost", "failed", "failure_rate_low", "failure_rate_high", "time"})
+    if (!scenario.empty() || std::string(name) != "cost") contents.layout.metrics.push_back({scenario + name, "1", ""});
+  for (const int count : failures) {
+    Evaluation e;
+    e.id = static_cast<std::int64_t>(contents.evaluations.size());
+    e.status = Status::ok;
+    e.design = at(1);
+    const double rate = static_cast<double>(count) / n;
+    const auto [low, high] = evaluators::simulation::wilson_interval(count, n);
+    e.cost = cost_is_rate ? rate : 0.5 * (low + high);  // another number within the interval
+    const std::vector<double> numbers = {e.cost, 1 - rate, 0.75 * rate, 0.25 * rate, low, high, 0.3};
+    const auto first = static_cast<Eigen::Index>(scenario.empty());
+    e.metrics = Eigen::Map<const Eigen::VectorXd>(numbers.data(), 7).tail(7 - first);
+    contents.evaluations.push_back(e);
+  }
+  return contents;
+}
+
+TEST(Rates, AreKnownByTheMetrics) {
+  for (const int n : {1, 7, 500}) {
+    EXPECT_EQ(rates_of(tried("", {0, n}, n, true)), (std::vector{-1, 3, 4, 0, 1, 2})) << n;
+    EXPECT_EQ(rates_of(tried("near:", {0, n / 2, n}, n, true)), (std::vector{0, 4, 5, 1, 2, 3, -1})) << n;
+  }
+  EXPECT_EQ(rates_of(tried("", {1, 3, 250, 499}, 500, true)).front(), -1);
+  EXPECT_EQ(rates_of(tried("", {3, 11}, 20, false)), (std::vector{0, 1, 2}));  // another cost: only the fractions
+  EXPECT_TRUE(rates_of(five_evaluations(0.2)).empty());
+  archive::Contents scenarios = tried("near:", {3, 4}, 9, true);
+  scenarios.evaluations[1].cost = 4.0;  // a sum with large weights
+  EXPECT_EQ(rates_of(scenarios), (std::vector{0, 4, 5, 1, 2, 3}));
+  archive::Contents more = tried("", {2, 3}, 9, true);
+  more.evaluations[1].metrics(1) = 0.9;  // not fractions of one whole
+  EXPECT_EQ(rates_of(more), (std::vector{-1, 3, 4}));
+  more.evaluations[1].status = Status::failed;  // its numbers do not count
+  EXPECT_EQ(rates_of(more), (std::vector{-1, 3, 4, 0, 1, 2}));
 }
 
 TEST(Recommended, IsTheSearchsLastOneWithNoise) {

@@ -51,6 +51,38 @@ TEST(ArchiveModel, OfOneEvaluationNamesTheQuantity) {
   EXPECT_EQ(complaint([&] { ArchiveModel(observed, 0); }), "only 1 evaluation has a usable square; two are needed");
 }
 
+// A failure rate of 0 over half of the range: without the knowledge that it is a rate, the interval contains negative
+// numbers there.
+TEST(ArchiveModel, RatesAreFromZeroToOne) {
+  ObservedData observed{DesignSpace({{"a", "m", -1, 3}}, {}, "test"), {}, {-1}, true};
+  const auto rate = [](double a) { return std::clamp(0.8 * (a - 1), 0.0, 1.0); };
+  for (int i = 0; i <= 12; ++i) {
+    Evaluation e;
+    e.id = i;
+    e.status = Status::ok;
+    e.design = VectorXd::Constant(1, -1 + i / 3.0);
+    e.cost = rate(e.design(0));
+    e.cost_stderr = 0.04;
+    e.metrics = VectorXd::Constant(1, 1 - e.cost);
+    observed.evaluations.push_back(e);
+  }
+  const VectorXd here = VectorXd::Constant(1, -0.4), there = VectorXd::Constant(1, 2.9);
+  EXPECT_LT(ArchiveModel(observed, -1).at(here).lower, -0.01);
+  EXPECT_GT(ArchiveModel(observed, -1).at(there).upper, 1.01);
+  EXPECT_LT(sample_optimum(observed).cost.lower, -0.01);
+  const double wide = ArchiveModel(observed, -1).at(here).upper;
+  observed.rates = {-1, 0};
+  const ArchiveModel model(observed, -1);
+  EXPECT_EQ(model.at(here).lower, 0.0);
+  EXPECT_EQ(model.at(here).upper, wide);
+  EXPECT_EQ(model.at(there).upper, 1.0);
+  EXPECT_GE(model.at(here).middle, 0.0);
+  EXPECT_EQ(model.probability_below(here, -0.001), 0.0);
+  EXPECT_EQ(model.probability_below(there, 1.001), 1.0);
+  EXPECT_GE(sample_optimum(observed).cost.lower, 0.0);
+  EXPECT_LE(ArchiveModel(observed, 0).at(here).upper, 1.0);
+}
+
 // A quarter of the samples fill the box; the others lie within 1 % of it around the minimum, as after a search.
 TEST(ArchiveModel, SamplesThatCrowdSayLittleOfTheBox) {
   const auto wavy = [](const VectorXd& x) { return std::sin(2 * x(0)) * std::cos(0.4 * x(1)) + 0.1 * x(0) * x(0); };
