@@ -94,7 +94,7 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
   for (Eigen::Index i = 0; i < design.size(); ++i)
     if (!space.real(i) && std::abs(levels(i) - design(i)) > 1e-9 * std::max(1.0, std::abs(design(i))))
       throw ConfigError("command line: " + names[static_cast<std::size_t>(i)] + " = " + to_text(design(i)) +
-                        " is not one of the variable's values; the nearest is " + to_text(levels(i)));
+                        surrogate::not_a_value(levels(i)));
   for (const auto& [name, value] : given)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw ConfigError("command line: '" + shown(name) + "' is not understood" + did_you_mean(name, names) +

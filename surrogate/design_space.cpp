@@ -153,6 +153,10 @@ VectorXd DesignSpace::pull_back(const VectorXd& gradient) const {
   return out;
 }
 
+std::string not_a_value(double nearest) {
+  return " is not one of the variable's values; the nearest is " + to_text(nearest);
+}
+
 std::string place_of(const std::vector<Variable>& variables, const VectorXd& design) {
   std::ostringstream out;
   out.precision(6);

@@ -81,6 +81,10 @@ class DesignSpace {
   bool all_real_ = true, plain_ = true, conditional_ = false;
 };
 
+// Returns the end of a message about a value that a variable cannot have, such as " is not one of the variable's values;
+// the nearest is 2".
+std::string not_a_value(double nearest);
+
 // Returns a text such as "a = 1.2 m (its lower bound), b = 3".
 std::string place_of(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
 

@@ -445,8 +445,11 @@ class Reader {
       return;
     }
     if (const auto list = file_.find(value.name); !free && list != file_.end())
-      if (const auto words = choices_in(list->second.value); !words.empty() && !are_numbers(words)) {
-        take_name(variable, value, words);
+      if (const auto words = choices_in(list->second.value); !words.empty()) {
+        if (are_numbers(words))
+          take_number(value, list->second);
+        else
+          take_name(variable, value, words);
         return;
       }
     if (!free) {
@@ -518,6 +521,20 @@ class Reader {
                            did_you_mean(name.value, words) + "; allowed: " + listed(words));
     settings_.all.push_back({value, std::to_string(at - words.begin()), name.where, "stands for " + name.value});
     settings_.overruled.push_back({variable.name, variable.unit, 0.0, static_cast<double>(words.size()) - 1.0, words});
+  }
+
+  // Reads a variable that the file frees as one of a list of numbers, and that the command line fixes to one of them.
+  void take_number(const Key& value, const Given& list) {
+    constexpr double rounding = 1e-9;  // relative error of a conversion of units that is rounding
+    const double chosen = number_of(value, take(value).value);
+    const std::vector<std::string> words = choices_in(list.value);
+    const bool is_listed = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      const double one = number_of(value, canonical(value, word, list.where));
+      return std::abs(one - chosen) <= rounding * std::max(1.0, std::abs(one));
+    });
+    if (!is_listed)
+      fail(given(value.name)->where, value.name + " = " + shown(given(value.name)->value) +
+                                         " is not one of the file's list; allowed: " + list.value);
   }
 
   // Records the file's range of a variable that the command line fixes, if the file has one.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -14,8 +15,12 @@
 #include <stdexcept>
 
 #include "record/text.hpp"
+#include "settings/expression.hpp"
 #include "settings/read_text.hpp"
+#include "study/observed_data.hpp"
 #include "study/study.hpp"
+#include "surrogate/design_space.hpp"
+#include "surrogate/sampling.hpp"
 #include "surrogate/strategy_options.hpp"
 #include "systems/model.hpp"
 
@@ -189,8 +194,37 @@ bool is_archive(const std::string& path) {
   return file.read(head, 4) && std::string(head, 4) == "\x89HDF";
 }
 
+namespace {
+
+// Throws ConfigError if the command line fixes a whole number or a label of the file to a fraction.
+void refuse_fractions(const Settings& settings) {
+  const auto configuration = settings.configuration();
+  for (const char* key : {"surrogate.integers", "surrogate.categories"})
+    for (const std::string& name : split_list(text_in(configuration, key)))
+      for (Variable variable : settings.overruled) {
+        if (variable.name != name) continue;
+        const double value = settings.real("design." + name), whole = std::round(value);
+        variable.lower = std::min(variable.lower, whole);  // values beyond the range of a search are allowed
+        variable.upper = std::max(variable.upper, whole);
+        Eigen::VectorXd design = Eigen::VectorXd::Constant(1, value);
+        const surrogate::DesignSpace space({variable}, {surrogate::Domain::integer}, "");
+        if (surrogate::find_invalid_value(space, design) < 0) continue;
+        const std::string own = "design." + name;
+        const auto at =
+            std::find_if(settings.all.begin(), settings.all.end(), [&](const auto& one) { return one.key.name == own; });
+        throw ConfigError(at->source + ": " + own + " = " + at->value +
+                          surrogate::not_a_value(space.nearest_valid(design)(0)));
+      }
+}
+
+}  // namespace
+
 Problem read_problem(const std::string& path, const std::vector<std::string>& words, Use use, bool trusts) {
-  if (!is_archive(path)) return {evaluators::read_settings(path, words)};
+  if (!is_archive(path)) {
+    Problem problem{evaluators::read_settings(path, words)};
+    refuse_fractions(problem.settings);
+    return problem;
+  }
   Problem problem{{}, {}, path};
   try {
     problem.provenance = archive::read_head(path).provenance;
@@ -214,6 +248,7 @@ Problem read_problem(const std::string& path, const std::vector<std::string>& wo
   asked.emplace_back("study.archive", own);
   problem.settings = dodyn::read_settings(configuration_of(asked, path), place.folder, words,
                                           evaluators::evaluator_kinds(), surrogate::strategy_keys());
+  refuse_fractions(problem.settings);
   return problem;
 }
 

@@ -72,6 +72,19 @@ with tempfile.TemporaryDirectory() as scratch:
         assert re.search(rf"^design.material +{material}$", done.stdout, re.M), done
         assert material in run("predict", "command-beam.h5", "--design.material", material, cwd=scratch).stdout.splitlines()[0]
 
+    # solve refuses values that the search cannot choose, as predict does.
+    for command, file in (("solve", CONFIG), ("predict", "command-beam.h5")):
+        for words, complaint in [(["--design.ribs", "2.5"], "design.ribs = 2.5 is not one of the variable's values; the nearest is 3"),
+                                 (["--design.ribs", "0.2"], "design.ribs = 0.2 is not one of the variable's values; the nearest is 0"),
+                                 (["--design.width", "0.025"], "design.width = 0.025 is not one of ")]:
+            fixed = [word for key, value in zip(one[::2], one[1::2]) if key != words[0] for word in (key, value)]
+            done = run(command, file, "--design.material", "steel", *words, *fixed, cwd=scratch)
+            assert done.returncode == 2 and complaint in done.stderr and done.stderr.count("\n") == 1, (command, words, done)
+    for words in (["--design.ribs", "4"], ["--design.width", "30 mm"], ["--design.ribs", "7"]):  # 7 is beyond the range of the search
+        fixed = [word for key, value in zip(one[::2], one[1::2]) if key != words[0] for word in (key, value)]
+        done = run("solve", CONFIG, "--design.material", "steel", *words, *fixed, cwd=scratch)
+        assert done.returncode == 0, (words, done)
+
     for words, complaint in [
             (["--design.material", "stel"], "did you mean 'steel'"),
             (["--strategy", "bobyqa", "--surrogate.max-failures", "3"], "bobyqa"),
