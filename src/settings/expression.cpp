@@ -12,6 +12,7 @@
 #include "record/random.hpp"
 #include "record/text.hpp"
 #include "settings/config_error.hpp"
+#include "settings/unit_names.hpp"
 #include "settings/units.hpp"
 
 namespace dodyn {
@@ -199,8 +200,19 @@ class ExpressionParser {
     if (error != std::errc{}) complain();
     at_ += static_cast<std::size_t>(to - from);
     const std::optional<Unit> own = taken_unit();
+    refuse_other_word();
     if (!own) return e_.add({Operation::constant, -1, -1, value});
     return constant_of(value * own->in_si, Measure::of(*own));
+  }
+
+  // Throws ExpressionError if a name follows a number.
+  void refuse_other_word() {
+    if (!starts_name(next())) return;
+    std::size_t end = at_;
+    while (end < text_.size() && in_name(text_[end])) ++end;
+    const std::string_view word = text_.substr(at_, end - at_);
+    if (word == "and" || word == "or" || word == "not") return;
+    throw ExpressionError("'" + shown(text_) + "': " + not_a_unit(shown(word)) + "; a product needs *");
   }
 
   // Takes a unit's exponent, as in m^2; 1 if there is none. Without this, 5 m^2 would be (5 m)^2.
@@ -219,7 +231,8 @@ class ExpressionParser {
     return *exponent;
   }
 
-  // Takes the unit after a number: words separated by spaces, then '/' and words without spaces.
+  // Takes the unit after a number: words separated by spaces, then '/' and words without spaces, or '/' and words in
+  // parentheses; or 1 and such divisors, as in 3 1/s.
   std::optional<Unit> taken_unit() {
     std::optional<Unit> product;
     const auto take_factor = [&](const Unit& factor, int power) {
@@ -227,31 +240,58 @@ class ExpressionParser {
       product->in_si = power > 0 ? product->in_si * factor.in_si : product->in_si / factor.in_si;
       product->angle += power * factor.angle;
       for (std::size_t i = 0; i < factor.dimension.size(); ++i) product->dimension[i] += power * factor.dimension[i];
+      e_.has_units_ = true;
     };
-    for (;;) {
+    for (bool first = true;; first = false) {
       const std::size_t before = at_;
       next();
       std::size_t end = at_;
       while (end < text_.size() && in_name(text_[end])) ++end;
-      const auto found = unit(text_.substr(at_, end - at_));
+      const std::string_view word = text_.substr(at_, end - at_);
+      if (first && word == "1") {
+        at_ = end;
+        take_divisors(take_factor);
+        if (!product) at_ = before;
+        return product;
+      }
+      const auto found = unit(word);
       // a name with '(' or '.' after it is not a unit, nor is a second unit
       if (!found || (end < text_.size() && (text_[end] == '(' || text_[end] == '.'))) {
         at_ = before;
         return product;
       }
-      const std::string_view word = text_.substr(at_, end - at_);
       at_ = end;
       take_factor(unit_power(*found, taken_exponent(word)), 1);
-      e_.has_units_ = true;
-      while (at_ + 1 < text_.size() && text_[at_] == '/' && starts_name(text_[at_ + 1])) {
-        std::size_t last = at_ + 1;
+      take_divisors(take_factor);
+    }
+  }
+
+  // Takes divisors such as /s^2 or /(N m), and calls take_factor(unit, -1) for each.
+  template <class TakeFactor>
+  void take_divisors(TakeFactor take_factor) {
+    const auto is_of_unit = [](char c) { return in_name(c) || c == ' ' || c == '^'; };
+    while (at_ + 1 < text_.size() && text_[at_] == '/') {
+      std::size_t last = at_ + 1;
+      std::string_view divisor;
+      std::optional<Unit> below;
+      if (text_[last] == '(') {
+        const std::size_t close = text_.find(')', last);
+        if (close == std::string_view::npos) return;
+        divisor = trimmed(text_.substr(last + 1, close - last - 1));
+        // A single word may be a name. Words side by side are a unit.
+        if (divisor.find(' ') == std::string_view::npos || !std::all_of(divisor.begin(), divisor.end(), is_of_unit))
+          return;
+        below = parse_unit(divisor);
+        last = close + 1;
+      } else {
+        if (!starts_name(text_[last])) return;
         while (last < text_.size() && in_name(text_[last])) ++last;
-        const auto below = unit(text_.substr(at_ + 1, last - at_ - 1));
-        if (!below) break;
-        const std::string_view divisor = text_.substr(at_ + 1, last - at_ - 1);
-        at_ = last;
-        take_factor(unit_power(*below, taken_exponent(divisor)), -1);
+        divisor = text_.substr(at_ + 1, last - at_ - 1);
+        below = unit(divisor);
       }
+      if (!below) return;
+      at_ = last;
+      take_factor(unit_power(*below, taken_exponent(divisor)), -1);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "record/text.hpp"
 #include "settings/expression.hpp"
+#include "settings/unit_names.hpp"
 #include "settings/units.hpp"
 
 namespace dodyn {
@@ -63,6 +65,15 @@ std::string foreign_unit(std::string_view text, const std::string& its_unit) {
   const auto given = parse_unit(text);
   const auto word = trimmed(text);
   return given && !word.empty() && !fits(*given, parse_unit(its_unit).value_or(Unit{})) ? std::string(word) : "";
+}
+
+// Returns the word behind a number if it is no unit; otherwise empty.
+std::string_view word_behind(std::string_view text) {
+  if (!take_number(text)) return {};
+  text = trimmed(text);
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+  const std::string_view word = text.substr(0, std::find_if_not(text.begin(), text.end(), is_letter) - text.begin());
+  return word.empty() || unit(word) ? std::string_view() : word;
 }
 
 std::optional<bool> parse_boolean(const std::string& text) {
@@ -142,6 +153,9 @@ std::string canonical(const Key& key, const std::string& value, const std::strin
         throw ConfigError(where + ": " + key.name + " = " + shown(value) + " has the unit " + unit + "; expected " +
                           described(parse_unit(key.unit).value_or(Unit{}), key.unit) +
                           (key.maximum < unlimited_number ? "; allowed: " + allowed(key) : ""));
+      if (const std::string_view word = number ? std::string_view() : word_behind(value); !word.empty())
+        throw ConfigError(where + ": " + key.name + " = " + shown(value) + ": " + not_a_unit(shown(word)) +
+                          "; allowed: " + allowed(key));
       if (!number || (integer && *number != std::floor(*number)))
         fail(is + (integer ? "not an integer" : "not a number"));
       if (key.zero_means_named && *number == 0) return key.word;

@@ -1,5 +1,7 @@
 #include "settings/units.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -31,6 +33,7 @@ constexpr std::array units = {Named{"m", {1.0, {1}}},
                               Named{"Hz", {1.0, {0, 0, -1}}},
                               Named{"rad", {1.0, {}, 1}},
                               Named{"deg", {std::numbers::pi / 180.0, {}, 1}},
+                              Named{"rpm", {std::numbers::pi / 30.0, {0, 0, -1}, 1}},
                               Named{"N", {1.0, {1, 1, -2}}},
                               Named{"mN", {1e-3, {1, 1, -2}}},
                               Named{"kN", {1e3, {1, 1, -2}}},
@@ -66,7 +69,7 @@ constexpr std::array kinds = {Kind{"rad", "an angle (rad, deg)"},
                               Kind{"kg", "a mass (kg, g)"},
                               Kind{"s", "a time (s, ms, min, h)"},
                               Kind{"Hz", "a frequency (Hz)"},
-                              Kind{"rad/s", "an angular velocity (rad/s, deg/s)"},
+                              Kind{"rad/s", "an angular velocity (rad/s, deg/s, rpm)"},
                               Kind{"N", "a force (N, kN, mN)"},
                               Kind{"N m", "a torque or an energy (N m, J)"},
                               Kind{"m/s", "a speed (m/s, mm/s)"},
@@ -183,8 +186,9 @@ std::optional<Unit> unit_of_comment(std::string_view comment) {
 }
 
 std::string_view unit_behind(std::string_view number) {
-  const auto end = number.find_first_not_of("0123456789.+-eE ");
+  auto end = number.find_first_not_of("0123456789.+-eE ");
   if (end == std::string_view::npos || end == 0) return {};
+  if (number.substr(0, end).ends_with(" 1") && number[end] == '/') --end;  // "3 1/s"
   const std::string_view behind = trimmed(number.substr(end));
   return parse_unit(behind) ? behind : std::string_view();
 }
@@ -195,6 +199,30 @@ std::string stated_unit(std::string_view number, std::string_view comment) {
     return own.in_si == 1.0 ? std::string(behind) : own.is_pure() && own.angle == 1 ? "rad" : si_unit(own.dimension);
   }
   return unit_of_comment(comment) ? std::string(trimmed(comment.substr(0, comment.find_first_of(",;:")))) : "1";
+}
+
+std::string not_a_unit(std::string_view word) {
+  struct Written {
+    std::string_view word, unit;
+  };
+  static constexpr std::array others = {
+      Written{"sec", "s"},      Written{"second", "s"},   Written{"seconds", "s"},  Written{"Nm", "N m"},
+      Written{"Nms", "N m s"},  Written{"Ns", "N s"},     Written{"degree", "deg"}, Written{"degrees", "deg"},
+      Written{"radian", "rad"}, Written{"rads", "rad"},   Written{"meter", "m"},    Written{"meters", "m"},
+      Written{"metre", "m"},    Written{"metres", "m"},   Written{"rev", "rpm"},    Written{"newton", "N"},
+      Written{"hertz", "Hz"},   Written{"minutes", "min"}};
+  const auto is_like = [&](std::string_view name) {
+    return std::equal(word.begin(), word.end(), name.begin(), name.end(), [](unsigned char a, unsigned char b) {
+      return std::tolower(a) == std::tolower(b);
+    });
+  };
+  std::string_view meant;
+  for (const Named& named : units)
+    if (is_like(named.name)) meant = named.name;
+  for (const Written& other : others)
+    if (is_like(other.word)) meant = other.unit;
+  return "'" + std::string(word) + "' is not a unit" +
+         (meant.empty() ? "; dodyn help units lists them" : " (did you mean '" + std::string(meant) + "'?)");
 }
 
 bool fits(const Unit& given, const Unit& wanted) {

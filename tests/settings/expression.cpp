@@ -70,6 +70,44 @@ TEST(Expression, ConvertsUnits) {
   for (const char* text : {"m^", "m^x", "m^99", "m^1.5", "^2"}) EXPECT_FALSE(parse_unit(text)) << text;
 }
 
+// Units as users write them: SI's of mechanics, those in parentheses that messages print, and turns of a motor.
+TEST(Expression, ReadsUnitsWithoutANumerator) {
+  const auto read = [](const std::string& text, double expected, const char* unit) {
+    const Expression e = Expression::parse(text);
+    EXPECT_DOUBLE_EQ(e.constant(), expected) << text;
+    EXPECT_TRUE(e.has_units()) << text;
+    Dimensions dimensions;
+    EXPECT_EQ(si_unit(e.measure(dimensions, {}).exponents), unit) << text;
+  };
+  read("3 1/s", 3.0, "1/s");
+  read("3 1/s^2", 3.0, "1/s2");
+  read("3 1/ms + 1 Hz", 3001.0, "1/s");
+  read("2*3 1/s/4", 1.5, "1/s");
+  read("5 1/m", 5.0, "1/m");
+  read("5 1/mm", 5000.0, "1/m");
+  read("7 1/(N m s)", 7.0, "s/(m2 kg)");
+  read("7 kg/(m s)", 7.0, "kg/(m s)");
+  read("8 N/m", 8.0, "N/m");
+  read("8 N s/m", 8.0, "N s/m");
+  read("30 rpm", std::numbers::pi, "1/s");
+  read("180 deg/s", std::numbers::pi, "1/s");
+  EXPECT_EQ(value("6/(1 + 1)"), 3.0);
+  EXPECT_EQ(value("3 1/s * 2 s"), 6.0);
+  EXPECT_EQ(parse_unit("rpm")->angle, 1);
+  EXPECT_EQ(unit_behind("3 1/s"), "1/s");
+  EXPECT_EQ(unit_behind("31/s"), "");
+  const auto mistake = [](const std::string& text) {
+    return message_of<ExpressionError>([&] { Expression::parse(text); }, "none");
+  };
+  EXPECT_EQ(mistake("3 1/x"), "'3 1/x' is not understood at '1/x'; allowed: numbers with units, names, + - * / ^, "
+                              "comparisons, and, or, not, parentheses");
+  EXPECT_EQ(mistake("5 sec"), "'5 sec': 'sec' is not a unit (did you mean 's'?); a product needs *");
+  EXPECT_EQ(mistake("5 Nm"), "'5 Nm': 'Nm' is not a unit (did you mean 'N m'?); a product needs *");
+  EXPECT_EQ(mistake("5 hz"), "'5 hz': 'hz' is not a unit (did you mean 'Hz'?); a product needs *");
+  EXPECT_EQ(mistake("2 x + 1"), "'2 x + 1': 'x' is not a unit; dodyn help units lists them; a product needs *");
+  EXPECT_EQ(mistake("2 < x and 3 m > y or 4 < z"), "none");
+}
+
 TEST(Expression, NamesWhatItNeeds) {
   const auto e = Expression::parse("abs(tangential(foot)) <= mu*normal(foot) and distance(a.tip, b.seat) < 1 mm");
   std::vector<std::string> names;

@@ -26,6 +26,14 @@ TEST(Key, NumbersAreWithinTheirRange) {
     EXPECT_EQ(complaint(closed, bad), "here: a = " + bad + " is out of range; allowed: a number in [0, 2] m");
   EXPECT_EQ(complaint(closed, "many"), "here: a = many is not a number; allowed: a number in [0, 2] m");
   EXPECT_EQ(complaint(closed, ""), "here: a has no value; allowed: a number in [0, 2] m");
+  EXPECT_EQ(complaint(closed, "1 metre"),
+            "here: a = 1 metre: 'metre' is not a unit (did you mean 'm'?); allowed: a number in [0, 2] m");
+  EXPECT_EQ(complaint(closed, "1 inch"),
+            "here: a = 1 inch: 'inch' is not a unit; dodyn help units lists them; allowed: a number in [0, 2] m");
+  const Key rate{.name = "r", .unit = "1/s"}, speed{.name = "w", .unit = "rad/s"};
+  for (const char* text : {"3", "3 1/s", "3 Hz", "0.003 1/ms"}) EXPECT_EQ(canonical(rate, text, ""), "3") << text;
+  EXPECT_EQ(canonical(speed, "30 rpm", ""), canonical(speed, "180 deg/s", ""));
+  EXPECT_TRUE(complaint(rate, "30 rpm").starts_with("here: r = 30 rpm has the unit rpm; expected a frequency"));
   EXPECT_TRUE(complaint(closed, "1 kg").starts_with("here: a = 1 kg has the unit kg; expected a length"));
 
   const Key open{.name = "a", .minimum = 0.0, .open_minimum = true};
