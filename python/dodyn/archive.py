@@ -231,7 +231,7 @@ class Iteration:
     next: Array  # [variable] the proposed design
     predicted_cost: float
     recommended: Array  # [variable] the recommended design; NaN if costs have no noise
-    diagnostics: dict[str, float]
+    diagnostics: dict[str, float]  # those that exist; math.inf is "inf" in show --json
     note: str
     candidates: list[dict[str, float]]  # designs considered, the chosen one first (docs/archive.md)
 

@@ -1,6 +1,8 @@
 // Archives as JSON.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "record/machine.hpp"
 #include "report/cells.hpp"
@@ -70,7 +72,18 @@ Json provenance_as_json(const archive::Provenance& provenance) {
           {"folder", provenance.folder}};
 }
 
-std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+// Replaces infinite numbers, which JSON does not have, by the texts inf and -inf. Numbers that do not exist become null.
+void name_infinities(Json& json) {
+  if (json.is_structured())
+    for (Json& part : json) name_infinities(part);
+  else if (json.is_number_float() && std::isinf(json.get<double>()))
+    json = json.get<double>() > 0 ? "inf" : "-inf";
+}
+
+std::string text_of(Json json) {
+  name_infinities(json);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 
@@ -134,19 +147,19 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
                                  {"candidates", candidates},
                                  {"note", iteration.note}});
   }
-  return text_of(all);
+  return text_of(std::move(all));
 }
 
 std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {
   Json all = row_as_json(contents, causes_of(contents.evaluations), row);
   if (!trajectory.empty()) all["trajectory"] = trajectory_as_json(trajectory, contents.layout);
-  return text_of(all);
+  return text_of(std::move(all));
 }
 
 std::string outcome_json(const Outcome& outcome, const archive::Layout& layout) {
   Json all = evaluation_as_json(outcome.evaluation, layout);
   if (!outcome.trajectory.empty()) all["trajectory"] = trajectory_as_json(outcome.trajectory, layout);
-  return text_of(all);
+  return text_of(std::move(all));
 }
 
 }  // namespace dodyn::report

@@ -43,8 +43,9 @@ def rows_agree(path):
     assert len(study.iterations) == len(told["iterations"])
     for one, row in zip(study.iterations, told["iterations"]):
         assert one.best_id == row["best_id"] and one.note == row["note"]
-        assert one.diagnostics == {k: v for k, v in row["diagnostics"].items()}
-        assert [{k: None if math.isnan(v) else v for k, v in c.items()} for c in one.candidates] == row["candidates"]
+        assert one.diagnostics == {k: float(v) for k, v in row["diagnostics"].items()}
+        assert [{k: None if math.isnan(v) else v for k, v in c.items()} for c in one.candidates] == \
+            [{k: None if v is None else float(v) for k, v in c.items()} for c in row["candidates"]]  # "inf" is a text
     # The program and the package recommend the same evaluation.
     assert (study.recommended.id if study.recommended else None) == told["recommended"]
     assert told.get("front", []) == ([e.id for e in study.front] if len(study.objectives) > 1 else [])

@@ -28,6 +28,28 @@ TEST(Report, Durations) {
   EXPECT_EQ(duration(not_a_number), "?");
 }
 
+// JSON has neither: an infinite number keeps its sign, and a missing one is null.
+TEST(Report, JsonNamesInfinities) {
+  archive::Contents contents;
+  contents.layout.variables = {variables[0]};
+  contents.layout.metrics = {{"slack", "m", ""}, {"load", "N", ""}};
+  contents.layout.candidates = {"knee", "log_gain"};
+  Evaluation& row = contents.evaluations.emplace_back();
+  row.id = 0;
+  row.design = Eigen::VectorXd::Constant(1, 0.3);
+  row.metrics = Eigen::Vector2d(HUGE_VAL, not_a_number);
+  surrogate::Iteration& one = contents.iterations.emplace_back();
+  one.numbers = {{"largest", -HUGE_VAL}, {"width", 3.0}};
+  one.candidates = Eigen::MatrixXd::Constant(1, 2, 0.4);
+  one.candidates(0, 1) = -HUGE_VAL;
+  const auto all = nlohmann::json::parse(json(contents, {}));
+  EXPECT_EQ(all["evaluations"][0]["metrics"]["slack"], "inf");
+  EXPECT_TRUE(all["evaluations"][0]["metrics"]["load"].is_null());
+  EXPECT_EQ(all["iterations"][0]["diagnostics"]["largest"], "-inf");
+  EXPECT_EQ(all["iterations"][0]["diagnostics"]["width"], 3.0);
+  EXPECT_EQ(all["iterations"][0]["candidates"][0]["log_gain"], "-inf");
+}
+
 TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
   EXPECT_EQ(bound_note(variables, Eigen::Vector2d(0.3, 0.5)), "");
   EXPECT_EQ(bound_note(variables, Eigen::Vector2d(0.2, 0.5)),
