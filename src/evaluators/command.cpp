@@ -13,8 +13,8 @@
 // Files that the line of shell names are part of the study: one that changes while a study runs stops it.
 //
 // `command.serve` is a program that keeps running. It reads the contents of design.json as one line from standard
-// input, and writes the contents of result.json as one line to standard output. If it dies, writes another line, or is
-// stopped at a time limit, it is started again for the next evaluation.
+// input, and writes the contents of result.json, with "id", as one line to standard output. If it dies, writes another
+// line, or is stopped at a time limit, it is started again for the next evaluation.
 //
 // A parallel program gets `command.ranks` processors of the allocation. DODYN_LAUNCH is the command line that starts
 // its processes on them: as a step of the Slurm job (srun), or on named hosts (mpiexec). One process of dodyn then
@@ -582,6 +582,10 @@ class Command final : public Evaluator {
                                                   "metrics"};
           std::ranges::find(known, key) == known.end())
         throw std::runtime_error("unknown key '" + key + "'" + did_you_mean(key, known));
+    // A late line of a server could otherwise pass as the answer to the next request.
+    if (!result.contains("id") && !settings_.text("command.serve").empty())
+      throw std::runtime_error("has no id; a server repeats that of the line that it read, here \"id\": " +
+                               std::to_string(evaluation.id));
     if (result.contains("id") && result["id"] != evaluation.id)
       throw std::runtime_error("id is " + shown(result["id"].dump()) + "; this evaluation is " +
                                std::to_string(evaluation.id));

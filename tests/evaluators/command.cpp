@@ -465,7 +465,8 @@ class ServeTest : public CommandTest {
     }
     return all;
   }
-  const std::string answer = "echo '{\"cost\": '$n', \"metrics\": {\"mass\": 2}}'\n";
+  const std::string answer =
+      "id=${line#*\\\"id\\\":}\necho '{\"id\": '${id%%,*}', \"cost\": '$n', \"metrics\": {\"mass\": 2}}'\n";
 };
 
 TEST_F(ServeTest, OneProcessAnswersAll) {
@@ -509,10 +510,10 @@ TEST_F(ServeTest, ABabblerIsReplaced) {
 TEST_F(ServeTest, TwoLinesAreNoAnswer) {
   const auto all =
       serve("n=0\nwhile read line; do\nn=$((n+1))\nif [ -e " + directory + "/again ]; then " + answer + "else touch " +
-                directory + "/again; printf '{\"cost\": 8}\\n{\"cost\": 9}\\n' >two; cat two; fi\ndone\n",
+                directory + "/again; printf '{\"id\": 0, \"cost\": 8}\\n{\"cost\": 9}\\n' >two; cat two; fi\ndone\n",
             3);
   EXPECT_EQ(all[0].evaluation.status, Status::failed);
-  EXPECT_HAS(all[0].evaluation.reason, "its answer {\"cost\": 8}: another line follows");
+  EXPECT_HAS(all[0].evaluation.reason, "its answer {\"id\": 0, \"cost\": 8}: another line follows");
   for (const std::size_t i : {1u, 2u}) {
     EXPECT_TRUE(all[i].evaluation.ok()) << all[i].evaluation.reason;
     EXPECT_EQ(all[i].evaluation.cost, static_cast<double>(i));  // of another process, which counts from 1
@@ -531,6 +532,19 @@ TEST_F(ServeTest, ALateLineIsNotTheNextAnswer) {
   EXPECT_HAS(all[1].evaluation.reason, "a line that answers no request: {\"cost\": 9}");
   EXPECT_TRUE(all[2].evaluation.ok()) << all[2].evaluation.reason;
   EXPECT_EQ(all[2].evaluation.cost, 1);
+}
+
+// A line that comes when the next request is open could be the answer to either. Without an id it fails.
+TEST_F(ServeTest, AnAnswerWithoutAnIdFails) {
+  const auto all = serve("n=0\nwhile read line; do\nn=$((n+1))\n[ $n = 2 ] && echo '{\"cost\": 9}' && sleep 1\n" + answer +
+                             "done\n",
+                         3);
+  EXPECT_TRUE(all[0].evaluation.ok()) << all[0].evaluation.reason;
+  EXPECT_EQ(all[1].evaluation.status, Status::failed);
+  EXPECT_HAS(all[1].evaluation.reason, "its answer {\"cost\": 9}: has no id; a server repeats that of the line that it "
+                                       "read, here \"id\": 1");
+  EXPECT_TRUE(all[2].evaluation.ok()) << all[2].evaluation.reason;
+  EXPECT_EQ(all[2].evaluation.cost, 1);  // of another process
 }
 
 // With the id of another evaluation an answer fails, and the server is replaced.
