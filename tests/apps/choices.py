@@ -72,6 +72,12 @@ with tempfile.TemporaryDirectory() as scratch:
         assert re.search(rf"^design.material +{material}$", done.stdout, re.M), done
         assert material in run("predict", "command-beam.h5", "--design.material", material, cwd=scratch).stdout.splitlines()[0]
 
+    # Costs without noise: no design is evaluated again, whatever the key.
+    for name, noted in (("knee.cfg", True), ("docking-ports.cfg", False)):
+        done = run("check", os.path.join(ROOT, "configs", name), "--strategy", "ego", "--surrogate.replicate", "true", cwd=scratch)
+        line = next(line for line in done.stdout.splitlines() if "replicate" in line)
+        assert done.returncode == 0 and ("not used: costs of gait have no noise" in line) == noted, done
+
     # solve refuses values that the search cannot choose, as predict does.
     for command, file in (("solve", CONFIG), ("predict", "command-beam.h5")):
         for words, complaint in [(["--design.ribs", "2.5"], "design.ribs = 2.5 is not one of the variable's values; the nearest is 3"),
