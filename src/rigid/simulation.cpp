@@ -162,7 +162,10 @@ bool Simulation<n>::Machine::step() {
       // accumulating bounces: infinitely many in a finite time (Zeno)
       if (++parts > most_parts) {
         if (!cause.is_known()) cause = last_cause;
-        cause.what = "contacts without end";
+        cause.what = options.response == Response::exact
+                         ? "contacts without end, as of a body that comes to rest, which contact-method event-driven "
+                           "does not support; choose projection"
+                         : "contacts without end";
         return give_up(cause, std::to_string(most_parts) + " parts of the step");
       }
       if (cause.is_known()) last_cause = cause;

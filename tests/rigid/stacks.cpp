@@ -141,5 +141,24 @@ TEST(Resting, IsWithinTheFallOfAStepOfTheFloor) {
     }
 }
 
+// A box comes to rest by ever smaller bounces; event-driven contact names the method for it.
+TEST(Resting, EndsEventDrivenContactWithAdvice) {
+  for (int trial = 0; trial < 6; ++trial) {
+    auto scene = leaning<2>(1, 0.0);
+    scene.poses[1].position[1] += 0.02;
+    scene.poses[1].angle = 0.05 * trial;
+    for (auto& body : scene.world.bodies) body.surface = {.restitution = 0.5, .friction = 0.0};
+    Options o = options();
+    o.response = Response::exact;
+    Simulation<2> simulation(scene.world, o);
+    simulation.start(scene.poses, scene.twists);
+    const auto end = simulation.run(3.0);
+    EXPECT_EQ(end.status, Outcome::failed);
+    EXPECT_NE(end.reason.find("which contact-method event-driven does not support; choose projection"),
+              std::string::npos)
+        << end.reason;
+  }
+}
+
 }  // namespace
 }  // namespace dodyn::rigid::test_stacks
