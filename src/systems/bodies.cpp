@@ -224,9 +224,7 @@ class Builder {
           model_.fail(shape->line, "outward applies only to shapes of a link that is fixed to the ground; remove it");
         Vector3<double> normal;
         for (int a = 0; a < 3; ++a) normal[a] = Model::at((*shape->outward)[a], values_.numbers);
-        const double length = eigen(normal).norm();
-        if (!(length > 0.0)) model_.fail(shape->line, "outward is zero; allowed: a direction");
-        body.outward.back() = rigid::Vector<n>(head<n>(normal) / length);
+        body.outward.back() = rigid::Vector<n>(head<n>(normal) / eigen(normal).norm());
       }
     }
     view_.world.bodies.push_back(std::move(body));

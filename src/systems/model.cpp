@@ -34,6 +34,41 @@ void Model::check_requirements(const std::vector<double>& parameter_values) cons
   }
 }
 
+namespace {
+
+// Throws ConfigError if no face of a shape has its outward normal. Contacts would be with a plane that is not there.
+void check_outward(const Model& model, const std::vector<double>& defined) {
+  const int dimension = model.dimension;
+  constexpr double rounding = 1e-9;  // 1 - cos of an angle that is rounding
+  const auto direction = [&](const Vector3<double>& v) {
+    std::string text = formatted("%.9g, %.9g", v[0], v[1]);
+    return dimension == 2 ? text : text + formatted(", %.9g", v[2]);
+  };
+  for (const Shape& shape : model.shapes) {
+    if (!shape.outward) continue;
+    Vector3<double> outward{};
+    for (int axis = 0; axis < dimension; ++axis) outward[axis] = Model::at((*shape.outward)[axis], defined);
+    const double length = std::sqrt(dot(outward, outward));
+    if (!(length > 0.0)) model.fail(shape.line, "outward is zero; allowed: a direction");
+    outward = (1.0 / length) * outward;
+    const std::vector<Vector3<double>> points = model.corners(shape, defined);
+    Vector3<double> nearest{};
+    double best = -1.0;
+    for (const auto& face : facets(points, dimension, shape.name)) {
+      const Vector3<double> along = points[face[1]] - points[face[0]];
+      Vector3<double> normal =
+          dimension == 2 ? Vector3<double>{along[1], -along[0], 0.0} : cross(along, points[face[2]] - points[face[0]]);
+      normal = (1.0 / std::sqrt(dot(normal, normal))) * normal;
+      if (const double cosine = dot(normal, outward); cosine > best) best = cosine, nearest = normal;
+    }
+    if (best < 1.0 - rounding)
+      model.fail(shape.line, "no face of [shape " + shape.name + "] has the outward normal " + direction(outward) +
+                           "; the nearest is " + direction(nearest));
+  }
+}
+
+}  // namespace
+
 void Model::check_numbers(const std::vector<double>& defined) const {
   for (const NonnegativeNumber& sign : signs) {
     const double value = at(sign.number, defined);
@@ -46,6 +81,7 @@ void Model::check_numbers(const std::vector<double>& defined) const {
     if (range.from && range.to && at(*range.from, defined) > at(*range.to, defined))
       fail(range_lines[i], "[joint-limit " + range.name + "] has from above to; exchange them");
   }
+  check_outward(*this, defined);
 }
 
 std::vector<const Shape*> Model::shapes_of(int link) const {

@@ -516,6 +516,38 @@ TEST(Model, WalkersMayHaveFloors) {
   EXPECT_EQ(model.structure.coordinate_names, find_model("torso").structure.coordinate_names);
 }
 
+// The outward normal of a floor is that of one of its faces: otherwise contacts are with a plane that is not there.
+TEST(Model, TheOutwardNormalIsThatOfAFace) {
+  const auto complaint = [](const std::string& shape, const std::string& outward, int dimension = 2) -> std::string {
+    return message_of<ConfigError>(
+        [&] {
+          read_model("[model]\ndimension = " + std::to_string(dimension) +
+                         "\n[parameters]\nslope = 0.3 rad\n[link floor]\nparent = ground\njoint = fixed\n[shape "
+                         "slab]\nlink = floor\n" +
+                         shape + "outward = " + outward + "\n",
+                     "t.model")
+              .evaluate<double>({});
+        },
+        "none");
+  };
+  const std::string slab = "box = 2, 0.2\n";
+  for (const char* outward : {"0, 1", "0, -3", "1, 0"}) EXPECT_EQ(complaint(slab, outward), "none") << outward;
+  EXPECT_NE(complaint(slab, "0.1, 1")
+                .find("t.model:9: no face of [shape slab] has the outward normal 0.0995037191, "
+                      "0.995037191; the nearest is 0, 1"),
+            std::string::npos)
+      << complaint(slab, "0.1, 1");
+  EXPECT_NE(complaint(slab, "0, 0").find("outward is zero"), std::string::npos);
+  EXPECT_EQ(complaint(slab + "turn = slope\n", "-sin(slope), cos(slope)"), "none");
+  EXPECT_NE(complaint(slab + "turn = slope\n", "0, 1").find("the nearest is "), std::string::npos);
+  // A ramp, whose normal into the ramp is that of no face.
+  const std::string ramp = "vertices = 0, 0; 1, 0; 1, 1\n";
+  EXPECT_EQ(complaint(ramp, "-1, 1"), "none");
+  EXPECT_NE(complaint(ramp, "1, -1").find("the nearest is "), std::string::npos);
+  EXPECT_EQ(complaint("box = 2, 2, 0.2\n", "0, 0, 1", 3), "none");
+  EXPECT_NE(complaint("box = 2, 2, 0.2\n", "0, 0.1, 1", 3).find("the nearest is 0, 0, 1"), std::string::npos);
+}
+
 // BOX_x is the place of a free body wherever there are several; a body alone has no coordinate of that name, so that a
 // second one changes no meaning.
 TEST(Model, NamesOfCoordinatesHaveOneMeaning) {
