@@ -56,6 +56,12 @@ std::vector<Argument> arguments_of(const System& system, const Expression& expre
       for (const auto& p : system.model().parameters) known.push_back(p.name);
       for (const auto& name : system.structure().coordinate_names) known.push_back(name);
       for (const auto& a : system.structure().actuators) known.push_back("u." + a.name);
+      if (!quantity.arguments.empty()) {  // compares rate(arn) with rate(arm)
+        for (std::size_t i = system.model().parameters.size() + motion_parameters.size(), end = known.size(); i < end;
+             ++i)
+          known.push_back("rate(" + known[i] + ")");
+        for (const auto& p : system.structure().named_points) known.push_back("speed(" + p.name + ")");
+      }
       throw ExpressionError("unknown name '" + quantity.text() + "'" + did_you_mean(quantity.text(), known) +
                             "; allowed: parameters, coordinates, rate(coordinate), POINT.x, speed(POINT), u.ACTUATOR, "
                             "rate(u.ACTUATOR), t");

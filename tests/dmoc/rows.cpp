@@ -445,6 +445,13 @@ TEST(Rows, PathFunctionsOfUnknownNamesAreRefused) {
   EXPECT_NE(complaint_of(sized.system(), "rate(size)").find("unknown name"), std::string::npos);
   EXPECT_NE(complaint_of(system, "u.moter").find("did you mean 'u.motor'?"), std::string::npos);
   EXPECT_NE(complaint_of(system, "mots").find("did you mean 'most'?"), std::string::npos);
+  // Inside parentheses, too: of an expression the message names the fault alone.
+  for (const auto& [text, meant] :
+       {std::pair("a + 2*rate(u.moter) <= 3", "'rate(u.moter)' (did you mean 'rate(u.motor)'?)"),
+        {"rate(yy)^2 + x", "'rate(yy)' (did you mean 'rate(y)'?)"},
+        {"speed(bub) + rate(a)", "'speed(bub)' (did you mean 'speed(bob)'?)"}})
+    EXPECT_NE(complaint_of(system, text).find(std::string("unknown name ") + meant), std::string::npos)
+        << complaint_of(system, text);
   EXPECT_NE(complaint_of(system, "most + 1", true).find("does not depend on the motion"), std::string::npos);
   EXPECT_EQ(complaint_of(system, "most + t", true), "");
   EXPECT_EQ(complaint_of(system, "most + 1"), "");  // a condition on the design
