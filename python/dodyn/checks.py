@@ -216,6 +216,8 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     elif model and model.get("quality") is not None:
         judge(model["quality"] >= POOR, f"The surrogate model predicts each evaluation from the others (quality {model['quality']:.2f} of 1).",
               f"The surrogate model predicts evaluations from the others with quality {model['quality']:.2f} only (1 is exact): its figures are rough.", "open")  # fmt: skip
+    if model and model.get("doubtful_gradients"):
+        found.append(("bad", f"Gradients and costs disagree: {model['doubtful_gradients']}."))
     order = {"bad": 0, "open": 1, "ok": 2}
     said = {text for _, text in found}
     found += [("bad", line) for line in summary.warnings(study) if line not in said and "no usable cost" not in line and line not in " ".join(said)]

@@ -13,6 +13,7 @@
 #include "surrogate/sampling.hpp"
 #include "surrogate/selection.hpp"
 #include "surrogate/strategy.hpp"
+#include "surrogate/wrong_gradients.hpp"
 
 namespace dodyn::report {
 
@@ -166,6 +167,8 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
     objectives.push_back(quantity_of(contents, metric));
     objective_factors(static_cast<Index>(objectives.size()) - 1) = units.convert(objectives.back().unit);
   }
+  std::string doubt = surrogate::doubt_text(variables, surrogate::doubtful_gradients(observed));
+  if (!doubt.empty()) doubt = "warning: " + doubt + "\n";
   if (observed.objectives.size() > 1) {
     const auto front = front_of(observed);
     if (front.empty()) return best_text(nullptr, variables, "");
@@ -193,7 +196,7 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
     std::string to;
     for (const double value : all.reference) to += formatted("%s%.6g", to.empty() ? "" : ", ", value);
     const std::string area = formatted(", hypervolume %.6g to (%s)", all.hypervolume(), to.c_str());
-    return "front of " + names + ": " + std::to_string(front.size()) + " designs" + area + "\n" + columns(rows);
+    return "front of " + names + ": " + std::to_string(front.size()) + " designs" + area + "\n" + columns(rows) + doubt;
   }
   const Evaluation* const best = observed.best();
   const Quantity& objective = objectives.front();
@@ -208,6 +211,7 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
   if (best && observed.objectives.front() >= 0)
     seen += "objective: " + objective.name + " " +
             with_unit(formatted("%.12g", factor * observed.objective(*best, 0)), objective.unit) + "\n";
+  seen += doubt;
   if (!noisy) return seen;
   std::string text = "recommended: " + design_text(variables, recommended->design.cwiseProduct(factors)) +
                      formatted(" (evaluation %lld)", static_cast<long long>(recommended->id));

@@ -6,6 +6,7 @@
 #include "report/predictions.hpp"
 #include "study/observed_data.hpp"
 #include "surrogate/archive_model.hpp"
+#include "surrogate/wrong_gradients.hpp"
 
 namespace dodyn::report {
 
@@ -63,6 +64,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
                                         {"gain", number_or_null(bound.gain.value_or(not_a_number))},
                                         {"share", surrogate::widening}});
 
+  all["doubtful_gradients"] = surrogate::doubt_text(variables, surrogate::doubtful_gradients(observed));
   all["slices"] = Json::array();
   for (Index i = 0; i < space.dimensions(); ++i) {
     Json slice = {{"x", Json::array()}, {"median", Json::array()}, {"lower", Json::array()}, {"upper", Json::array()}};
