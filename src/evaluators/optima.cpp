@@ -66,10 +66,10 @@ std::string optima_text(const Eigen::MatrixXd& table, double guesses, double sol
                     unit.c_str());
   for (Eigen::Index i = 0; i < rows; ++i)
     text += formatted("    %-12.6g %3.0f  %.3f\n", table(i, 0), table(i, 1), table(i, 3));
-  const GuessesByOptimum by = guesses_by_optimum(table);
-  if (by.single > 0)
-    text += formatted("  %d of %d guesses ended where no other did: about %.0f %% of further ones would find a new optimum\n",
-                      by.single, by.ended, 100.0 * by.single / by.ended);
+  if (const GuessesByOptimum by = guesses_by_optimum(table); by.single > 0 && by.ended >= few_guesses)
+    text += formatted(
+        "  %d of %d guesses ended where no other did: about %.0f %% of further ones would find another optimum\n",
+        by.single, by.ended, 100.0 * by.single / by.ended);
   return text;
 }
 

@@ -188,9 +188,8 @@ void MotionEvaluator::assess(const FoundMotion& found, Evaluation& e) const {
   judge(findings(*found.mesh, e, found.trajectory), search_.rejects, e);
 }
 
-// Many initial guesses that each ended at an optimum of their own: from this share on, if not fewer guesses ended.
+// share of initial guesses that ended at an optimum of their own, from which on a row has a warning
 constexpr double many_single = 0.5;
-constexpr int few_guesses = 4;
 
 void MotionEvaluator::doubt(Outcome& outcome) const {
   Evaluation& e = outcome.evaluation;
