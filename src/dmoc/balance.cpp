@@ -2,6 +2,7 @@
 
 #include <Eigen/SparseCholesky>
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace dodyn::dmoc {
@@ -75,6 +76,16 @@ VectorXd with_balancing_forces(const MotionProblem& problem, const VectorXd& x) 
   for (std::size_t i = 0; i < forces.size(); ++i)
     if (forces[i] >= 0) balanced(static_cast<Eigen::Index>(i)) += change(forces[i]);
   return balanced.cwiseMax(nlp.lower).cwiseMin(nlp.upper);
+}
+
+double imbalance(const MotionProblem& problem, const VectorXd& x) {
+  VectorXd values(problem.problem().constraints());
+  problem.problem().constraint_values(x, values);
+  const std::vector<int> rows = places_of_balances(problem);
+  double squares = 0.0;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    if (const double value = values(static_cast<Eigen::Index>(r)); rows[r] >= 0) squares += value * value;
+  return std::sqrt(squares);
 }
 
 }  // namespace dodyn::dmoc

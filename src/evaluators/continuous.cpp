@@ -26,6 +26,7 @@ using Vars = std::vector<Var>;
 
 constexpr double step_tolerance = 1e-9;   // error tolerance of a step, absolute and relative
 constexpr double rough_tolerance = 1e-7;  // tolerance for derivatives, which may be less accurate
+constexpr double guess_tolerance = 1e-5;  // tolerance for initial guesses
 constexpr double nudge = 1e-4;  // step of finite differences in coordinates, rates and controls, relative to 1 or the
                                 // largest control
 constexpr int most_steps = 200000;  // limit of steps in an interval
@@ -103,6 +104,33 @@ class ContinuousDriver {
         deviation_.at_end = std::max(deviation_.at_end, distance(phase.q.row(phase.q.rows() - 1).transpose()));
     }
     return deviation_;
+  }
+
+  // Returns the coordinates at all knots under the controls alone; empty: the integration failed.
+  std::vector<MatrixXd> knots(const std::vector<PlannedPhase>& phases, const VectorXd& first_rates) {
+    std::vector<MatrixXd> all;
+    for (const PlannedPhase& phase : phases) {
+      enter(phase);
+      if (all.empty()) {
+        begin(phase);
+        for (Eigen::Index i = 0; i < n_; ++i)
+          if (std::isfinite(first_rates(i))) state_(n_ + i) = first_rates(i);
+      }
+      const dmoc::Scheme& scheme = dmoc::scheme_of_order(phase.order);
+      MatrixXd q(phase.u.rows() + 1, n_);
+      q.row(0) = state_.head(n_).transpose();
+      for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
+        const Eigen::Index interval = k / scheme.degree;
+        apply(phase, interval);
+        const auto share = [&](Eigen::Index knot) {
+          return scheme.position(static_cast<int>(knot)) - static_cast<double>(interval);
+        };
+        if (!advance(share(k), share(k + 1), guess_tolerance)) return {};
+        q.row(k + 1) = state_.head(n_).transpose();
+      }
+      all.push_back(std::move(q));
+    }
+    return all;
   }
 
   // Simulates the phases with feedback.
@@ -381,6 +409,11 @@ Deviation drive_continuously(const dmoc::System& system, const std::vector<doubl
   Deviation deviation = driver.run(phases);
   driver.track(phases, deviation);
   return deviation;
+}
+
+std::vector<MatrixXd> simulate_controls(const dmoc::System& system, const std::vector<double>& numbers,
+                                        const std::vector<PlannedPhase>& phases, const VectorXd& rates) {
+  return ContinuousDriver(system, numbers).knots(phases, rates);
 }
 
 std::string deviation_text(const Deviation& deviation, const std::string& note) {

@@ -46,4 +46,11 @@ std::string deviation_text(const Deviation& deviation, const std::string& note);
 Deviation drive_continuously(const dmoc::System& system, const std::vector<double>& numbers,
                              const std::vector<PlannedPhase>& phases);
 
+// Returns the coordinates of each phase at its knots, [Kd + 1, n], when the controls drive the equations from the first
+// node of the first phase. `rates`: of the coordinates there; if not finite, the plan's. Less accurate than
+// drive_continuously(), for initial guesses of models without spherical joints. Impacts between phases are left out.
+// Empty: the integration failed.
+std::vector<Eigen::MatrixXd> simulate_controls(const dmoc::System& system, const std::vector<double>& numbers,
+                                               const std::vector<PlannedPhase>& phases, const Eigen::VectorXd& rates);
+
 }  // namespace dodyn::evaluators

@@ -45,6 +45,15 @@ Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima) {
   return m;
 }
 
+GuessesByOptimum guesses_by_optimum(const Eigen::MatrixXd& table) {
+  GuessesByOptimum guesses;
+  for (Eigen::Index i = 0; i < table.rows() && std::isfinite(table(i, 0)); ++i) {
+    guesses.ended += static_cast<int>(table(i, 1));
+    guesses.single += table(i, 1) == 1.0;
+  }
+  return guesses;
+}
+
 std::string optima_text(const Eigen::MatrixXd& table, double guesses, double solved, const std::string& unit) {
   Eigen::Index rows = 0;
   while (rows < table.rows() && std::isfinite(table(rows, 0))) ++rows;
@@ -57,6 +66,10 @@ std::string optima_text(const Eigen::MatrixXd& table, double guesses, double sol
                     unit.c_str());
   for (Eigen::Index i = 0; i < rows; ++i)
     text += formatted("    %-12.6g %3.0f  %.3f\n", table(i, 0), table(i, 1), table(i, 3));
+  if (const GuessesByOptimum by = guesses_by_optimum(table); by.single > 0 && by.ended >= few_guesses)
+    text += formatted(
+        "  %d of %d guesses ended where no other did: about %.0f %% of further ones would find another optimum\n",
+        by.single, by.ended, 100.0 * by.single / by.ended);
   return text;
 }
 

@@ -174,6 +174,20 @@ TEST(Optima, OneAloneIsNotSaidToBeTheOnlyOne) {
   EXPECT_EQ(optima_text({}, 8, 0, "rad"), "  none of 8 initial guesses ended at an optimum\n");
 }
 
+// Optima that one guess found, among all guesses that ended: the share of further guesses that would find another.
+// An optimum found from another motion (count 0) is not the end of a guess.
+TEST(GaitEvaluator, TheReportEstimatesWhatFurtherGuessesFind) {
+  const auto optimum = [](double cost, int count) { return Optimum{cost, count, 1e-10, Eigen::VectorXd::Zero(2)}; };
+  const Eigen::MatrixXd some = table({optimum(1, 0), optimum(2, 4), optimum(3, 1), optimum(4, 1)}, 8);
+  EXPECT_EQ(guesses_by_optimum(some).ended, 6);
+  EXPECT_EQ(guesses_by_optimum(some).single, 2);
+  const std::string text = optima_text(some, 8, 6, "rad");
+  EXPECT_NE(text.find("2 of 6 guesses ended where no other did: about 33 % of further ones"), std::string::npos)
+      << text;
+  const std::string few = optima_text(table({optimum(1, 1), optimum(2, 1)}, 8), 2, 2, "rad");
+  EXPECT_EQ(few.find("where no other did"), std::string::npos) << few;
+}
+
 TEST(GaitEvaluator, CoarseStartsEndAtAGaitOfTheWholeMesh) {
   const auto evaluator = make_evaluator(
       small_study({"--gait.intervals", "32", "--gait.coarse-intervals", "8", "--gait.initial-guesses", "4"}));

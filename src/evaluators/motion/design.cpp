@@ -2,6 +2,7 @@
 
 #include "evaluators/examination.hpp"
 #include "evaluators/motion/avoid.hpp"
+#include "evaluators/motion/driven_guess.hpp"
 #include "evaluators/motion/initial_guess.hpp"
 #include "evaluators/motion/postures.hpp"
 #include "evaluators/motion/read_motion.hpp"
@@ -80,6 +81,10 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
 }
 
 MotionPath MotionDesigns::initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const {
+  if (number % 2 == 1)
+    return driven_path(*this, motion_, design, [&, own = evaluation_seed(seed, number)](int path) {
+      return initial_path(motion_, design, path == 0 ? own : evaluation_seed(own, path), number);
+    });
   return initial_path(motion_, design, evaluation_seed(seed, number), number);
 }
 

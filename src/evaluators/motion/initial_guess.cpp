@@ -351,6 +351,15 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
 
 }  // namespace
 
+void move_into_ranges(const PhasedMotion& motion, const Eigen::VectorXd& design, MotionPath& path) {
+  const auto tree = motion.system->model().tree<Coefficient>(motion_values(motion, design).model.numbers);
+  for (Eigen::MatrixXd& q : path.q)
+    for (const auto& range : tree.ranges) {
+      if (range.from) q.col(range.coordinate) = q.col(range.coordinate).cwiseMax(range.from->value);
+      if (range.to) q.col(range.coordinate) = q.col(range.coordinate).cwiseMin(range.to->value);
+    }
+}
+
 MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& design, std::uint64_t seed, int number) {
   const MotionValues all = motion_values(motion, design);
   const auto tree = motion.system->model().tree<Coefficient>(all.model.numbers);
@@ -373,12 +382,7 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
   MotionPath path;
   path.duration = durations_of(motion, all, pieces, large, uniform);
   follow(knots, draw_detours(size, bodies && number == 0, large, uniform), motion, tree, path);
-  if (large)
-    for (Eigen::MatrixXd& q : path.q)
-      for (const auto& range : tree.ranges) {
-        if (range.from) q.col(range.coordinate) = q.col(range.coordinate).cwiseMax(range.from->value);
-        if (range.to) q.col(range.coordinate) = q.col(range.coordinate).cwiseMin(range.to->value);
-      }
+  if (large) move_into_ranges(motion, design, path);
   satisfy_constraints(motion, all, path);
   if (number == 0 && motion.keys.simulated) simulate_unactuated(motion, path, design);
   refer_path(motion, path, design);

@@ -13,6 +13,9 @@ namespace dodyn::evaluators {
 // with random deviations. If the configuration places bodies, guess 0 has no deviations.
 MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& design, std::uint64_t seed, int number);
 
+// Moves the coordinates of joints with ranges into them.
+void move_into_ranges(const PhasedMotion& motion, const Eigen::VectorXd& design, MotionPath& path);
+
 // Replaces the path of bodies without controls by that of a contact simulation from the initial state (Johnson 2013,
 // section 4.4.3.1).
 void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eigen::VectorXd& design);

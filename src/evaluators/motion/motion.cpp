@@ -188,6 +188,9 @@ void MotionEvaluator::assess(const FoundMotion& found, Evaluation& e) const {
   judge(findings(*found.mesh, e, found.trajectory), search_.rejects, e);
 }
 
+// share of initial guesses that ended at an optimum of their own, from which on a row has a warning
+constexpr double many_single = 0.5;
+
 void MotionEvaluator::doubt(Outcome& outcome) const {
   Evaluation& e = outcome.evaluation;
   if (e.status != Status::ok) return;
@@ -196,11 +199,15 @@ void MotionEvaluator::doubt(Outcome& outcome) const {
   if (2.0 * solved < tried) say(formatted("only %.0f of %.0f initial guesses converged", solved, tried));
   const Eigen::MatrixXd& optima = outcome.trajectory.values[optima_channel()];
   const bool from_neighbour = metric(e, "best_start") < 0.0;
-  if (from_neighbour || !(optima(0, 1) == 1.0) || !std::isfinite(optima(1, 0))) return;
+  if (from_neighbour || !std::isfinite(optima(1, 0))) return;
   const double next = optima(1, 0) / optima(0, 0) - 1.0;
-  if (next > 0.01)
+  if (optima(0, 1) == 1.0 && next > 0.01)
     say(formatted("only one initial guess led to it; the next best %s costs %.0f %% more",
                   description_->section().c_str(), 100.0 * next));
+  else if (const GuessesByOptimum by = guesses_by_optimum(optima);
+           by.ended >= few_guesses && by.single >= many_single * by.ended)
+    say(formatted("%d of %d initial guesses ended at an optimum of their own; more guesses may find a better one",
+                  by.single, by.ended));
 }
 
 std::vector<Finding> MotionEvaluator::findings(const MotionDescription& mesh, const Evaluation& e,
