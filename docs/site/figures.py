@@ -426,8 +426,48 @@ def resume():
     return picture(840, 215, body, "A study continues: the archived rows are replayed, the evaluations that were running are repeated, and the result is the same")
 
 
+def dipole():
+    """Paths of a craft along the field lines of a dipole: in the receiver's centre, and behind the dock with a last leg. Lengths in m, as in rigid/dipole_curve.cpp."""
+    dock, start, step = 0.3, 0.62, 1e-3
+
+    def path(place, leg, bearing):
+        """Follows -b_v from a start at this bearing (rad) until the path ends. The dipole is at `place` on the axis."""
+        x, y, points = start * math.cos(bearing), start * math.sin(bearing), []
+        while math.hypot(x - place, y) > 2 * step and len(points) < 2000 and not (leg and x < dock + step):
+            points.append((x, y))
+            share = min(1, max(0, 2 * (leg - (x - dock)) / leg)) if leg else 0
+            share = share**3 * (10 - share * (15 - 6 * share))
+            along = 3 * (x - place) / ((x - place) ** 2 + y * y)
+            bx, by = (1 - share) * (along * (x - place) - 1), (1 - share) * along * y
+            if share:
+                bx, by = bx + 2 * share, by + 8 * share * y / leg
+            size = math.hypot(bx, by)
+            x, y = x - step * bx / size, y - step * by / size
+        return [*points, (x, y)]
+
+    body = ""
+    for left, place, leg, title in ((20, 0.0, 0.0, "dipole in the receiver's centre"), (440, 0.24, 0.15, "dipole behind the dock, with a last leg")):
+
+        def at(x, y, left=left):
+            return (left + 40 + 520 * x, 130 - 520 * y)
+
+        body += label(left + 190, 22, title, size=13)
+        body += polygon([at(-0.06, -0.1), at(0.26, -0.1), at(0.26, 0.1), at(-0.06, 0.1)])
+        body += line([at(-0.06, 0), at(0.68, 0)], "line", 1, ' stroke-dasharray="4 3"')
+        for bearing in (-14, -7, 7, 14):
+            points = path(place, leg, math.radians(bearing))
+            body += line([at(*point) for point in points[::12] + points[-1:]], "blue", 2)
+            body += arrow([at(*points[0]), at(*points[60])], "blue", 2)
+        body += dot(*at(place, 0), 6, "redfill") + label(at(place, 0)[0], at(place, 0)[1] + 24, "dipole", "redfill", "end" if leg else "middle")
+        body += dot(*at(dock, 0), 5, "ink") + label(at(dock, 0)[0] + 8, at(dock, 0)[1] + (34 if leg else 62), "dock", anchor="start")
+        if leg:
+            body += line([at(dock, -0.16), at(dock + leg, -0.16)], "red", 2) + label(at(dock + leg / 2, 0)[0], at(0, -0.16)[1] + 18, "last leg", "redfill")
+        body += label(at(-0.05, 0)[0], at(0, 0.1)[1] - 8, "receiver", "soft", "start")
+    return picture(840, 260, body, "Paths into a dock: with the dipole in the receiver's centre they pass the dock; with the dipole behind the dock and a last leg they end in it")
+
+
 stale = stale_readmes() if "--check" in sys.argv else []
-FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive), ("search", search), ("envelope", envelope), ("discrete", discrete), ("resume", resume))  # fmt: skip
+FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive), ("search", search), ("envelope", envelope), ("discrete", discrete), ("resume", resume), ("dipole", dipole))  # fmt: skip
 for name, draw in FIGURES:
     drawn = draw()
     path = os.path.join(ROOT, "docs", name + ".svg")

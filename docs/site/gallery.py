@@ -4,8 +4,10 @@ finding, and with the picture and the time that docs/site/pictures.py made.
 
     docs/site/gallery.py               writes the page
     docs/site/gallery.py --check       exit code 1 if the page differs, or if a configuration has no sentence, command or finding
+    docs/site/gallery.py --site PAGES  in this copy of the pages, writes the gallery as cards, and begins README.md, the site's front door, with some of them
 """
 import csv
+import html
 import pathlib
 import re
 import sys
@@ -22,8 +24,12 @@ SECTIONS = {
     "Programs of your own": ("command", []),
     "Comparisons with the sources": ("", ["air-table", "coil-fit"]),
 }
-PICTURES = {"knee": "knee.png", "knee-motor": "knee-fold.png", "docking": "docking.png", "knee-torso": "walker-torso.png", "feet": "walker-feet.png",
-            "knee-spatial": "knee-spatial.png", "knee-underactuated": "walker-underactuated.png"}  # fmt: skip
+PICTURES = {"knee": "knee.svg", "knee-motor": "knee-fold.svg", "docking": "docking.png", "knee-torso": "walker-torso.svg", "feet": "walker-feet.png",
+            "knee-spatial": "knee-spatial.svg", "knee-underactuated": "walker-underactuated.svg"}  # fmt: skip
+
+# The cards of the site's front door, in their order.
+FRONT = ("knee", "docking", "manipulator", "codesign", "burr", "squat", "docking-space", "scene-assembly", "latch", "quadrotor", "woodpecker", "command-beam")
+LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 # What each finds, in a sentence; the figures are those of the pages of cases/ and measured/, and of the heads.
 FINDS = {
@@ -54,7 +60,7 @@ FINDS = {
     "knee": "0.551 m; as built, at 0.40 m, the cost is 5.3 % higher ([more](cases/rabbit.md)).",
     "knee-energy": "The upper bound: each centimetre up is a gain, as the motor then sits near the hip.",
     "knee-motor": "0.499 m; the fold decides ([more](cases/motor-knee.md)).",
-    "knee-spatial": "0.549 m, 5 cm higher than in the plane ([more](cases/motor-knee.md#walking-in-space)).",
+    "knee-spatial": "0.550 m, 5 cm higher than in the plane ([more](cases/motor-knee.md#walking-in-space)).",
     "knee-speeds": "0.4875 m, 3.3 % above the bests of the five tasks ([more](cases/motor-knee.md#one-knee-for-several-tasks)).",
     "knee-step": "0.596 m, with steps of 0.493 m.",
     "knee-torso": "The lower bound: the place changes the cost by 9 % only.",
@@ -116,8 +122,43 @@ def section(name, evaluator):
     return next(title for title, (kind, _) in SECTIONS.items() if kind == evaluator)
 
 
+def as_html(text, folder):
+    """A sentence of this page as HTML: code, and links from a page of the site in the folder that leads to docs/ by this path."""
+    text = LINK.sub(lambda m: f'<a href="{folder}{m[2].replace(".md", ".html")}">{m[1]}</a>', html.escape(text, quote=False))
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", text)
+
+
+def card(name, sentence, command, folder, more=""):
+    """A picture with its question and its answer. The picture leads to the page with more, otherwise to the configuration."""
+    answer = re.sub(r" \(\[more\]\([^)]*\)\)", "", FINDS[name])
+    page = re.search(r"\[more\]\(([^)]*)\)", FINDS[name])
+    target = f"{folder}{page[1].replace('.md', '.html')}" if page else f"{folder}../configs/{name}.cfg"
+    return (f'<figure><a href="{target}"><img src="{folder}gallery/{name}.svg" alt="{name}" loading="lazy"></a>'
+            f"<figcaption><strong>{as_html(sentence, folder)}</strong> {as_html(answer, folder)}{more}</figcaption></figure>")  # fmt: skip
+
+
+def write_site(pages, head, cards):
+    """Writes the gallery as cards, and the site's front door: the first words of the README, cards, then the rest of the README."""
+    lines = [*head]
+    for title, entries in cards.items():
+        lines += [f"## {title}", "", '<div class="cards">']
+        for name, sentence, command, time in entries:
+            more = f'<br><a href="../configs/{name}.cfg">{name}.cfg</a>{f", one evaluation: {time}" if time else ""}<br><code>{html.escape(command, quote=False)}</code>'
+            lines.append(card(name, sentence, command, "", more))
+        lines += ["</div>", ""]
+    (pages / "docs" / "gallery.md").write_text("\n".join(lines), encoding="utf-8")
+
+    entries = {name: (sentence, command) for title in cards.values() for name, sentence, command, _ in title}
+    readme = (pages / "README.md").read_text(encoding="utf-8")
+    begin, end = readme.index("![Left:"), readme.index("## Try it")
+    front = ['<div class="cards">', *(card(name, *entries[name], "docs/") for name in FRONT), "</div>", "",
+             f"The [gallery](docs/gallery.md) plays all {len(entries)} studies. Begin with the [installation](docs/installation.md), [your first study](docs/tutorial.md), or",
+             "[which evaluator, cost, search and method](docs/choose.md) your question needs.", "", ""]  # fmt: skip
+    (pages / "README.md").write_text(readme[:begin] + "\n".join(front) + readme[end:], encoding="utf-8")
+
+
 def main():
-    rows, bad = {title: [] for title in SECTIONS}, []
+    rows, cards, bad = {title: [] for title in SECTIONS}, {title: [] for title in SECTIONS}, []
     table = PAGE.parent / "gallery" / "runs.csv"
     seconds = {row["name"]: f"{float(row['processor_seconds']):.2g} s" for row in csv.DictReader(table.open(encoding="utf-8"))} if table.exists() else {}
     for path in sorted((ROOT / "configs").glob("*.cfg")):
@@ -128,13 +169,15 @@ def main():
         if path.stem not in FINDS:
             bad.append(f"configs/{path.name}: docs/site/gallery.py does not say what it finds")
             continue
+        title = section(path.stem, evaluator)
+        cards[title].append((path.stem, sentence, command, seconds.get(path.stem, "")))
         picture = f" ([picture]({PICTURES[path.stem]}))" if path.stem in PICTURES else ""
         entry = [f"**[{path.stem}](../configs/{path.name})**: {sentence}{picture}", "", f"*Answer*: {FINDS[path.stem]}", "", f"`{command}`"]
         if path.stem in seconds:
             entry[-1] += f" (one evaluation: {seconds[path.stem]})"
         if (PAGE.parent / "gallery" / f"{path.stem}.svg").exists():
             entry = [f"![{path.stem}](gallery/{path.stem}.svg)", "", *entry]
-        rows[section(path.stem, evaluator)] += ["", *entry]
+        rows[title] += ["", *entry]
     page = ["# Gallery of configurations", "",
             "On this page you find the configuration next to your question, and what it finds. Each configuration in `configs/` runs without changes. Copy it, and change it.",
             "`run` searches designs, `solve` finds one motion, `simulate` runs one simulation. `docs/site/gallery.py` writes this page.", "",
@@ -146,7 +189,9 @@ def main():
         page += ["", f"## {title}", *lines]
     bad += [f"docs/site/gallery.py: no configs/{name}.cfg" for name in sorted(set(FINDS) - {p.stem for p in (ROOT / "configs").glob("*.cfg")})]
     text = "\n".join(page) + "\n"
-    if "--check" in sys.argv:
+    if sys.argv[1:2] == ["--site"]:
+        write_site(pathlib.Path(sys.argv[2]), page[: page.index("## Walkers")], cards)
+    elif "--check" in sys.argv:
         if PAGE.read_text(encoding="utf-8") != text:
             bad.append("docs/gallery.md is not what docs/site/gallery.py writes")
     else:

@@ -16,6 +16,7 @@ cd "$root"
 cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md CODE_OF_CONDUCT.md CITATION.cff LICENSE docs models configs examples packaging "$pages"
 rm -r "$pages/docs/site"
 cp docs/site/site.css "$pages"
+python3 docs/site/gallery.py --site "$pages" # the front door shows pictures, and the gallery is cards
 # A code block for a test names its file or its use after the language. Python-Markdown takes no such word for a code block.
 find "$pages" -name '*.md' -exec sed -i -E 's/^(```[a-z]+) .*/\1/' {} +
 "$dodyn" help --markdown | sed 's/\\|/|/g' >"$pages/docs/reference.md" # Python-Markdown takes a bar within code as it is

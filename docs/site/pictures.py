@@ -4,6 +4,8 @@ has none. docs/gallery/runs.csv states the design, the processor time and the co
 
     nice docs/site/pictures.py DODYN [NAME ...]      all configurations and films, or these in this order
     nice docs/site/pictures.py DODYN --missing       those that have no picture yet
+    nice docs/site/pictures.py DODYN --figures FOLDER [NAME ...]    the figures of the case studies, docs/NAME.svg, from archives in this folder:
+                                                     `dodyn run` makes or continues them, and a complete one takes no time
 """
 
 import argparse
@@ -45,6 +47,21 @@ FILMS = {"docking-docked": ("docking", {"spacing": 0.027}, "docked"), "docking-w
 FILM_SETTINGS = {"initial-states.count": 16, "simulation.frames": 96}
 CHARTS = ("command-beam", "command-python", "command-shell", "command-parallel")  # studies without a motion
 VIEWS = {"burr": "orbit"}
+# Figures of the case studies: the commands of dodyn, and the words of `dodyn plot`. Configurations stand in configs/.
+KNEE_SWEEP = "--strategy sweep --surrogate.points 13 --study.archive"
+DOCKING_SWEEP = "--strategy sweep --surrogate.points 21 --study.max-evaluations 21 --initial-states.count 400 --study.archive docking-sweep.h5"
+DOCKING_ZOOM = "--strategy sweep --surrogate.points 8 --study.max-evaluations 8 --design.spacing.min 0.027 --design.spacing.max 0.034 --study.archive docking-zoom.h5"
+FIGURES = {
+    "knee": (["run knee.cfg", f"run knee.cfg {KNEE_SWEEP} sweep-knee.h5"], "knee.h5 --background sweep-knee.h5"),
+    "knee-fold": (["run knee-motor.cfg", f"run knee-motor.cfg {KNEE_SWEEP} sweep-motor.h5"], "knee-motor.h5 --background sweep-motor.h5"),
+    "knee-spatial": (["run knee-spatial.cfg"], "knee-spatial.h5 --what cost,series"),
+    "walker-spatial": (["run knee-spatial.cfg"], "knee-spatial.h5 --what strobe"),
+    "walker-torso": (["run knee-torso.cfg --strategy sweep --surrogate.points 5"], "knee-torso.h5 --what strobe,series"),
+    "walker-feet": (["run feet.cfg"], "feet.h5 --what strobe,series"),
+    "walker-underactuated": (["solve knee-underactuated.cfg --design.knee 0.5 --output underactuated.csv"], "underactuated.csv --what strobe,series"),
+    "docking": (["run docking.cfg", f"run docking.cfg {DOCKING_SWEEP}", f"run docking.cfg {DOCKING_ZOOM}"],
+                "docking-sweep.h5 --what outcomes,map --overlay docking.h5 docking-zoom.h5"),
+}  # fmt: skip
 
 
 def evaluated(name, design, settings):
@@ -119,14 +136,35 @@ def film(one, name):
     return re.sub(r'viewBox="0 0 700 (\d+)"', lambda m: f'{m[0]} width="{width}" height="{int(m[1]) * width // 700}"', text, count=1)
 
 
+def run(folder, program, *words):
+    """Runs dodyn in a folder. Configurations without a folder are those of configs/."""
+    words = [str(ROOT / "configs" / w) if re.fullmatch(r"[\w-]+\.cfg", w) else w for w in words]
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # as jobs/local.sh has it
+    return subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, env={**os.environ, **as_root})
+
+
+def plotted(folder, output, *words):
+    subprocess.run([sys.executable, "-m", "dodyn", "plot", *words, "--output", str(output)], cwd=folder, check=True,
+                   env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True)  # fmt: skip
+
+
+def figure(program, name, folder):
+    """Draws a figure of the case studies."""
+    commands, words = FIGURES[name]
+    for command in commands:
+        done = run(folder, program, *command.split())
+        if done.returncode:
+            raise ValueError(f"{command}: {done.stderr.strip()}")
+    output = ROOT / "docs" / f"{name}.svg"
+    plotted(folder, output, *words.split())
+    print(f"{name}: {output.stat().st_size} bytes", flush=True)
+
+
 def chart(program, name, output):
     """Runs a study and draws its history. Returns the complaints of the run."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [program, "run", str(ROOT / "configs" / f"{name}.cfg"), "--study.archive", "study.h5"]
-        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # as jobs/local.sh has it
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, **as_root})
-        subprocess.run([sys.executable, "-m", "dodyn", "plot", "study.h5", "--what", "history", "--title", name, "--output", str(output)], cwd=folder, check=True,
-                       env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True)  # fmt: skip
+        done = run(folder, program, "run", f"{name}.cfg", "--study.archive", "study.h5")
+        plotted(folder, output, "study.h5", "--what", "history", "--title", name)
     return [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("warning:")]
 
 
@@ -166,12 +204,12 @@ def still(name, trajectory):
     matplotlib.rcParams["svg.hashsalt"] = name
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.2, 3.0), layout="constrained")
+    figure, axes = plt.subplots(figsize=(4.2, 3.4), layout="constrained")
     STILLS[name](axes, trajectory)
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
     plt.close(figure)
-    return text.getvalue()
+    return plot.with_dark_scheme(text.getvalue())
 
 
 def draw(program, name, output):
@@ -200,8 +238,14 @@ def main():
     parser.add_argument("program")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--missing", action="store_true")
-    given = parser.parse_args()
+    parser.add_argument("--figures", metavar="FOLDER")
+    given = parser.parse_intermixed_args()
     program = os.environ["DODYN"] = os.path.abspath(given.program)
+    if given.figures:
+        os.makedirs(given.figures, exist_ok=True)
+        for name in given.names or FIGURES:
+            figure(program, name, given.figures)
+        return
     OUTPUT.mkdir(exist_ok=True)
     table = OUTPUT / "runs.csv"
     known = {row["name"]: row for row in csv.DictReader(table.open(encoding="utf-8"))} if table.exists() else {}

@@ -194,11 +194,11 @@ def drawn_svg(one: Motion, given: argparse.Namespace, title: str) -> tuple[str, 
         inside = "".join(f'<polygon points="{place(flat)}" fill="{to_hex(colour)}" fill-opacity=".85"/>' for _, flat, colour in polygons)
         inside += "".join(f'<polyline points="{place(flat)}" stroke="{to_hex(colour)}" stroke-width="6" stroke-linecap="round"/>' for _, flat, colour in lines)
         inside += "".join(f'<polyline points="{place(pair)}" stroke="#c8324a" stroke-width="2"/>' for pair in arrows)
-        groups.append(f'<g style="animation-delay:{k / given.rate - seconds:.3f}s">{inside}</g>')
+        groups.append(f'<g style="animation-delay:{k / given.rate - seconds:.6f}s">{inside}</g>')
     share = 100 / len(shown)
     style = (
-        f"g{{visibility:hidden;animation:turn {seconds:.3f}s step-end infinite}}g,path{{fill:none;stroke:#26323e}}rect{{fill:#fff}}"
-        f"@keyframes turn{{0%{{visibility:visible}}{share:.4f}%{{visibility:hidden}}}}"
+        f"g{{visibility:hidden;animation:turn {seconds:.6f}s step-end infinite}}g,path{{fill:none;stroke:#26323e}}rect{{fill:#fff}}"
+        f"@keyframes turn{{0%{{visibility:visible}}{share:.6f}%{{visibility:hidden}}}}"
         "@media(prefers-color-scheme:dark){g,path{stroke:#c9d4de}rect{fill:#0d1117}}"
         "@media(prefers-reduced-motion:reduce){g{animation:none}g:first-of-type{visibility:visible}}"
     )

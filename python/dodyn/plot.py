@@ -366,6 +366,16 @@ def picture(
     return figure
 
 
+# Colours of an SVG where the reader's scheme is dark: black and white change places, hues stay. Programs without CSS filters show the light ones.
+DARK = "<style>@media (prefers-color-scheme: dark) {#figure_1 {filter: invert(0.93) hue-rotate(180deg)}}</style>"
+
+
+def with_dark_scheme(text: str) -> str:
+    """Returns this SVG of matplotlib with colours for both schemes."""
+    end = text.index(">", text.index("<svg ")) + 1
+    return text[:end] + "\n " + DARK + text[end:]
+
+
 def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser], refused: type[Exception]) -> None:
     parser = parser_type(prog="dodyn plot", description="Pictures of a study: panels side by side, as PNG, SVG or PDF.")
     parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate (strobe, series)")
@@ -414,6 +424,9 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     dated = {"Date": None} if output.endswith(".svg") else {"CreationDate": None} if output.endswith(".pdf") else None
     try:
         figure.savefig(output, dpi=100, metadata=dated)
+        if output.endswith(".svg"):
+            path = Path(output)
+            path.write_text(with_dark_scheme(path.read_text(encoding="utf-8")), encoding="utf-8")
     except (OSError, ValueError) as error:
         raise refused(f"{output}: {error}") from None
     finally:

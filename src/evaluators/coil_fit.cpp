@@ -221,7 +221,8 @@ EvaluatorKind coil_fit_kind() {
   EvaluatorKind kind;
   kind.name = "coil-fit";
   kind.description =
-      "fits the force law (B.1) (docs/control.md) to the forces between two electromagnets; cost: error of the fit";
+      "fits the force law (B.1) (docs/electromagnets.md) to the forces between two electromagnets; cost: error of the "
+      "fit";
   kind.variables = always({});
   kind.keys = coil_fit_keys().keys();
   kind.make = make<CoilFitEvaluator>;

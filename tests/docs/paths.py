@@ -1,5 +1,5 @@
 """Every file that a comment or a page names exists: names with a folder of the sources (`docs/models.md`), and names of C++ files.
-No entry stands twice in the history."""
+No entry stands twice in the history. All files that state the version state the same."""
 
 import os
 import re
@@ -50,6 +50,10 @@ for path in files:
                 bad.append(f"{path}:{number}: {name} does not exist")
 entries = [line for line in open("CHANGELOG.md", encoding="utf-8") if line.startswith("- ")]
 bad += [f"CHANGELOG.md: twice: {line.strip()}" for line in sorted(set(entries)) if entries.count(line) > 1]
+VERSIONS = {"CMakeLists.txt": r"^project\(dodyn VERSION (\S+)", "python/dodyn/__init__.py": r'^__version__ = "(.*)"', "CITATION.cff": r"^version: (\S+)"}
+versions = {path: re.search(pattern, open(path, encoding="utf-8").read(), re.M)[1] for path, pattern in VERSIONS.items()}
+if len(set(versions.values())) != 1:
+    bad.append(f"versions differ: {versions}")
 print(f"{seen} names")
 print("\n".join(bad))
 sys.exit(bool(bad) or seen < 200)

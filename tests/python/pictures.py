@@ -492,6 +492,8 @@ def plots():
     dodyn("plot", "knee.h5", "--output", "one.svg")
     dodyn_here("plot", "knee.h5", "--output", "two.svg")
     assert open("one.svg").read() == open("two.svg").read()
+    both = open("one.svg").read()
+    assert re.search(r"@media \(prefers-color-scheme: dark\) \{#(\w+) ", both)[1] in re.findall(r'<g id="(\w+)">', both)  # the dark scheme
     dodyn("animate", "knee.h5", "--rate", "5", "--steps", "1", "--output", "knee.gif")
     assert open("knee.gif", "rb").read(6) == b"GIF89a"
     dodyn_here("animate", "docking.h5", "--initial-state", "2", "--rate", "5", "--output", "run.svg")

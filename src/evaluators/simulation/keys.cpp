@@ -46,7 +46,7 @@ const KeyTable<CoilKeys>& coil_table() {
           .add("table", &CoilKeys::table,
                {.type = Type::path,
                 .description = "force law (B.1) between coils of a planar model, a CSV file; empty: forces between "
-                               "their poles (docs/control.md)"})
+                               "their poles (docs/electromagnets.md)"})
           .add("min-distance", range(&R::least),
                number(from(0, 1e3), "m", "smallest distance of coil centres for which coils.table is valid"))
           .add("max-distance", range(&R::most),
