@@ -26,7 +26,7 @@ On this page you compare dodyn with the figures that other authors print for pro
 COPS 3 is the collection of Dolan, More and Munson, with the figures of COPSBenchmark.jl, which accepts 1e-4 on them. The figures of dymos are those of its
 tests. PSOPT has its figures in `doc/SQP_ALL_EXAMPLES.csv` and in its document of examples, PROPT in its manual. "Limit" extrapolates both meshes by order 2.
 
-Sources use schemes and meshes of their own, so their last digits may be those of their mesh. Ten limits below have a closed form, or an independent program
+Sources use schemes and meshes of their own, so their last digits may be those of their mesh. Eleven limits below have a closed form, or an independent program
 gives them:
 
 | problem | figure | by |
@@ -41,8 +41,9 @@ gives them:
 | force that changes by 4 N/s | 24/13 | full rate for 0.375 s, then a straight line |
 | limit that moves with the time | 0.1698205 | two free arcs, and one on the limit from 0.2901 s to 0.7013 s |
 | two-link arm, shortest time | 2.9822799 | four arcs of full torques, switched at 0.943 s, 1.491 s and 2.628 s |
+| singular control 5 | 0.1192475 | gradients of 100 and 200 constant controls, extrapolated |
 
-The hang glider of COPS gains 7 m from its mesh of 100 steps, and the arm of PSOPT loses 0.2 % by its 40 nodes. PSOPT finds 0.1698180 with the moving limit.
+The hang glider of COPS gains 7 m from its mesh of 100 steps. The arm of PSOPT loses 0.2 % by its 40 nodes, and PSOPT finds 0.1698180 with the moving limit.
 
 | problem | source | published | dodyn, as shipped | on half the step | limit | configuration |
 |---|---|---|---|---|---|---|
@@ -74,7 +75,7 @@ ROWS = [
     ("interior point", "closed form", "0.9205314", "interior-point", "path", 200, 1.0, "", 1e-5),
     ("force that changes by 4 N/s", "PSOPT, 40 nodes", "1.846315", "control-rate", "push", 200, 1.0, "N2 s", 3e-4),
     ("limit that moves with the time", "PROPT, 50 points", "0.169824", "moving-limit", "path", 200, 1.0, "", 1e-4),
-    ("singular control 5", "PSOPT, 100 nodes", "0.1192613", "singular-control", "path", 100, 1.0, "", 1e-3),
+    ("singular control 5", "PSOPT, 100 nodes", "0.1192613", "singular-control", "path", 100, 1.0, "", 2e-3),
     ("five-link biped, squared torques", "Kelly, who prints none; Hermite-Simpson", "469.641", "five-link-biped", "", 100, 196.2, "N2 m2 s", 5e-4),
 ]  # fmt: skip
 
@@ -164,7 +165,7 @@ Problems are written as a mass that forces push. Some sources have no mechanics 
 * `t` stands for the time in conditions and costs (`singular-control.cfg`, `moving-limit.cfg`), not in forces.
 
 A control that only pushes is `require = u.motor >= 0` (`configs/textbook/moon-lander.cfg`). A state such as the mass of a rocket is a coordinate
-(`goddard.cfg`, `burning-lander.cfg`). Four mistakes kept them from converging:
+(`goddard.cfg`, `burning-lander.cfg`). Four mistakes kept such problems from converging:
 
 * **The initial rate was free.** The force of such a coordinate then has an alternating part that nothing determines. It grew to 4e11 N, and the plan was
   refused. Give the rate a value in `[initial-state]`. Any value is right: the force of the first interval makes up for it.
@@ -181,7 +182,9 @@ node. A control that begins at zero is `u.push <= (4 N/s)*t` (`control-rate.cfg`
 ## Not here
 
 * Kelly's acrobot and walker, whose sources print no figure.
-* Problems with tables, such as the climb of dymos and its balanced field: an expression has no table.
+* Problems with tables, such as the min-time climb of dymos in a standard atmosphere: an expression has no table.
+* Problems whose phases branch, such as the balanced field of dymos: phases follow each other.
+* Time in a goal: `[goal]` refuses `t`. A target that moves is a second link.
 * Time in the forces of a model, such as an engine that uses up its fuel at a given rate: `[force]` knows no `t`. Say it by `require`.
 * The co-design studies of robust_codesign (a pendulum, 189 min; a cart-pole, 884 min). Their swing-up is a motion like the others. Their cost is not: the
   volume of a region of attraction about it, as ellipses of a time-varying regulator that sums of squares certify. dodyn has a regulator along a plan,
