@@ -47,11 +47,12 @@ std::atomic<std::int64_t> first_urgent = 0;  // time of the first SIGINT, SIGTER
 constexpr std::int64_t time_of_a_request = 50;
 // Line that answers the first request; null: none, as in all ranks except 0. It lives until the process ends.
 std::atomic<const char*> answer_to_signal = nullptr;
+std::atomic<bool> is_on_terminal = false;  // whether a progress line may be there
 
 // Writes a line over the progress line. Safe in a signal handler.
 void write_from_handler(const char* line) {
   const auto written = [](const char* text) { return write(STDERR_FILENO, text, std::strlen(text)) >= 0; };
-  static_cast<void>(written("\r") && written(line));
+  static_cast<void>((!is_on_terminal || written("\r\033[K")) && written(line));
 }
 
 void receive_signal(int signal) {
@@ -79,6 +80,7 @@ void receive_signal(int signal) {
 void answer_signals(const Settings& settings) {
   static const std::string line = "stopping: running evaluations have up to " + settings.text("study.grace-period") +
                                   " s to finish (study.grace-period); Ctrl-C again stops at once\n";
+  is_on_terminal = isatty(STDERR_FILENO) == 1;
   answer_to_signal = line.c_str();
 }
 

@@ -50,11 +50,10 @@ struct ObservedData {
   bool costs_noisy = false;
   bool costs_paired = false;  // designs share their initial states, see Evaluation::paired_costs
 
-  std::vector<int> rates = {};  // quantities from 0 to 1: index of a metric, -1 for the cost
-
   std::vector<Evaluation> evaluations = {};
   std::vector<Eigen::VectorXd> pending = {};  // designs asked for, not evaluated yet
   std::size_t from = 0;                       // index of the first evaluation of the present trust region
+  std::vector<int> rates = {};                // quantities from 0 to 1: index of a metric, -1 for the cost
 
   // Returns the suffix of the names of an objective's numbers: "" for the first, "_objective_2", ...
   static std::string label_of_objective(std::size_t which) {

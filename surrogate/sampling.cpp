@@ -243,9 +243,9 @@ MatrixXd read_designs(const std::string& path, const std::vector<Variable>& vari
         throw std::invalid_argument(value + " lies outside its range");
       const VectorXd valid = space.nearest_valid(given);
       throw std::invalid_argument(
-          value + (space.active(at, valid) ? not_a_value(valid(at))
-                                           : ": the design does not have this variable; expected its lower bound " +
-                                                 to_text(valid(at))));
+          value + (space.active(at, valid)
+                       ? not_a_value(valid(at))
+                       : ": the design does not have this variable; expected its lower bound " + to_text(valid(at))));
     }
     if (allowed && !allowed(design))
       throw std::invalid_argument(csv.place(i) + "the design violates surrogate.design-constraints; remove this row");

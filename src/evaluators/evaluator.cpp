@@ -1,5 +1,6 @@
 #include "evaluators/evaluator.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -18,7 +19,8 @@ using IdleKeys = std::vector<std::pair<std::string, std::string>>;
 // Returns keys that are given and have no effect, because no cost of the evaluator has a standard error.
 IdleKeys idle_with_exact_costs(const Settings& settings) {
   const char* const replicate = "surrogate.replicate";
-  if (!settings.given(replicate) || settings.text("surrogate.noise") == "true") return {};
+  const bool has_key = std::find(settings.idle.begin(), settings.idle.end(), replicate) == settings.idle.end();
+  if (!has_key || !settings.given(replicate) || settings.text("surrogate.noise") == "true") return {};
   return {{replicate, "costs of " + settings.evaluator + " have no noise"}};
 }
 
@@ -32,7 +34,7 @@ std::vector<EvaluatorKind> all_kinds() {
   std::vector<EvaluatorKind> exact = {gait_kind(),    motion_kind(),    hybrid_kind(),
                                       elastic_kind(), air_table_kind(), coil_fit_kind()};
   for (EvaluatorKind& kind : exact) kind.idle = kind.idle ? idle_of_gait : idle_with_exact_costs;
-  return {exact[0], exact[1], exact[2], simulation_kind(), exact[3], exact[4], exact[5], testfunction_kind(),
+  return {exact[0],      exact[1], exact[2], simulation_kind(), exact[3], exact[4], exact[5], testfunction_kind(),
           command_kind()};
 }
 

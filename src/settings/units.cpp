@@ -205,16 +205,15 @@ std::string not_a_unit(std::string_view word) {
   struct Written {
     std::string_view word, unit;
   };
-  static constexpr std::array others = {
-      Written{"sec", "s"},      Written{"second", "s"},   Written{"seconds", "s"},  Written{"Nm", "N m"},
-      Written{"Nms", "N m s"},  Written{"Ns", "N s"},     Written{"degree", "deg"}, Written{"degrees", "deg"},
-      Written{"radian", "rad"}, Written{"rads", "rad"},   Written{"meter", "m"},    Written{"meters", "m"},
-      Written{"metre", "m"},    Written{"metres", "m"},   Written{"rev", "rpm"},    Written{"newton", "N"},
-      Written{"hertz", "Hz"},   Written{"minutes", "min"}};
+  static constexpr std::array others = {Written{"sec", "s"},      Written{"second", "s"},    Written{"seconds", "s"},
+                                        Written{"Nm", "N m"},     Written{"Nms", "N m s"},   Written{"Ns", "N s"},
+                                        Written{"degree", "deg"}, Written{"degrees", "deg"}, Written{"radian", "rad"},
+                                        Written{"rads", "rad"},   Written{"meter", "m"},     Written{"meters", "m"},
+                                        Written{"metre", "m"},    Written{"metres", "m"},    Written{"rev", "rpm"},
+                                        Written{"newton", "N"},   Written{"hertz", "Hz"},    Written{"minutes", "min"}};
   const auto is_like = [&](std::string_view name) {
-    return std::equal(word.begin(), word.end(), name.begin(), name.end(), [](unsigned char a, unsigned char b) {
-      return std::tolower(a) == std::tolower(b);
-    });
+    return std::equal(word.begin(), word.end(), name.begin(), name.end(),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
   };
   std::string_view meant;
   for (const Named& named : units)

@@ -210,8 +210,8 @@ void refuse_fractions(const Settings& settings) {
         const surrogate::DesignSpace space({variable}, {surrogate::Domain::integer}, "");
         if (surrogate::find_invalid_value(space, design) < 0) continue;
         const std::string own = "design." + name;
-        const auto at =
-            std::find_if(settings.all.begin(), settings.all.end(), [&](const auto& one) { return one.key.name == own; });
+        const auto at = std::find_if(settings.all.begin(), settings.all.end(),
+                                     [&](const auto& one) { return one.key.name == own; });
         throw ConfigError(at->source + ": " + own + " = " + at->value +
                           surrogate::not_a_value(space.nearest_valid(design)(0)));
       }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "geometry/polytope.hpp"
+#include "record/text.hpp"
 
 namespace dodyn::systems {
 
@@ -40,6 +41,11 @@ namespace {
 void check_outward(const Model& model, const std::vector<double>& defined) {
   const int dimension = model.dimension;
   constexpr double rounding = 1e-9;  // 1 - cos of an angle that is rounding
+  const auto unit_vector = [](Vector3<double> v) {
+    const double length = std::sqrt(dot(v, v));
+    for (double& x : v) x /= length;
+    return v;
+  };
   const auto direction = [&](const Vector3<double>& v) {
     std::string text = formatted("%.9g, %.9g", v[0], v[1]);
     return dimension == 2 ? text : text + formatted(", %.9g", v[2]);
@@ -48,9 +54,8 @@ void check_outward(const Model& model, const std::vector<double>& defined) {
     if (!shape.outward) continue;
     Vector3<double> outward{};
     for (int axis = 0; axis < dimension; ++axis) outward[axis] = Model::at((*shape.outward)[axis], defined);
-    const double length = std::sqrt(dot(outward, outward));
-    if (!(length > 0.0)) model.fail(shape.line, "outward is zero; allowed: a direction");
-    outward = (1.0 / length) * outward;
+    if (!(dot(outward, outward) > 0.0)) model.fail(shape.line, "outward is zero; allowed: a direction");
+    outward = unit_vector(outward);
     const std::vector<Vector3<double>> points = model.corners(shape, defined);
     Vector3<double> nearest{};
     double best = -1.0;
@@ -58,12 +63,12 @@ void check_outward(const Model& model, const std::vector<double>& defined) {
       const Vector3<double> along = points[face[1]] - points[face[0]];
       Vector3<double> normal =
           dimension == 2 ? Vector3<double>{along[1], -along[0], 0.0} : cross(along, points[face[2]] - points[face[0]]);
-      normal = (1.0 / std::sqrt(dot(normal, normal))) * normal;
+      normal = unit_vector(normal);
       if (const double cosine = dot(normal, outward); cosine > best) best = cosine, nearest = normal;
     }
     if (best < 1.0 - rounding)
       model.fail(shape.line, "no face of [shape " + shape.name + "] has the outward normal " + direction(outward) +
-                           "; the nearest is " + direction(nearest));
+                                 "; the nearest is " + direction(nearest));
   }
 }
 

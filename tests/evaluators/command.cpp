@@ -536,13 +536,13 @@ TEST_F(ServeTest, ALateLineIsNotTheNextAnswer) {
 
 // A line that comes when the next request is open could be the answer to either. Without an id it fails.
 TEST_F(ServeTest, AnAnswerWithoutAnIdFails) {
-  const auto all = serve("n=0\nwhile read line; do\nn=$((n+1))\n[ $n = 2 ] && echo '{\"cost\": 9}' && sleep 1\n" + answer +
-                             "done\n",
-                         3);
+  const auto all = serve(
+      "n=0\nwhile read line; do\nn=$((n+1))\n[ $n = 2 ] && echo '{\"cost\": 9}' && sleep 1\n" + answer + "done\n", 3);
   EXPECT_TRUE(all[0].evaluation.ok()) << all[0].evaluation.reason;
   EXPECT_EQ(all[1].evaluation.status, Status::failed);
-  EXPECT_HAS(all[1].evaluation.reason, "its answer {\"cost\": 9}: has no id; a server repeats that of the line that it "
-                                       "read, here \"id\": 1");
+  EXPECT_HAS(all[1].evaluation.reason,
+             "its answer {\"cost\": 9}: has no id; a server repeats that of the line that it "
+             "read, here \"id\": 1");
   EXPECT_TRUE(all[2].evaluation.ok()) << all[2].evaluation.reason;
   EXPECT_EQ(all[2].evaluation.cost, 1);  // of another process
 }

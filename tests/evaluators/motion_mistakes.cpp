@@ -142,7 +142,8 @@ TEST(MotionMistakes, RatesOfControlsNeedTwoIntervals) {
   expect(contact(3) + "law = stay\nrelease = 4\n" + jerk, words + "2' one");
   expect(contact(1) + "[cost]\ntime = 1\npower = u.push^2\n", "");
   const auto required = [&](int node) {
-    return line("[phase first]\nintervals = 6\nduration = 0.5\nrequire = rate(u.push) <= 9 N/s\n" + ends + contact(node));
+    return line("[phase first]\nintervals = 6\nduration = 0.5\nrequire = rate(u.push) <= 9 N/s\n" + ends +
+                contact(node));
   };
   EXPECT_EQ(required(2), "");
   EXPECT_NE(required(1).find(words + "1' one"), std::string::npos) << required(1);

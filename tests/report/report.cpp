@@ -71,6 +71,30 @@ TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
             "best: none: no evaluation is ok, satisfies the constraints and has finite objectives\n");
 }
 
+// A program's gradient with a wrong sign: `run` and `show` name the variable, and so does the page.
+TEST(Report, AGradientThatDisagreesWithTheCostsIsPointedOut) {
+  archive::Contents contents;
+  contents.layout.variables = {variables[0]};
+  for (const double sign : {1.0, -1.0}) {
+    contents.evaluations.clear();
+    for (int i = 0; i <= 12; ++i) {
+      Evaluation& row = contents.evaluations.emplace_back();
+      row.id = i;
+      row.design = Eigen::VectorXd::Constant(1, 0.2 + 0.3 * i / 12);
+      row.status = Status::ok;
+      row.cost = std::pow(row.design(0) - 0.3, 2);
+      row.gradient = 2 * sign * (row.design.array() - 0.3).matrix();
+    }
+    const surrogate::ObservedData observed = study::observed_data(contents);
+    const std::string
+        text = outcome_text(contents, observed),
+        doubt = "between near designs the cost changes by -1 times what the gradient by knee predicts: check its sign";
+    const auto slices = nlohmann::json::parse(slices_json(contents, observed, contents.evaluations[4].design));
+    EXPECT_EQ(text.find("warning: " + doubt + "\n") != std::string::npos, sign < 0) << text;
+    EXPECT_EQ(slices["doubtful_gradients"], sign < 0 ? doubt : "");
+  }
+}
+
 // The summary of a run and `show` estimate the gain beyond a bound.
 TEST(Report, ABoundThatIsWorthWideningIsPointedOut) {
   archive::Contents contents;

@@ -533,8 +533,8 @@ TEST(Model, TheOutwardNormalIsThatOfAFace) {
   const std::string slab = "box = 2, 0.2\n";
   for (const char* outward : {"0, 1", "0, -3", "1, 0"}) EXPECT_EQ(complaint(slab, outward), "none") << outward;
   EXPECT_NE(complaint(slab, "0.1, 1")
-                .find("t.model:9: no face of [shape slab] has the outward normal 0.0995037191, "
-                      "0.995037191; the nearest is 0, 1"),
+                .find("t.model:8: no face of [shape slab] has the outward normal 0.099503719, "
+                      "0.99503719; the nearest is 0, 1"),
             std::string::npos)
       << complaint(slab, "0.1, 1");
   EXPECT_NE(complaint(slab, "0, 0").find("outward is zero"), std::string::npos);

@@ -214,8 +214,8 @@ int read_coordinate(const PhasedMotion& motion, const CustomEntry& entry, const 
 
 void check_places(const dmoc::PathFunction& function, const MotionPhase& phase) {
   if (function.place == dmoc::PathFunction::Place::jumps && phase.intervals < 2)
-    throw ExpressionError("rate(u.ACTUATOR) is a change between two intervals, but contacts leave phase '" + phase.name +
-                          "' one; choose another node for the contact, or more intervals");
+    throw ExpressionError("rate(u.ACTUATOR) is a change between two intervals, but contacts leave phase '" +
+                          phase.name + "' one; choose another node for the contact, or more intervals");
 }
 
 dmoc::PhaseClock clock_of(const PhasedMotion& motion, const MotionPhase& phase, std::size_t earlier) {
