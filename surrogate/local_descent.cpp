@@ -163,7 +163,7 @@ class Quadratic {
   std::vector<Index> free_;
   Index d_, p_, data_ = 0;
   MatrixXd metric_ = MatrixXd::Identity(d_, d_);  // from the unit cube to the model's coordinates
-  MatrixXd upper_;                                // of the scaled rows
+  MatrixXd upper_;                                // triangular factor of the scaled rows
   VectorXd scale_, coefficients_;
   double deviation_ = 0;  // of the model's error at a distance of one range, by the residuals
 };
