@@ -102,7 +102,7 @@ namespace {
 template <int n>
 struct Wrenches {
   const Bodies<n>& view;
-  const std::vector<Frame<Var>>& frames;  // of the bodies
+  const std::vector<Frame<Var>>& frames;  // frame of each body
   const TreeState<Var>& state;
   std::vector<Vector3<Var>> force, torque;
 
