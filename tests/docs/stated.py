@@ -98,7 +98,8 @@ def walkers():
     expect("docs/cases/walkers.md", f"| squared torque | {' | '.join(f'{cost:.5f}' for _, cost in rows)} |")
     printed = dodyn("solve", config("knee-underactuated"), "--design.knee", "0.5")
     weight = (10 + 2 * 3 + 2 * 2) * 9.81  # N: hip, thighs, shanks
-    expect("docs/cases/walkers.md", f"80, 160, 320 time steps | {value(printed, r'absolute work (\S+) J') / (weight * 0.56):.4f},")
+    work = value(printed, r"absolute work (\S+) J")
+    expect("docs/cases/walkers.md", f"80, 160, 320 time steps | {work / (weight * 0.56):.4f},")
     _, cost, best = study(config("knee-step"), "--study.archive", "step.h5")
     text = open(config("knee-step"), encoding="utf-8").read().replace("\n# ", " ")
     if f"knee {best['knee']:.3f} m, steps of {best['step-length']:.3f} m, at a cost of {cost:.4f}" not in text:
