@@ -299,7 +299,7 @@ class ServeSession {
   const Settings settings_;
   const std::shared_ptr<const evaluators::Evaluator> evaluator_;
   const std::unique_ptr<farm::Farm> farm_;
-  archive::Contents contents_;  // of this session: layout, evaluations received, iterations
+  archive::Contents contents_;  // contents of this session: layout, evaluations received, iterations
   std::int64_t evaluated_ = 0;  // the next id of an evaluation
   std::unique_ptr<surrogate::Strategy> strategy_;
   std::map<std::int64_t, Evaluation> pending_;  // proposed, without a result

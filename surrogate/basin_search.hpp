@@ -20,8 +20,9 @@ bool settling(const ObservedData& observed, std::size_t initial, int batch);
 class BasinSearch {
  public:
   static constexpr Eigen::Index least_variables = 4;
-  static constexpr int running_divisor = 4;  // of the running designs, 1/running_divisor may be in the searched basin,
-  static constexpr int least_running = 4;    // or this number if it is larger
+  static constexpr int running_divisor = 4;  // at most 1/running_divisor of the running designs are in the searched
+                                             // basin
+  static constexpr int least_running = 4;    // but this number of them is always allowed
 
   // Processes the last evaluation: enters a basin, continues in it, or leaves it. `settling`: whether the last
   // designs only refine the best one; only then the search enters a basin. `batch`: number of designs that run at a

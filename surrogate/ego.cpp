@@ -73,7 +73,7 @@ class Ego final : public Strategy, private EgoState {
   struct Running {
     VectorXd design;
     Rule rule;
-    LocalDescent::Step step;  // of the descent
+    LocalDescent::Step step;  // next step of the descent
   };
   std::vector<Running> running_;  // designs of a proposal that are not evaluated yet
   std::optional<Proposal> plan_;  // the proposal for the present results and requests

@@ -9,7 +9,7 @@ namespace dodyn::surrogate {
 
 namespace {
 
-constexpr int before_a_descent = 3;  // designs in a trust region with gradients: the best of them begins a descent
+constexpr int before_a_descent = 3;  // first designs of a trust region with gradients; the descent begins at the best
 
 }  // namespace
 

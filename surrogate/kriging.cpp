@@ -420,7 +420,7 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
 // where its logarithm is `highest`.
 VectorXd shortened(const Prepared& p, const KrigingOptions& options, const VectorXd& maximum, double highest) {
   constexpr int half = 2;       // grid points on each side
-  constexpr double step = 0.7;  // of the logarithms; the grid spans a factor of 4 each way
+  constexpr double step = 0.7;  // spacing of the logarithms; the grid spans a factor of 4 each way
   const Index d = p.x.rows();
   const auto moved = [&](double by_length, double by_variance) {
     VectorXd at = maximum;
@@ -474,7 +474,7 @@ Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, cons
   if (options.nugget) lower(which.size() - 1) = std::log(least_nugget), upper(which.size() - 1) = std::log(most_nugget);
 
   BoundedSearch limits{lower, upper, options.max_evaluations};
-  limits.value_tolerance = 1e-3;  // of the log posterior; smaller differences are not significant
+  limits.value_tolerance = 1e-3;  // smaller differences of the log posterior are not significant
   limits.unusable = -1e10;
   Maximum best;
   const auto attempt = [&](const VectorXd& from) {
@@ -544,7 +544,7 @@ Kriging Kriging::with(const Samples& samples, const KrigingOptions& options, con
 std::vector<Kriging::Alternative> Kriging::alternatives(const Samples& samples, const KrigingOptions& options,
                                                         const Hyperparameters& found) {
   constexpr int half = 4;       // number of factors on each side of 1
-  constexpr double step = 0.5;  // of their logarithms
+  constexpr double step = 0.5;  // spacing of their logarithms
   const Prepared p = prepare(samples, options);
   const Index d = p.x.rows();
   const Parameters which{d, p.noisy, options.nugget};

@@ -29,16 +29,16 @@ constexpr double doubt = 10;             // standard deviations by which a desig
 constexpr double least_radius = 1e-9;    // relative to the range
 constexpr double other_numbers = 1e-9;   // relative to the range: designs that differ by more in the variables that the
                                          // descent keeps fixed are not in the model
-constexpr double poor_share = 0.1;       // of the predicted gain: a step that gains less shrinks the region
-constexpr double good_share = 0.5;       // of the predicted gain: a step to the boundary that gains more enlarges it
+constexpr double poor_share = 0.1;       // a step that gains less than this share of the prediction shrinks the region
+constexpr double good_share = 0.5;       // a step to the boundary that gains more than this share enlarges the region
 constexpr double boundary = 0.9;         // relative to the radius: a longer step ends on the boundary
 constexpr double shrinkage = 0.8, enlargement = 2, most_radius = 0.5;
-constexpr double gradient_shrinkage = 0.5;  // of the step that gained too little: a slope tells where the next one ends
-constexpr double rounding = 1e-15;          // of the cost: differences of costs show no smaller gain
+constexpr double gradient_shrinkage = 0.5;  // factor on a step that gained too little, if slopes are known
+constexpr double rounding = 1e-15;          // relative error of a cost: differences of costs show no smaller gain
 constexpr int fits = 3;                     // the first one in the metric of the cube
-constexpr double min_curvature = 1e-4;      // of the metric, relative to the max curvature
+constexpr double min_curvature = 1e-4;      // smallest curvature of the metric, relative to the largest
 constexpr Index most_per_coefficient = 10;  // evaluations in the model, the nearest ones with the centre
-constexpr int most_model_evaluations = 200, points_per_variable = 20;  // of the search in the model
+constexpr int most_model_evaluations = 200, points_per_variable = 20;  // limits of the search in the model
 // The descent ends when the number of exploring steps (Step::explores) since the last significant gain exceeds patience
 // + the number of variables.
 constexpr int patience = 2;
@@ -163,9 +163,9 @@ class Quadratic {
   std::vector<Index> free_;
   Index d_, p_, data_ = 0;
   MatrixXd metric_ = MatrixXd::Identity(d_, d_);  // from the unit cube to the model's coordinates
-  MatrixXd upper_;                                // of the scaled rows
+  MatrixXd upper_;                                // triangular factor of the scaled rows
   VectorXd scale_, coefficients_;
-  double deviation_ = 0;  // of the model's error at a distance of one range, by the residuals
+  double deviation_ = 0;  // standard deviation of the model's error at a distance of one range, from the residuals
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double least_cosine = 1e-8;     // of residual and step: below it an update of rank one is mostly rounding
+constexpr double least_cosine = 1e-8;     // cosine of residual and step; below it an update is mostly rounding
 constexpr double least_remainder = 1e-3;  // share of a curvature that an update of rank one must leave
 constexpr double least_curvature = 0.2;   // along a step, relative to the present one: Powell's damping keeps as much
 

@@ -108,7 +108,7 @@ namespace {
 // A CSV file and its columns by name, without units in brackets.
 struct Csv {
   std::string path;
-  std::vector<std::string> header, units;                      // of the columns; empty: not stated
+  std::vector<std::string> header, units;                      // name and unit of each column; empty: no unit
   std::vector<std::pair<int, std::vector<std::string>>> rows;  // line number and cells of each row
 
   explicit Csv(const std::string& where) : path(where) {

@@ -24,7 +24,7 @@ SECTIONS = {
     "Programs of your own": ("command", []),
     "Comparisons with the sources": ("", ["air-table", "coil-fit"]),
 }
-PICTURES = {"knee": "knee.svg", "knee-motor": "knee-fold.svg", "docking": "docking.png", "knee-torso": "walker-torso.svg", "feet": "walker-feet.png",
+PICTURES = {"knee": "knee.svg", "knee-motor": "knee-fold.svg", "docking": "docking.png", "knee-torso": "walker-torso.svg", "feet": "walker-feet.svg",
             "knee-spatial": "knee-spatial.svg", "knee-underactuated": "walker-underactuated.svg"}  # fmt: skip
 
 # The cards of the site's front door, in their order.
@@ -53,7 +53,7 @@ FINDS = {
     "docking-ports": "Ports 4 mm deep and 57 mm apart: 13 % of fresh tries fail, against 30 % with the port of `docking`, at 17 % of its size ([more](cases/docking.md#what-port-to-cut)).",
     "docking-robust": "Of 26 spacings, 29.5 mm fails least: in 23.5 % of the tries.",
     "docking-space": "Steep cups 9 mm deep: 8 % of the tries fail, against 34 % with a port made for the plane ([more](cases/docking.md#in-space)).",
-    "feet": "1.006 s a step; the ankle's push takes the loss from the landing ([more](cases/walkers.md#a-walker-with-feet)).",
+    "feet": "1.005 s a step; the ankle's push takes the loss from the landing ([more](cases/walkers.md#a-walker-with-feet)).",
     "hip-spring": "45.2 N m/rad, slack at -0.049 rad, save a quarter ([more](cases/walkers.md#springs-at-the-hips)).",
     "hopper": "A best stiffness inside the range; the hop lands 0.24 ms early in the contact simulation ([more](motions.md#accuracy)).",
     "human": "No optimum inside the range: 0.6 % less for each centimetre up ([more](cases/human.md)).",

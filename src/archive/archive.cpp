@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t stop_bytes = 1 << 16;  // bytes that a write of `stop_reason` and `ending` in place can need
 
-// Returns the file size for checks of row counts if the file may be incomplete; a cleanly closed file was checked when
-// it was opened.
+// Returns the size against which row counts are checked. It is unlimited for a cleanly closed file, whose counts HDF5
+// checks when it opens the file.
 std::size_t known_size(const std::string& path) {
   return probe(path) == FileState::closed ? static_cast<std::size_t>(-1) : file_size(path);
 }

@@ -94,7 +94,7 @@ Matrix3d axes_of(const Matrix3d& reference, const std::vector<systems::Move>& tu
 
 }  // namespace
 
-// p = A^T L; the columns of A are the axes of the turns
+// Returns the components L of momenta p along fixed axes: p = A^T L, with the axes of the turns as columns of A.
 VectorXd Attitudes::along_axes(const VectorXd& p, const VectorXd& q, const Reference& reference) const {
   VectorXd along = p;
   for (std::size_t c = 0; c < system_->charts().size(); ++c) {

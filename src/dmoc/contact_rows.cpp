@@ -333,7 +333,7 @@ class ContactRows {
   const Directions directions_;
   const int r_;  // number of directions
   const systems::Shape& face_;
-  const std::vector<Vector3<double>> corners_;  // of the face's shape
+  const std::vector<Vector3<double>> corners_;  // corners of the face's shape
   const int corner_;                            // the outermost one in the direction of `outward`
   Element rate_, push_;
   int across_ = -1;              // first row of the tangential velocities after the contact

@@ -19,7 +19,7 @@ using Place = PathFunction::Place;
 struct Argument {
   enum { parameter, time, control_rate, of_model } kind = parameter;
   std::size_t index = 0;   // index of a recorded parameter, or of an actuator
-  Variable variable = {};  // of the model
+  Variable variable = {};  // a variable of the model
 };
 
 // Returns the argument for a quantity that the model does not define; nullopt: unknown.

@@ -155,7 +155,7 @@ MatrixXd MotionProblem::node_rates(int p, const VectorXd& x) const {
   const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
   const PhaseIndex& index = laid.index;
   MatrixXd rates(index.intervals + 1, index.moving);
-  MatrixXd momenta;  // of nodes whose rates are not unknowns
+  MatrixXd momenta;  // momenta at nodes whose rates are not unknowns
   for (int node = 0; node <= index.intervals; ++node) {
     const int first = node == index.intervals             ? index.velocity_before
                       : node == 0 || index.node_rates > 0 ? index.rate(node)
@@ -286,8 +286,8 @@ class MotionProblem::Reintegration {
     int k;
     double h;
     VectorXd u;                      // [d controls]
-    Eigen::Index size, constraints;  // of a knot
-    Eigen::Index all, forces;        // of the interval
+    Eigen::Index size, constraints;  // sizes at a knot
+    Eigen::Index all, forces;        // sizes of an interval
     VectorXd s = {};                 // slots of the last residual
     MatrixXd J = {};                 // their slopes
   };
@@ -321,9 +321,9 @@ class MotionProblem::Reintegration {
 
   const MotionProblem& problem_;
   const Motion& motion_;
-  std::vector<ConstraintEvaluator> held_;  // of the phases
+  std::vector<ConstraintEvaluator> held_;  // one per phase
   VectorXd targets_;                       // values that the position constraints of the phase keep
-  VectorXd theta_, p_;  // of the moving coordinates; p: arriving momenta, at the first node leaving ones
+  VectorXd theta_, p_;  // moving coordinates; p_: their arriving momenta, at the first node the leaving ones
   double max_difference_ = 0.0;
 };
 

@@ -23,15 +23,15 @@ using rigid::Vector;
 
 struct AirTable {
   double width = 0.8, depth = 0.5, margin = 0.1, spacing = 0.1;  // m
-  double rate = 20.0;                                            // of commands, 1/s
+  double rate = 20.0;                                            // rate of the commands, 1/s
   simulation::Disturbance field{.force = 5e-3, .arm = 0.02, .wave_length = 0.2};
   std::string cancel;
 };
 
-constexpr double mass = 1.2, inertia = 0.002;  // of the craft, kg and kg m2
+constexpr double mass = 1.2, inertia = 0.002;  // mass and inertia of the craft, kg and kg m2
 // Times before commands are recorded, and in which their mean and the drift are taken, s.
 constexpr double settling_time = 35.0, averaging_time = 5.0;
-constexpr double step = 0.01;  // of the simulation, s
+constexpr double step = 0.01;  // time step of the simulation, s
 const rigid::ControlLaw control_law{
     .position_gain = 1.2, .velocity_gain = 2.4, .attitude_gain = 0.01, .spin_gain = 0.008};
 

@@ -560,7 +560,7 @@ class Command final : public Evaluator {
   Evaluation read_back(const std::string& text, const ProgramResult& end, Evaluation evaluation) const {
     json result;
     try {
-      std::map<int, std::set<std::string>> keys;  // of the object that is read at each depth
+      std::map<int, std::set<std::string>> keys;  // keys of the object that is read at each depth
       result = json::parse(text, [&](int depth, json::parse_event_t event, const json& parsed) {
         if (depth > 8) throw std::runtime_error("is nested deeper than 8 levels");
         if (event == json::parse_event_t::object_start) keys[depth + 1].clear();

@@ -388,11 +388,11 @@ class ContinuousDriver {
   const std::vector<dmoc::Coefficient> numbers_;
   const Eigen::Index n_;
   std::vector<int> moving_;
-  std::optional<dmoc::ConstraintEvaluator> held_;  // of the phase
+  std::optional<dmoc::ConstraintEvaluator> held_;  // constraints of the phase
   dmoc::Reference reference_;
   VectorXd state_, u_;  // state: q and v; controls
   const dmoc::Scheme* scheme_ = nullptr;
-  MatrixXd controls_;      // of the interval, at its quadrature points
+  MatrixXd controls_;      // controls at the quadrature points of the interval
   double interval_ = 0.0;  // s
   double step_ = 0.0;      // next step, suggested by the last one, s
   Deviation deviation_;

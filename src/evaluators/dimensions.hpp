@@ -15,7 +15,7 @@ namespace dodyn::evaluators {
 // [cost] are not checked, because its weights have no units.
 void check_dimensions(const Settings& settings, const systems::Model& model);
 
-// Throws ConfigError with both dimensions if what was found for an entry is not that of the unit.
+// Throws ConfigError, with both dimensions, if the dimension `found` for the value of an entry is not that of `unit`.
 void expect_unit(const CustomEntry& entry, Dimensions& dimensions, const Measure& found, std::string_view unit);
 
 }  // namespace dodyn::evaluators

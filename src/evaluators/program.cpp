@@ -76,7 +76,7 @@ constexpr char terminate_all = 't', kill_all = 'k';
 
 // The guardian's report at the end.
 struct GuardianReport {
-  int status;       // of the program, from waitpid
+  int status;       // how the program ended, as waitpid reports it
   int start_error;  // errno of the failed start; 0: the program started
 };
 

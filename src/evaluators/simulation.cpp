@@ -401,7 +401,7 @@ class SimulationEvaluator final : public Evaluator {
       for (int i = 0; i < starts_.count(); ++i)
         states.emplace_back(std::abs(starts_.start(i, design, set_of(e)).value(*misalignment_)),
                             tries(i, simulation::outcome_column) == statistics_.success_outcome);
-      std::sort(states.begin(), states.end());  // of equal ones those that fail first
+      std::sort(states.begin(), states.end());  // equal states: those that fail come first
       const auto failing = std::find_if(states.begin(), states.end(), [](const auto& state) { return !state.second; });
       own.push_back(failing == states.begin() ? 0.0 : std::prev(failing)->first);
     }

@@ -37,7 +37,7 @@ struct Ending {
 // the source; the others are specific to this implementation.
 struct Parameters {
   // scaling (section 3.8)
-  double max_slope = 100.0;         // of the objective and of each row at the start
+  double max_slope = 100.0;         // limit on the slopes of the objective and of each row at the start
   double min_objective_size = 0.5;  // the maximum slope or curvature of a flat objective is scaled up to this value
   double min_scale = 1e-8, max_objective_scale = 1e4;
   double s_max = 100.0;  // (6): mean multiplier above which errors are divided by it
@@ -68,7 +68,7 @@ struct Parameters {
   // line search (section 2.3), (18) to (23)
   double gamma_theta = 1e-5, gamma_phi = 1e-8, delta = 1.0, s_theta = 1.1, s_phi = 2.3, eta = 1e-8;
   double gamma_alpha = 0.05, min_alpha = 1e-12;
-  double rounding = 10.0;                    // of the barrier function, in multiples of the unit in the last place
+  double rounding = 10.0;                    // error of the barrier function, in units in the last place
   double theta_max = 1e4, theta_min = 1e-4;  // (21), relative to the constraint violation at the start
   int p_max = 4;                             // second-order corrections (section 2.4)
   double kappa_soc = 0.99;
@@ -123,7 +123,7 @@ class InteriorPoint {
  private:
   // A primal point: x and slacks with their function values, all scaled.
   struct Point {
-    VectorXd x;  // of the original problem, with fixed variables
+    VectorXd x;  // point of the original problem, with fixed variables
     VectorXd v;  // [free variables, slacks]
     double f = 0.0, barrier = 0.0;
     VectorXd gap;        // c - s, [rows]

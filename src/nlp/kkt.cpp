@@ -70,7 +70,7 @@ void set_multipliers_of_fixed_variables(const Problem& problem, const VectorXd& 
 
 void rounding_of_gradient(const Problem& problem, const VectorXd& x, const VectorXd& y, const VectorXd& jacobian_values,
                           const VectorXd& hessian_values, VectorXd& rounding) {
-  constexpr double roundings = 8.0;  // of each term
+  constexpr double roundings = 8.0;  // number of roundings that each term may have
   rounding.setZero(problem.variables());
   const Pattern &J = problem.jacobian_pattern, &H = problem.hessian_pattern;
   for (int k = 0; k < J.size(); ++k) rounding[J.columns[k]] += std::abs(jacobian_values[k] * y[J.rows[k]]);

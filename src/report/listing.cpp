@@ -18,7 +18,7 @@ namespace {
 // A cell of the table.
 struct Cell {
   std::string name, unit, text;
-  double value = 0.0;  // of a cell with a number
+  double value = 0.0;  // the number, if the cell has one
 
   // True if `asked` is its name, or the name of its design variable or metric.
   bool is(const std::string& asked) const { return asked == name || asked == short_name(); }

@@ -118,7 +118,7 @@ std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed)
             if (theirs > ours) return false;
             better |= theirs < ours;
           }
-          return better || other.id < one.id;  // of equal values the first evaluation
+          return better || other.id < one.id;  // equal values: the first evaluation wins
         });
     if (!dominated) front.push_back(&one);
   }

@@ -33,7 +33,7 @@ int Island<n, directions>::gather_contacts(std::span<const int> contacts, std::s
     contact_.push_back(c);
     Along admittance;
     admittance[0] = 1.0 / rows.metric(c, 0, 0);
-    double tangential = 0.0;  // of the directions in which the contact can slide
+    double tangential = 0.0;  // largest entry of the metric in the directions that slide
     for (int k = 1; k < directions; ++k)
       if (const double own = rows.metric(c, k, k); std::isfinite(own)) tangential = std::max(tangential, own);
     for (int k = 1; k < directions; ++k) admittance[k] = 1.0 / (tangential > 0.0 ? tangential : rows.metric(c, 0, 0));

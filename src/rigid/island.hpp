@@ -95,7 +95,7 @@ class Island {
   std::vector<Along> admittance_, root_, error_, impulse_;  // root_: square root of the admittance
   std::vector<double> edge_, given_;           // friction coefficient and given normal impulse, scaled by 1/root_
   std::vector<Along> wanted_, result_, push_;  // of the present step
-  std::vector<Along> open_;                    // remaining error
+  std::vector<Along> open_;                    // velocity error that the impulses have not yet removed
   std::vector<Mode> mode_, factored_;
 
   // [nodes]

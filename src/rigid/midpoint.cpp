@@ -288,10 +288,10 @@ class Midpoint final : public Integrator<n> {
   std::vector<double> radius_;
   Inertia<n> inertia0_, inertia1_;
   Poses before_;
-  VectorX nu_, momentum_;                 // of the interval
+  VectorX nu_, momentum_;                 // velocities and momenta of the interval
   VectorX force_;                         // reduced generalised force of the previous step
   bool acted_ = false;                    // whether force_ holds the force of a previous step
-  double middle_ = 0.0, interval_ = 0.0;  // of the step: midpoint time and length, s
+  double middle_ = 0.0, interval_ = 0.0;  // midpoint time and length of the step, s
   bool controlled_ = false;
   AndersonAcceleration control_mixing_{3}, damping_mixing_{24};  // 24: one contraction rate for each damped joint of a
                                                                  // robot

@@ -111,7 +111,7 @@ class Newmark final : public Integrator<n> {
   const Forces<n>& forces_;
   Inertia<n> inertia_;
   Eigen::VectorXd nu_;
-  double time_ = 0.0, interval_ = 0.0;                // of the last step, s
+  double time_ = 0.0, interval_ = 0.0;                // start and length of the last step, s
   std::vector<geometry::Frame<n>> frames0_, frames_;  // at the start of the last step, and at the last evaluation
   std::vector<ConfigurationGradient<n>> gradient_;
   Twists v0_, v1_, wrench_, acceleration0_, acceleration1_, before_;

@@ -8,7 +8,7 @@
 namespace dodyn {
 namespace {
 
-constexpr double rounding = 1e-9;  // of exponents after roots and powers
+constexpr double rounding = 1e-9;  // error of exponents after roots and powers
 
 double rounded(double exponent) {
   const double nearest = std::round(exponent);

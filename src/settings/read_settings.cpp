@@ -275,7 +275,7 @@ class Reader {
     for (auto& one : settings_.sections) {
       if (one.kind != kind.kind) continue;
       names.push_back(one.name);
-      // of several matching names the longest
+      // the longest of several matching names
       if (!one.name.empty() && rest.starts_with(one.name + ".") && (!section || one.name.size() > section->name.size()))
         section = &one, key = rest.substr(one.name.size() + 1);
     }
@@ -321,7 +321,7 @@ class Reader {
           fail(value.where, "the key '" + shown(name) + "' was removed; " + gone->advice);
         if (!renamed(name, known).empty())
           fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
-        std::vector<std::string> kinds;  // of a renamed section, such as start.x, starts.count
+        std::vector<std::string> kinds;  // kinds of sections: a key of a renamed one is unknown, too
         for (const auto& section : kind_->sections) kinds.push_back(section.kind);
         if (const auto section = renamed(name.substr(0, name.find('.')), kinds); !section.empty())
           fail(value.where, "unknown key '" + shown(name) + "'; its section is now called '" + section + "'");

@@ -121,7 +121,7 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
   for (std::size_t i = contents.iterations.size(); i-- > 0;) {
     const Eigen::VectorXd& design = contents.iterations[i].recommended;  // NaN before the first model
     if (design.size() != least->design.size() || !design.allFinite()) continue;
-    const Evaluation* found = nullptr;  // of a repeated design: the evaluation with the smallest standard error
+    const Evaluation* found = nullptr;  // for a repeated design the evaluation with the smallest standard error
     for (const Evaluation& e : observed.evaluations)
       if (e.design == design && observed.feasible(e) && (!found || e.cost_stderr < found->cost_stderr)) found = &e;
     if (found) return found;

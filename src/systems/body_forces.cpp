@@ -70,7 +70,7 @@ std::vector<Stop> stops_of(const Tree<double>& tree) {
     stops.push_back({range.coordinate, range.from.value_or(-infinite), range.to.value_or(infinite),
                      range.speed.value_or(infinite), infinite, 0.0});
   if (stops.empty()) return stops;
-  // the smallest inertia over a fixed lattice of postures within 1 rad or 1 m of rest
+  // Postures of a fixed lattice within 1 rad or 1 m of rest. The stops take the smallest inertia among them.
   constexpr int postures = 16;
   std::vector<double> q(static_cast<std::size_t>(tree.n()));
   for (int posture = 0; posture < postures; ++posture) {
@@ -102,7 +102,7 @@ namespace {
 template <int n>
 struct Wrenches {
   const Bodies<n>& view;
-  const std::vector<Frame<Var>>& frames;  // of the bodies
+  const std::vector<Frame<Var>>& frames;  // frame of each body
   const TreeState<Var>& state;
   std::vector<Vector3<Var>> force, torque;
 

@@ -9,6 +9,7 @@ trap 'rm -rf "$place"' EXIT
 "$(dirname "${BASH_SOURCE[0]}")/../../docs/site/make.sh" "$place" "$1" 2>"$place/warnings" || { cat "$place/warnings"; exit 1; }
 [[ ! -s $place/warnings ]] || { cat "$place/warnings"; exit 1; }
 grep -q 'study.max-evaluations' "$place/site/docs/reference.html" || { echo "the site lacks the reference of keys"; exit 1; }
+[[ $(grep -c '<figure>' "$place/site/index.html") == 12 ]] || { echo "the front door lacks pictures"; exit 1; }
 # Comments before and after a declaration appear at that declaration.
 grep -q 'infeasible&#160;</td>.*locally minimal infeasibility' "$place/api/namespacedodyn_1_1nlp.html" ||
   { echo "the reference lacks what stands behind an enumerator"; exit 1; }

@@ -28,7 +28,7 @@ def expect(name, sentence):
 
 
 def dodyn(*words):
-    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=1200)
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=2400)
     assert done.returncode == 0, (words, done.stdout, done.stderr)
     return done.stdout
 
@@ -90,6 +90,16 @@ def walkers():
     expect("docs/cases/motor-knee.md", f"The answer is **{best['knee']:.4f} m, {100 * (cost - 1):.1f} % above the bests** in the mean, after {evaluations} evaluations")
     evaluations, cost, best = study(config("feet"), "--study.archive", "feet.h5")
     expect("docs/cases/walkers.md", f"The best pace is **{best['period']:.3f} s a step**, inside the range, after {evaluations} evaluations.")
+    evaluations, cost, best = study(config("knee-spatial"), "--study.archive", "spatial.h5")
+    expect("docs/cases/motor-knee.md", f"The best knee is {best['knee']:.3f} m above the foot, 5 cm higher than in the plane with the same fold. The cost is {cost:.5f},")
+    expect("docs/cases/motor-knee.md", f"The study takes {('four', 'five', 'six')[evaluations - 4]} evaluations")
+    study(config("knee-torso"), "--strategy", "sweep", "--surrogate.points", "5", "--study.archive", "torso.h5")
+    rows = sorted([float(cell) for cell in row.split(",")[1:]] for row in dodyn("show", "torso.h5", "--csv", "--columns", "knee,cost").splitlines()[1:])
+    expect("docs/cases/walkers.md", f"| squared torque | {' | '.join(f'{cost:.5f}' for _, cost in rows)} |")
+    printed = dodyn("solve", config("knee-underactuated"), "--design.knee", "0.5")
+    weight = (10 + 2 * 3 + 2 * 2) * 9.81  # N: hip, thighs, shanks
+    work = value(printed, r"absolute work (\S+) J")
+    expect("docs/cases/walkers.md", f"80, 160, 320 time steps | {work / (weight * 0.56):.4f},")
     _, cost, best = study(config("knee-step"), "--study.archive", "step.h5")
     text = open(config("knee-step"), encoding="utf-8").read().replace("\n# ", " ")
     if f"knee {best['knee']:.3f} m, steps of {best['step-length']:.3f} m, at a cost of {cost:.4f}" not in text:

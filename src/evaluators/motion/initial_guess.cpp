@@ -298,7 +298,7 @@ void move_onto(const dmoc::Element& g, const std::vector<int>& zero, const std::
                Eigen::VectorXd& theta) {
   constexpr int most_steps = 30;
   constexpr double longest_step = 0.5;  // m or rad
-  constexpr double reached = 1e-10;     // of the components, in their units
+  constexpr double reached = 1e-10;     // tolerance on the components, in their units
   for (int step = 0; step < most_steps; ++step) {
     const Eigen::VectorXd missed = dmoc::value(*g, theta)(zero);
     if (!missed.allFinite() || missed.lpNorm<Eigen::Infinity>() < reached || free.empty()) return;

@@ -69,7 +69,7 @@ class MotionEvaluator final : public Evaluator {
   MotionSearch search_;
   RolloutSettings rollout_;
   std::vector<Quantity> metrics_;
-  mutable SolveTimes times_;  // of the solves that this process did, for details()
+  mutable SolveTimes times_;  // times of the solves that this process did, for details()
 };
 
 std::vector<Measure> MotionEvaluator::measures(const MotionDescription::MetricInputs* seen,

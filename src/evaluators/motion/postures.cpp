@@ -66,7 +66,7 @@ Postures postures(const PhasedMotion& motion, const MotionValues& values) {
       found.at = {q, q};
       return found;
     }
-    std::vector<std::string> sources;  // of the residuals
+    std::vector<std::string> sources;  // source of each residual
     const auto residual = [&](const Eigen::VectorXd& at) {
       std::vector<double> all;
       sources.clear();

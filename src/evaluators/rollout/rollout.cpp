@@ -490,7 +490,7 @@ class RolloutSimulator {
   int phase_ = 0;
   double time_ = 0.0, phase_start_ = 0.0;
   std::vector<double> q_, v_;
-  std::vector<Feedback> feedback_;        // of the phase
+  std::vector<Feedback> feedback_;        // feedback laws of the phase
   Eigen::VectorXd correction_;            // feedback in the present interval
   Vector3<double> stand_{0.0, 0.0, 0.0};  // position at which the standing foot touched down
 };

@@ -72,7 +72,8 @@ struct Rollout {
   Trajectory trajectory;
 };
 
-// Throws ConfigError if a world of bodies cannot express the model or its standing foot.
+// Applies the controls of a motion in the contact simulation. Throws ConfigError if a world of bodies cannot express
+// the model or its standing foot.
 Rollout rollout(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
                 const RolloutSettings& settings);
 

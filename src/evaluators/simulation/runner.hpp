@@ -143,7 +143,7 @@ class Runner {
   int impulses_ = 0;  // of the present level
   Progress progress_;
   std::vector<rigid::Twist<n>> pushes_;     // contact impulses on bodies since the last row, if a motion is stored
-  std::optional<Cluster<n>> cluster_;       // if a formula uses it
+  std::optional<Cluster<n>> cluster_;       // bodies that hold together, if a formula uses them
   rigid::ContactTotals<n> contact_totals_;  // sums of previous levels
 };
 
