@@ -402,7 +402,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        self.taken = {"ground"}
+        self.taken = {"ground", "pi", "t", "and", "or", "not"}  # words of a model
         self.masses: dict[str, str] = {}  # the parameters of the masses of links
         self.parameters: list[str] = []
         self.out: list[str] = []

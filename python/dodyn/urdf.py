@@ -294,8 +294,9 @@ class UrdfWriter(Writer):
         leader = self.leaders.get(joint.get("name")) if joint is not None else None
         if kind == "fixed":
             text += ["joint = fixed"]
-        elif joint is None:  # the coordinates of a root are x, y, z and so on
-            text += ["joint = spatial ZYX"]
+        elif joint is None:  # the names that the model would give, unless a joint has one of them
+            names = [*"xyz", *(f"{own}_turn_{axis}" for axis in "zyx")]
+            text += ["joint = spatial ZYX", f"coordinates = {', '.join(name_of(name, self.taken) for name in names)}"]
         else:
             moves, coordinates = self.moves(joint, kind, turn)
             text += [f"joint = {moves}"]
@@ -309,6 +310,8 @@ class UrdfWriter(Writer):
         collisions = link.findall("collision") if self.parts == "hulls" else []
         place = (at, size_above) if joint is not None or np.any(at) else None
         size = self.link(link, own, text, place, inertial(link, turn), carries or bool(collisions))
+        if joint is not None and kind in ("floating", "planar"):
+            self.notes += [places(f"<{one.tag}> of the {kind} joint {quoted(joint.get('name'))}", [one.line]) for tag in ("limit", "dynamics") for one in joint.findall(tag)]
         if joint is not None and kind in ("revolute", "continuous", "prismatic"):
             self.limits(joint, kind, self.coordinates[joint.get("name")], leader)
         for collision in collisions:
@@ -374,4 +377,5 @@ def convert(path: Path, robot: Element, base: str, parts: str, packages: Mapping
         for joint in reversed(hung):
             place, attitude = origin(joint)
             waiting.append((links[joint.need("child").get("link")], joint, own, size, turn @ place, turn @ attitude))
+    writer.notes += [f"{quoted(name)}: its rotor is left out; no revolute, continuous or prismatic joint has this name" for name in writer.rotors if name not in writer.coordinates]
     return writer.text(robot.get("name") or path.stem, path), writer.notes

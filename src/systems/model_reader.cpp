@@ -554,6 +554,12 @@ void ModelReader::read_names() {
                               " names, separated by commas");
     }
     for (const auto& name : names) {
+      if (name == "pi" || name == "t" || name == "and" || name == "or" || name == "not")
+        fail(section.line, "coordinate '" + shown(name) + "' has the name of " +
+                               (name == "pi"  ? "the number pi"
+                                : name == "t" ? "the time"
+                                              : "an operator") +
+                               ", and expressions may have both; give coordinates = NAMES");
       if (parameters_.contains(name))
         fail(section.line, "coordinate '" + shown(name) +
                                "' has the name of a parameter, and expressions may have both; rename the parameter, or "

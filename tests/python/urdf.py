@@ -17,30 +17,12 @@ except ImportError:
     sys.exit(77)  # skipped
 
 from newton_euler import compared, frame
+from robot_texts import ARM, MACHINE
 from studies import DODYN
 
 from dodyn.__main__ import main
 
 EQUATIONS = sys.argv[2]
-
-ARM = """<?xml version="1.0"?>
-<robot name="arm">
- <link name="base"/>
- <link name="upper"><inertial><origin xyz="0.02 0.01 0.2" rpy="0.3 0.2 0.1"/><mass value="3"/>
-  <inertia ixx="0.05" ixy="0.004" ixz="0.002" iyy="0.06" iyz="-0.003" izz="0.02"/></inertial>
-  <collision><origin xyz="0 0 0.2"/><geometry><cylinder radius="0.05" length="0.4"/></geometry></collision></link>
- <link name="fore"><inertial><origin xyz="0.15 0 0"/><mass value="1.5"/>
-  <inertia ixx="0.004" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial>
-  <collision><origin xyz="0.15 0 0" rpy="0 1.5707963 0"/><geometry><box size="0.06 0.06 0.3"/></geometry></collision></link>
- <link name="hand"><inertial><origin xyz="0 0 0.05"/><mass value="0.5"/>
-  <inertia ixx="0.001" ixy="0.0002" ixz="0" iyy="0.0012" iyz="0" izz="0.0008"/></inertial></link>
- <joint name="yaw" type="continuous"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.1"/><axis xyz="0 0 1"/></joint>
- <joint name="elbow" type="revolute"><parent link="upper"/><child link="fore"/>
-  <origin xyz="0 0.05 0.4" rpy="0 -1.5707963267948966 0"/><axis xyz="0 -1 0"/><limit lower="-0.5" upper="2.5" effort="40"/></joint>
- <joint name="wrist" type="revolute"><parent link="fore"/><child link="hand"/>
-  <origin xyz="0.3 0 0" rpy="1.5707963267948966 0 1.5707963267948966"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5"/></joint>
-</robot>
-"""
 
 
 def run(*words):
@@ -190,33 +172,6 @@ def capsule():
     assert checked.returncode == 0, checked.stderr
 
 
-MACHINE = """<robot name="machine" xmlns:drake="http://drake.mit.edu">
- <link name="upper"><inertial><origin xyz="0.02 0.01 0.2" rpy="0.3 0.2 0.1"/><mass value="3"/>
-  <inertia ixx="0.05" ixy="0.004" ixz="0.002" iyy="0.06" iyz="-0.003" izz="0.02"/></inertial>
-  <collision><geometry><mesh filename="package://shapes/wedge.dae" scale="1 1 2"/></geometry></collision></link>
- <link name="fore"><inertial><origin xyz="0.15 0 0" rpy="1 0.5 -0.3"/><mass value="1.5"/>
-  <inertia ixx="0.014" ixy="0.001" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
- <link name="left"><inertial><origin xyz="0 0.01 0.05"/><mass value="0.2"/>
-  <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.0012" iyz="0" izz="0.0008"/></inertial></link>
- <link name="right"><inertial><origin xyz="0 0.01 0.05"/><mass value="0.2"/>
-  <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.0012" iyz="0" izz="0.0008"/></inertial></link>
- <link name="cart"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link>
- <joint name="rail" type="prismatic"><parent link="world"/><child link="cart"/><origin xyz="0 0 0.1" rpy="0.1 0.2 0"/>
-  <axis xyz="1 2 -2"/><limit lower="-1" upper="1" effort="100" velocity="2"/></joint>
- <joint name="shoulder" type="revolute"><parent link="cart"/><child link="upper"/><origin xyz="0 0 0.1" rpy="0.4 0 -1.1"/>
-  <axis xyz="0.6 0 0.8"/><limit lower="-2" upper="2" effort="40" velocity="3"/><dynamics damping="0.2"/></joint>
- <joint name="elbow" type="continuous"><parent link="upper"/><child link="fore"/><origin xyz="0 0.05 0.4" rpy="0 -1.57 0"/><axis xyz="0 -1 0"/></joint>
- <joint name="finger" type="revolute"><parent link="fore"/><child link="left"/><origin xyz="0.3 0.02 0"/><axis xyz="1 0 0"/>
-  <limit lower="-1e16" upper="1" effort="5" velocity="0"/></joint>
- <joint name="other" type="prismatic"><parent link="fore"/><child link="right"/><origin xyz="0.3 -0.02 0"/><axis xyz="0 -1 1"/>
-  <limit lower="0" upper="1" effort="5" velocity="1"/><mimic joint="third" multiplier="-0.5" offset="0.1"/></joint>
- <joint name="third" type="revolute"><parent link="right"/><child link="tip"/><axis xyz="0 0 1"/><limit lower="0" upper="1" effort="5" velocity="1"/>
-  <mimic joint="finger" multiplier="2" offset="-0.2"/></joint>
- <link name="tip"><inertial><origin xyz="0.1 0 0"/><mass value="0.1"/><inertia ixx="0.0001" iyy="0.0002" izz="0.0002"/></inertial></link>
- <transmission name="t"><joint name="elbow"/><actuator name="a"><drake:rotor_inertia value="1e-4"/><drake:gear_ratio value="50"/></actuator></transmission>
-</robot>
-"""
-
 WEDGE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit meter="0.01"/><up_axis>Z_UP</up_axis></asset>
 <library_geometries><geometry id="g"><mesh><source id="p"><float_array id="f" count="12">0 0 0 10 0 0 0 20 0 0 0 30</float_array></source>
 <source id="n"><float_array id="m" count="3">0 0 99</float_array></source>
@@ -251,6 +206,44 @@ def newton_and_euler():
     assert checked.returncode == 0 and "6 degrees of freedom, 7 kg" in checked.stdout, checked.stdout + checked.stderr
 
 
+def base_names():
+    """A robot with joints x and upper_turn_z, on a free base: the base's coordinates have other names."""
+    robot = '<robot name="gantry"><link name="upper"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>\n<link name="a"><inertial><mass value="1"/></inertial></link>'
+    robot += '<link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    for name, parent, child, kind in (("x", "upper", "a", "prismatic"), ("upper_turn_z", "a", "b", "continuous")):
+        robot += f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/><axis xyz="0 0 1"/></joint>'
+    open("gantry.urdf", "w").write(robot + "</robot>")
+    free = run("import", "gantry.urdf", "--base", "free")
+    assert free.returncode == 0 and "coordinates = x_2, y, z, upper_turn_z_2, upper_turn_y, upper_turn_x\n" in free.stdout, free.stdout
+    open("gantry.model", "w").write(free.stdout)
+    checked = run("check", "gantry.model")
+    assert checked.returncode == 0 and "8 degrees of freedom" in checked.stdout, checked.stderr
+
+
+def words_of_expressions():
+    """A joint that follows one with the name pi: expressions would take it for the number."""
+    made = run("import", "robots/deep/machine.urdf", "--parts", "none")
+    names = MACHINE.replace('"finger"', '"pi"').replace('"shoulder"', '"t"')
+    code, out, err = imported("pi.urdf", names)
+    assert code == 0 and "coordinates = pi_2\n" in out and "coordinates = t_2\n" in out and "*pi\n" not in out, (out, err)
+    open("pi.model", "w").write(out)
+    worst = compared(EQUATIONS, names.replace('"pi"', '"pi_2"').replace('"t"', '"t_2"'), "pi.model")
+    assert worst.max() < 1e-9, worst
+    # Without this name the model is refused.
+    open("pi.model", "w").write(made.stdout.replace("finger", "pi"))
+    checked = run("check", "pi.model")
+    assert checked.returncode == 2 and "coordinate 'pi' has the name of the number pi" in checked.stderr, checked
+
+
+def dropped():
+    """Ranges and damping of planar and floating joints, and a rotor of a joint that has none, are named."""
+    text = ARM.replace('type="continuous"', 'type="planar"').replace('<axis xyz="0 0 1"/></joint>', '<axis xyz="0 0 1"/><limit effort="3" velocity="1"/><dynamics damping="2"/></joint>', 1)
+    rotor = '<transmission name="t" xmlns:drake="http://drake.mit.edu"><joint name="yaw"/><actuator name="a"><drake:rotor_inertia value="1"/></actuator></transmission>'
+    code, _, err = imported("dropped.urdf", text.replace("</robot>", rotor + "</robot>"))
+    for said in ("<limit> of the planar joint yaw (line 12) is left out", "<dynamics> of the planar joint yaw (line 12) is left out", "yaw: its rotor is left out"):
+        assert code == 0 and said in err, (said, err)
+
+
 def designed():
     """Twice the mass and half the scale of a link: the model is that of the URDF with its numbers changed so."""
     changed = ARM.replace('<mass value="1.5"/>', '<mass value="3"/>').replace('<origin xyz="0.15 0 0"/>', '<origin xyz="0.075 0 0"/>').replace(
@@ -272,6 +265,9 @@ with tempfile.TemporaryDirectory() as folder:
     assert checked.returncode == 0 and "3 degrees of freedom, 5 kg" in checked.stdout, checked.stdout + checked.stderr
     assert "elbow  on elbow  from -0.5  to 2.5" in checked.stdout, checked.stdout
     newton_and_euler()
+    words_of_expressions()
+    base_names()
+    dropped()
     designed()
     bad_input()
     left_out()

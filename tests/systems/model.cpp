@@ -443,6 +443,10 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[link b]\nparent = ground\njoint = fixed\n[link c]\nparent = b\njoint = fixed\n[contact]\nb, c = yes\n", "16",
          "both are fixed to the ground");
   expect("[charge c]\nlink = a\nvalue = sqrt(-1)\n", "11", "not a finite number");
+  // Expressions of such a coordinate would be of the number pi, or of the time.
+  expect("[link pi]\nparent = a\njoint = revolute\n", "9", "coordinate 'pi' has the name of the number pi");
+  expect("[link b]\nparent = a\njoint = revolute\ncoordinates = t\n", "9", "coordinate 't' has the name of the time");
+  expect("[link not]\nparent = a\njoint = revolute\n", "9", "coordinate 'not' has the name of an operator");
   expect("[actuator u]\ncoordinate = a\nefficiency = 0.5\n", "11", "unknown key 'efficiency'");
   const auto parameter = [](const std::string& text) {
     return complaint("[model]\ndimension = 2\n[parameters]\n" + text +
