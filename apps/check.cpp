@@ -1,4 +1,6 @@
-// dodyn check: validates a configuration like `run`, and prints every setting; or describes a model.
+// dodyn check: validates a configuration like `run`, and prints every setting; or describes a model, or the distance of
+// two of its links.
+#include <algorithm>
 #include <iostream>
 #include <map>
 
@@ -6,41 +8,90 @@
 #include "record/text.hpp"
 #include "report/report.hpp"
 #include "settings/command_line.hpp"
+#include "settings/key.hpp"
 #include "study/study.hpp"
 #include "systems/description.hpp"
+#include "systems/link_distance.hpp"
 
 namespace dodyn::apps {
 namespace {
 
-// --design.NAME VALUE sets a parameter.
-ExitCode check_model(const std::string& path, const std::vector<std::string>& words) {
+namespace po = boost::program_options;
+
+constexpr const char* usage_of_models =
+    "dodyn check MODEL [--design.PARAMETER VALUE ...] [--distance LINK,LINK [--initial-state.COORDINATE VALUE ...]]";
+
+// Returns the name in a key with this prefix; empty: the key has another one.
+std::string name_in(const std::string& key, const std::string& prefix) {
+  return key.starts_with(prefix) ? key.substr(prefix.size()) : "";
+}
+
+// Reads the value of a coordinate. Throws ConfigError.
+void set_coordinate(const systems::Model& model, const std::string& name, const std::string& value,
+                    std::vector<double>& q) {
+  const auto& names = model.structure.coordinate_names;
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end())
+    throw ConfigError("--initial-state." + shown(name) + ": no coordinate of " + model.origin +
+                      did_you_mean(name, names) + "; allowed: " + listed(names, 5));
+  const int coordinate = static_cast<int>(at - names.begin());
+  const Key key{.name = "initial-state." + name, .unit = model.slides(coordinate) ? "m" : "rad"};
+  q[static_cast<std::size_t>(coordinate)] = number_of(key, canonical(key, value, "command line"));
+}
+
+// --design.NAME VALUE sets a parameter, --initial-state.NAME VALUE a coordinate. `links`: of --distance; empty: none.
+ExitCode check_model(const std::string& path, const std::vector<std::string>& words, const std::string& links) {
   const auto [model, pieces] = systems::read_hybrid_model(systems::model_text(path), path);
   std::map<std::string, double> given;
-  const std::string prefix = "design.";
+  std::vector<std::pair<std::string, std::string>> coordinates;
   for (const auto& [key, value, has_value] : parse_words(words)) {
-    if (!key.starts_with(prefix) || !has_value)
-      throw ConfigError("'--" + shown(key) +
-                        "' is not understood; allowed: dodyn check MODEL [--design.PARAMETER VALUE ...]");
+    const std::string parameter = name_in(key, "design."), coordinate = name_in(key, "initial-state.");
+    if ((parameter.empty() && (coordinate.empty() || links.empty())) || !has_value)
+      throw ConfigError("'--" + shown(key) + "' is not understood; allowed: " + usage_of_models);
+    if (!coordinate.empty()) {
+      coordinates.emplace_back(coordinate, value);
+      continue;
+    }
     try {
       const auto expression = Expression::parse(value);
       if (!expression.is_constant() || expression.is_condition()) throw ExpressionError("it is not a number");
-      given[key.substr(prefix.size())] = expression.constant();
+      given[parameter] = expression.constant();
     } catch (const ExpressionError& error) {
       throw ConfigError("--" + shown(key) + " = " + shown(value) + ": " + error.what());
     }
   }
   const auto values = model.evaluate(given);
   if (model.structure.swing_link >= 0) check_walker(model, model.tree(values.numbers));
-  std::cout << systems::description(model, values, pieces.contacts);
+  if (links.empty()) {
+    std::cout << systems::description(model, values, pieces.contacts);
+    return finished;
+  }
+  const std::size_t comma = links.find(',');
+  if (comma == std::string::npos) throw ConfigError("--distance = " + shown(links) + ": allowed: two links, LINK,LINK");
+  std::vector<double> q(static_cast<std::size_t>(model.structure.n()), 0.0);
+  for (const auto& start : pieces.start)
+    if (!start.rate) q[static_cast<std::size_t>(start.coordinate)] = systems::Model::at(start.value, values.numbers);
+  for (const auto& [name, value] : coordinates) set_coordinate(model, name, value, q);
+  std::cout << systems::link_distance(model, values, q, std::string(trimmed(links.substr(0, comma))),
+                                      std::string(trimmed(links.substr(comma + 1))));
   return finished;
 }
 
 }  // namespace
 
+void add_check_options(AddOptions add) {
+  add("distance", po::value<std::string>()->value_name("LINK,LINK"),
+      "of a model: two links whose distance, closest features and points are printed; at --initial-state.COORDINATE "
+      "VALUE, otherwise at the model's [initial-state] or zero");
+}
+
 ExitCode check(const Invocation& call) {
   const Arguments given = parse(call);
   const std::string& path = given.operands.front();
-  if (path.ends_with(".model") || systems::shipped_models().count(path)) return check_model(path, given.keys);
+  const std::string links = given.text("distance");
+  if (path.ends_with(".model") || systems::shipped_models().count(path)) return check_model(path, given.keys, links);
+  if (!links.empty())
+    throw ConfigError("--distance needs a model, and " + shown(path, 400) + " is none; allowed: " + usage_of_models);
   const study::Problem problem = read_problem(given, study::Use::described);
   const Settings& settings = problem.settings;
   const auto evaluator = study::make_evaluator(problem, study::Use::described);

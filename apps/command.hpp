@@ -128,6 +128,7 @@ ExitCode sensitivity(const Invocation& call);
 ExitCode python(const Invocation& call);  // report, watch, plot, animate, import
 
 using AddOptions = boost::program_options::options_description_easy_init;
+void add_check_options(AddOptions add);
 void add_new_options(AddOptions add);
 void add_run_options(AddOptions add);
 void add_rerun_options(AddOptions add);

@@ -246,7 +246,7 @@ const std::vector<Command>& commands() {
        "configs/knee.cfg",
        "check a configuration or a model without running it; list every setting and its source",
        check,
-       nullptr,
+       add_check_options,
        Keys::of_a_study},
       {"Results",
        "show",

@@ -449,6 +449,59 @@ TEST_F(Command, CheckTellsWhatAModelHas) {
   }
 }
 
+// Boxes by closed forms: 1 x 1, a corner down over a floor 1 thick; in space also side by side.
+TEST_F(Command, CheckShowsTheDistanceOfTwoLinks) {
+  std::ofstream(directory + "/plane.model")
+      << "[model]\ndimension = 2\n[parameters]\nside = 1 # m\n"
+         "[link floor]\nparent = ground\njoint = fixed\n[shape slab]\nlink = floor\nbox = 9, 1\noutward = 0, 1\n"
+         "[link crate]\nparent = ground\njoint = planar\ncoordinates = x, y, turn\nmass = 1\ninertia = 1\n"
+         "[shape crate]\nlink = crate\nbox = side, side\n[link bare]\nparent = ground\njoint = prismatic x\nmass = 1\n";
+  const std::string over =
+      "check plane.model --distance crate,floor --initial-state.turn '45 deg' --initial-state.x 2 ";
+  EXPECT_EQ(dodyn(over + "--initial-state.y '2 m'").text,
+            "crate and floor are 0.792893 m apart: corner-edge\nnormal       0, 1 from floor to crate\n"
+            "crate: corner of [shape crate]\n  point      2, 1.29289 m\n  corner 0   2, 1.29289 m\n"
+            "floor: edge of [shape slab]\n  point      2, 0.5 m\n  corner 2   -4.5, 0.5 m\n  corner 3   4.5, 0.5 m\n");
+  EXPECT_HAS(dodyn(over + "--initial-state.y 1").text, "crate and floor overlap by 0.207107 m: corner-edge\n");
+  EXPECT_HAS(dodyn(over + "--initial-state.y '0.5 + sqrt(2)/2'").text, "crate and floor touch: corner-edge\n");
+  // deeper than half of the slab: still out of it along `outward`, not the shorter way down
+  EXPECT_HAS(dodyn(over + "--initial-state.y=-0.3").text,
+             "overlap by 1.50711 m: corner-edge\nnormal       0, 1 from floor");
+  EXPECT_HAS(dodyn("check plane.model --distance 'floor, crate' --initial-state.y 2 --design.side 2").text,
+             "floor and crate are 0.5 m apart: edge-edge\nnormal       0, 1 from floor to crate\n");
+
+  std::ofstream(directory + "/space.model")
+      << "[model]\ndimension = 3\n[link base]\nparent = ground\njoint = fixed\n"
+         "[shape left]\nlink = base\nbox = 1, 1, 1\nat = -5, 0, 0\n[shape right]\nlink = base\nbox = 1, 1, 1\n"
+         "[link cube]\nparent = ground\njoint = point + revolute z\ncoordinates = x, y, z, a\nmass = 1\n"
+         "inertia = 1, 1, 1\n[shape cube]\nlink = cube\nbox = 1, 1, 1\n[initial-state]\nx = 1.3\n";
+  EXPECT_HAS(dodyn("check space.model --distance cube,base --initial-state.y 1.4").text,
+             "cube and base are 0.5 m apart: edge-edge\nnormal       0.6, 0.8, 0 from base to cube\n"
+             "cube: edge of [shape cube]\n  point      0.8, 0.9, 0 m\n");
+  const Result faces = dodyn("check space.model --distance cube,base");
+  EXPECT_HAS(faces.text, "cube and base are 0.3 m apart: face-face\n");
+  EXPECT_HAS(faces.text, "base: face of [shape right]\n  point      0.5, 0, 0 m\n");
+  EXPECT_HAS(dodyn("check space.model --distance cube,base --initial-state.x=-1.2 --initial-state.a '45 deg'").text,
+             "cube and base overlap by 0.00710678 m: edge-face\n");
+
+  for (const auto& [words, complaint] : std::vector<std::pair<std::string, std::string>>{
+           {"--distance crat,floor", "no link 'crat' in plane.model (did you mean 'crate'?)"},
+           {"--distance crate,bare", "[link bare] of plane.model has no [shape]; links with shapes: floor, crate"},
+           {"--distance crate,crate", "[link crate] is named twice"},
+           {"--distance crate", "--distance = crate: allowed: two links, LINK,LINK"},
+           {"--distance crate,floor --initial-state.turm 1", "no coordinate of plane.model (did you mean 'turn'?)"},
+           {"--distance crate,floor --initial-state.x '3 deg'",
+            "initial-state.x = 3 deg has the unit deg; expected a length"},
+           {"--distance crate,floor --initial-state.x", "is not understood"},
+           {"--initial-state.x 1", "is not understood"}}) {
+    const Result refused = dodyn("check plane.model " + words);
+    EXPECT_EQ(refused.code, 2) << words;
+    EXPECT_HAS(refused.text, complaint);
+    EXPECT_EQ(std::count(refused.text.begin(), refused.text.end(), '\n'), 1) << refused.text;
+  }
+  EXPECT_HAS(dodyn("check f.cfg --distance a,b").text, "--distance needs a model, and f.cfg is none");
+}
+
 TEST_F(Command, CheckShowsWhereEachValueComesFrom) {
   const Result check = dodyn("check f.cfg --study.seed 7");
   EXPECT_EQ(check.code, 0);

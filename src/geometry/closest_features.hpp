@@ -1,0 +1,16 @@
+// The type of collision, the closest features and the point of contact of two polytopes: Johnson 2013, section 2.8.
+#pragma once
+
+#include "geometry/hyperplanes.hpp"
+
+namespace dodyn::geometry {
+
+// Solves the program along the shortest translation that brings the polytopes into touch. If they are apart, -normal_gap()
+// is their Euclidean distance. Otherwise normal_gap() is the length of the shortest translation that separates them; if
+// several are equally short, it is one of them. The witness points differ by this translation, along normal(). Directors
+// must be rotations. `body` and `part` are not set.
+template <int n>
+Contact<n> find_closest_features(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k2,
+                                 const Frame<n>& frame2);
+
+}  // namespace dodyn::geometry
