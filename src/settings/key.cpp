@@ -67,7 +67,7 @@ std::string foreign_unit(std::string_view text, const std::string& its_unit) {
   return given && !word.empty() && !fits(*given, parse_unit(its_unit).value_or(Unit{})) ? std::string(word) : "";
 }
 
-// Returns the word behind a number if it is no unit; otherwise empty.
+// Returns the word behind a number if it is not a unit; otherwise empty.
 std::string_view word_behind(std::string_view text) {
   if (!take_number(text)) return {};
   text = trimmed(text);
