@@ -12,7 +12,6 @@
 #include "autodiff/tape.hpp"
 #include "dmoc/attitudes.hpp"
 #include "dmoc/position_constraint.hpp"
-#include "evaluators/rollout/feedback.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators {
@@ -103,6 +102,21 @@ class ContinuousDriver {
         deviation_.at_end = std::max(deviation_.at_end, distance(phase.q.row(phase.q.rows() - 1).transpose()));
     }
     return deviation_;
+  }
+
+  std::vector<PhaseFeedback> feedback(const std::vector<PlannedPhase>& phases) {
+    std::vector<PhaseFeedback> all;
+    for (const PlannedPhase& phase : phases) {
+      enter(phase);
+      const auto nodes = nodes_of(phase);
+      PhaseFeedback& one = all.emplace_back();
+      one.moving = moving_;
+      one.v.resize(phase.q.rows(), n_);
+      for (std::size_t k = 0; k < nodes.size(); ++k)
+        one.v.row(static_cast<Eigen::Index>(k)) = nodes[k].state.tail(n_).transpose();
+      one.laws = regulated(phase, nodes);
+    }
+    return all;
   }
 
   // Simulates the phases with feedback.
@@ -381,6 +395,11 @@ Deviation drive_continuously(const dmoc::System& system, const std::vector<doubl
   Deviation deviation = driver.run(phases);
   driver.track(phases, deviation);
   return deviation;
+}
+
+std::vector<PhaseFeedback> plan_feedback(const dmoc::System& system, const std::vector<double>& numbers,
+                                         const std::vector<PlannedPhase>& phases) {
+  return ContinuousDriver(system, numbers).feedback(phases);
 }
 
 std::string deviation_text(const Deviation& deviation, const std::string& note) {
