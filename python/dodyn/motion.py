@@ -284,7 +284,7 @@ def motion(trajectory: Trajectory) -> Motion | None:
             found.shapes = shapes(trajectory["shapes"], found.dimension)
         if found.shapes and "points" in trajectory and not trajectory["points"].segments and not found.forces:
             found.point_names, found.points, found.segments = [], None, []  # bodies are drawn by their shapes; free bodies are not joined by lines
-    drawn = {"t", "points", "shapes", "runs"} | ({where} if bodies else set())
+    drawn = {"t", "points", "shapes", "runs", "gain"} | ({where} if bodies else set())
     for channel in trajectory:
         full = len(channel.values)
         if channel.name in drawn or full not in (len(t), len(t) - 1) or full < 2:

@@ -12,7 +12,6 @@
 #include "autodiff/tape.hpp"
 #include "dmoc/attitudes.hpp"
 #include "dmoc/position_constraint.hpp"
-#include "evaluators/rollout/feedback.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators {
@@ -129,6 +128,21 @@ class ContinuousDriver {
         q.row(k + 1) = state_.head(n_).transpose();
       }
       all.push_back(std::move(q));
+    }
+    return all;
+  }
+
+  std::vector<PhaseFeedback> feedback(const std::vector<PlannedPhase>& phases) {
+    std::vector<PhaseFeedback> all;
+    for (const PlannedPhase& phase : phases) {
+      enter(phase);
+      const auto nodes = nodes_of(phase);
+      PhaseFeedback& one = all.emplace_back();
+      one.moving = moving_;
+      one.v.resize(phase.q.rows(), n_);
+      for (std::size_t k = 0; k < nodes.size(); ++k)
+        one.v.row(static_cast<Eigen::Index>(k)) = nodes[k].state.tail(n_).transpose();
+      one.laws = regulated(phase, nodes);
     }
     return all;
   }
@@ -414,6 +428,11 @@ Deviation drive_continuously(const dmoc::System& system, const std::vector<doubl
 std::vector<MatrixXd> simulate_controls(const dmoc::System& system, const std::vector<double>& numbers,
                                         const std::vector<PlannedPhase>& phases, const VectorXd& rates) {
   return ContinuousDriver(system, numbers).knots(phases, rates);
+}
+
+std::vector<PhaseFeedback> plan_feedback(const dmoc::System& system, const std::vector<double>& numbers,
+                                         const std::vector<PlannedPhase>& phases) {
+  return ContinuousDriver(system, numbers).feedback(phases);
 }
 
 std::string deviation_text(const Deviation& deviation, const std::string& note) {

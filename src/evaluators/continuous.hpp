@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dmoc/motion_problem.hpp"
+#include "evaluators/rollout/feedback.hpp"
 #include "record/evaluation.hpp"
 
 namespace dodyn::evaluators {
@@ -52,5 +53,15 @@ Deviation drive_continuously(const dmoc::System& system, const std::vector<doubl
 // Empty: the integration failed.
 std::vector<Eigen::MatrixXd> simulate_controls(const dmoc::System& system, const std::vector<double>& numbers,
                                                const std::vector<PlannedPhase>& phases, const Eigen::VectorXd& rates);
+
+// The feedback of a phase at its nodes, from which Deviation::tracked follows. Deviations are those of the moving
+// coordinates and rates; for spherical joints relative to the planned attitude of the node (dmoc/attitudes.hpp).
+struct PhaseFeedback {
+  std::vector<int> moving;
+  Eigen::MatrixXd v;           // [K + 1, n] planned rates; for spherical joints about the planned attitude
+  std::vector<Feedback> laws;  // [K]; empty: nothing is actuated, or an interval cannot be integrated
+};
+std::vector<PhaseFeedback> plan_feedback(const dmoc::System& system, const std::vector<double>& numbers,
+                                         const std::vector<PlannedPhase>& phases);
 
 }  // namespace dodyn::evaluators

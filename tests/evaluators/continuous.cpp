@@ -14,6 +14,7 @@
 #include "evaluators/refinement.hpp"
 #include "systems/model.hpp"
 #include "tests/directory.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_continuous {
@@ -233,6 +234,20 @@ TEST_F(Continuous, WhatIsNotDrivenIsNamed) {
   const Outcome outcome = evaluator->evaluate(task());
   EXPECT_NE(evaluator->report(outcome).find("restarted after the impact of [contact wall]"), std::string::npos)
       << evaluator->report(outcome);
+}
+
+TEST_F(Continuous, GainsThatDoNotExistAreRefused) {
+  std::string unactuated = mass;
+  unactuated.erase(unactuated.find("[actuator push]"));
+  const std::string asked = "gains = true\n" + rest_to_rest(4),
+                    timed = asked.substr(0, asked.find("[cost]")) + "[cost]\ntime = 1\n";
+  EXPECT_NE(study(mass, asked), nullptr);
+  const std::string none = message_of<ConfigError>([&] { study(unactuated, timed); });
+  EXPECT_NE(none.find("motion.gains = true: the model has no [actuator]"), std::string::npos) << none;
+  const std::vector<std::string> words = {"--motion.gains", "true", "--motion.contact", "penalty"};
+  const std::string penalty =
+      message_of<ConfigError>([&] { make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg", words)); });
+  EXPECT_NE(penalty.find("motion.gains = true: motions with contacts by penalty"), std::string::npos) << penalty;
 }
 
 }  // namespace

@@ -177,9 +177,10 @@ void expect_as_sampled() {
       EXPECT_NEAR(sum, 1.0, 1e-9);
       EXPECT_LE((point - found.witness[side]).norm(), 1e-9) << round;
     }
-    if (n == 3 && distance < 0.0)  // general position: an overlap ends at a face or at two edges
+    if (n == 3 && distance < 0.0) {  // general position: an overlap ends at a face or at two edges
       EXPECT_TRUE(found.feature[0] == Feature::face || found.feature[1] == Feature::face ||
                   (found.feature[0] == Feature::edge && found.feature[1] == Feature::edge));
+    }
   }
   EXPECT_GT(apart, 10);
   EXPECT_GT(overlapping, 10);

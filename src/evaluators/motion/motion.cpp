@@ -22,6 +22,13 @@ class MotionEvaluator final : public Evaluator {
       : description_(std::move(description)),
         search_(read_search(keys, settings, *description_)),
         rollout_(rollout_keys().read(settings)) {
+    if (search_.gains) {
+      const std::string key = description_->section() + ".gains";
+      if (description_->system().inputs() == 0)
+        throw settings.error(key, "the model has no [actuator], so there is no feedback; allowed: false");
+      if (description_->continuous_plan().restarts.empty())
+        throw settings.error(key, "motions with contacts by penalty have no feedback; allowed: false");
+    }
     for (const Measure& measure : measures(nullptr, nullptr)) metrics_.push_back(measure.quantity);
   }
 
@@ -129,6 +136,8 @@ Eigen::Index MotionEvaluator::place(const std::string& name) const {
 
 Channels MotionEvaluator::channels() const {
   Channels list = motion_channels(*description_);
+  if (search_.gains)
+    for (Channel& channel : feedback_channels(*description_)) list.push_back(std::move(channel));
   list.push_back({"optima",
                   "",
                   "distinct optima of the initial guesses, the best first: cost, number of guesses, KKT residual, "
@@ -170,6 +179,9 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
                                                                        static_cast<int>(e.design.size()));
   const int stride = found.mesh->intervals() / description_->intervals();
   outcome.trajectory = stride > 1 ? thinned(*description_, found.trajectory, stride) : std::move(found.trajectory);
+  if (search_.gains)
+    for (auto& values : feedback_values(*description_, outcome.trajectory, found.best->planned.problem))
+      outcome.trajectory.values.push_back(std::move(values));
   outcome.trajectory.values.push_back(table(found.optima, optima_rows()));
   // Results of tasks contain the motions, so that join() can distinguish optima.
   if (search_.tasks > 1)

@@ -53,6 +53,10 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
            number(
                from(0, 10),
                "largest number of times that time steps are halved; a motion that then misses the accuracy is refused"))
+      .add(
+          "gains", &S::gains,
+          {.description = "each row of the archive has the gains of the feedback at every node, and the planned rates; "
+                          "2 numbers per control and coordinate at each node"})
       .add("validity-check", &S::rejects, {{"reject", true}, {"warn", false}},
            {.description = "impossible or unresolved motions; reject: they are infeasible or not_converged; warn: only "
                            "a warning; impossible: the ground pulls, a knee bends the wrong way, parts overlap"})
@@ -418,9 +422,8 @@ class Search {
     const dmoc::MotionProblem& problem = found_.best->planned.problem;
     found_.motion = problem.motion(found_.best->solution.x);
     found_.trajectory = read_off(*found_.mesh, design(), *found_.best, found_.motion);
-    auto phases = planned_phases(*found_.mesh, found_.trajectory);
-    for (std::size_t i = 0; i < phases.size(); ++i) phases[i].holds = problem.position_constraints(static_cast<int>(i));
-    found_.deviation = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()), phases);
+    found_.deviation = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()),
+                                          planned_phases(*found_.mesh, found_.trajectory, problem));
     if (const auto& pairs = found_.best->planned.separation.pairs(); !pairs.empty())
       found_.clearance = dmoc::clearance(problem, found_.best->solution.x, pairs);
   }

@@ -20,6 +20,7 @@ struct MotionSearch {
   bool balances = false;     // initial guesses contain the forces that their paths need
   int shifts = 0;            // largest time warp of the best motion, in nodes, in both directions
   MeshLimits mesh = {.accuracy = 0.05, .refinements = 2};
+  bool gains = false;   // trajectories contain the gains of the feedback
   bool rejects = true;  // refuses motions that are impossible or not resolved by their mesh
   nlp::Options options = [] {
     nlp::Options o;

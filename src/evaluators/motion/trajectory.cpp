@@ -8,23 +8,37 @@
 
 namespace dodyn::evaluators {
 
+namespace {
+
+using Tree = systems::Tree<systems::Number>;
+
+bool slides(const Tree& tree, int coordinate) {
+  for (const auto& link : tree.links)
+    if (const int at = coordinate - link.first; at >= 0 && at < static_cast<int>(link.moves.size()))
+      return link.moves[static_cast<std::size_t>(at)].kind == systems::Move::slide;
+  return false;
+}
+
+// Returns `slide` or `turn` for each coordinate.
+std::vector<std::string> units_of_coordinates(const Tree& tree, const char* slide, const char* turn) {
+  std::vector<std::string> units;
+  for (int c = 0; c < tree.n(); ++c) units.emplace_back(slides(tree, c) ? slide : turn);
+  return units;
+}
+
+// An actuator at a point may exert a force and a torque, so it has no unit.
+std::string unit_of_control(const Tree& tree, int coordinate) {
+  return coordinate < 0 ? "" : slides(tree, coordinate) ? "N" : "N m";
+}
+
+}  // namespace
+
 Channels motion_channels(const MotionDescription& description) {
   const auto& tree = description.system().structure();
-  std::vector<std::string> controls, control_units, ends, of_q(static_cast<std::size_t>(tree.n())), of_p = of_q;
-  const auto slides = [&](int coordinate) {
-    for (const auto& link : tree.links)
-      if (const int at = coordinate - link.first; at >= 0 && at < static_cast<int>(link.moves.size()))
-        return link.moves[static_cast<std::size_t>(at)].kind == systems::Move::slide;
-    return false;
-  };
-  for (int c = 0; c < tree.n(); ++c) {
-    of_q[static_cast<std::size_t>(c)] = slides(c) ? "m" : "rad";
-    of_p[static_cast<std::size_t>(c)] = slides(c) ? "N s" : "N m s";
-  }
-  // An actuator at a point may exert a force and a torque, so it has no unit
+  std::vector<std::string> controls, control_units, ends;
   for (const auto& actuator : tree.actuators) {
     controls.push_back(actuator.name);
-    control_units.emplace_back(actuator.coordinate < 0 ? "" : slides(actuator.coordinate) ? "N" : "N m");
+    control_units.push_back(unit_of_control(tree, actuator.coordinate));
   }
   const std::string root = description.root_name();
   const std::vector<std::string> letters = {"_x", "_y", "_z"};
@@ -37,11 +51,11 @@ Channels motion_channels(const MotionDescription& description) {
                                                         : "controls at the quadrature point that follows the knot";
   Channels list = {
       {"t", "s", "time since the start; the last node of a phase and the first of the next share it", N, {"t"}},
-      {"q", "", "coordinates", N, tree.coordinate_names, of_q},
+      {"q", "", "coordinates", N, tree.coordinate_names, units_of_coordinates(tree, "m", "rad")},
       {"p", "",
        "discrete momenta: leaving at the first node of a phase, arriving at the others; with hold or [constraint] they "
        "differ from mass times rate by half an interval's impulse of the constraint forces",
-       N, tree.coordinate_names, of_p},
+       N, tree.coordinate_names, units_of_coordinates(tree, "N s", "N m s")},
       {"u", "", std::string(between) + "; the last node of a phase repeats the last ones", N, controls, control_units},
       {forces.name, forces.unit, forces.description, N, forces.names},
       {"energy", "J", "discrete energy of the interval that begins at the node", N, {"energy"}},
@@ -175,7 +189,8 @@ MotionPath mapped(const MotionPath& path, const std::function<dmoc::Sampled(cons
   return all;
 }
 
-std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Trajectory& trajectory) {
+std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Trajectory& trajectory,
+                                         const dmoc::MotionProblem& problem) {
   std::vector<PlannedPhase> phases = phases_of(mesh, trajectory);
   const std::vector<bool> restarts = mesh.continuous_plan().restarts;
   phases.resize(restarts.size());
@@ -183,6 +198,7 @@ std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Tr
   for (std::size_t i = 0; i < phases.size(); ++i) {
     PlannedPhase& phase = phases[i];
     phase.restarts = restarts[i];
+    phase.holds = problem.position_constraints(static_cast<int>(i));
     if (degree == 1) continue;
     const auto nodes = Eigen::seqN(0, phase.u.rows() / degree + 1, degree);
     phase.order = 2 * degree;
@@ -191,6 +207,60 @@ std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Tr
     phase.p = Eigen::MatrixXd(phase.p(nodes, Eigen::all));
   }
   return phases;
+}
+
+Channels feedback_channels(const MotionDescription& description) {
+  const auto& tree = description.system().structure();
+  const int N = description.knots();
+  std::vector<std::string> gains, gain_units, controls, control_units;
+  for (const auto& actuator : tree.actuators) {
+    const std::string unit = unit_of_control(tree, actuator.coordinate);
+    controls.push_back(actuator.name);
+    control_units.push_back(unit);
+    for (const bool rate : {false, true})
+      for (int c = 0; c < tree.n(); ++c) {
+        const std::string& name = tree.coordinate_names[static_cast<std::size_t>(c)];
+        gains.push_back(actuator.name + "/" + (rate ? "rate(" + name + ")" : name));
+        gain_units.push_back(unit.empty() ? "" : unit + (rate ? " s/" : "/") + (slides(tree, c) ? "m" : "rad"));
+      }
+  }
+  return {
+      {"gain", "",
+       "feedback u + feedforward + gain (planned - actual) of the interval that begins at the node, with the "
+       "deviation at the node; coordinates CONTROL/COORDINATE, CONTROL/rate(COORDINATE) for each control",
+       N, gains, gain_units},
+      {"feedforward", "",
+       "correction of the controls of the interval that begins at the node, for the known error of its mesh", N,
+       controls, control_units},
+      {"v", "", "planned rates at the nodes", N, tree.coordinate_names, units_of_coordinates(tree, "m/s", "rad/s")}};
+}
+
+std::vector<Eigen::MatrixXd> feedback_values(const MotionDescription& mesh, const Trajectory& trajectory,
+                                             const dmoc::MotionProblem& problem) {
+  const dmoc::System& system = mesh.system();
+  const Eigen::Index n = system.n(), inputs = system.inputs(), N = mesh.knots(), degree = mesh.degree();
+  Eigen::MatrixXd gain = Eigen::MatrixXd::Constant(N, 2 * n * inputs, not_a_number),
+                  feedforward = Eigen::MatrixXd::Constant(N, inputs, not_a_number),
+                  v = Eigen::MatrixXd::Constant(N, n, not_a_number);
+  Eigen::Index row = 0;  // first of the phase
+  for (const auto& [moving, rates, laws] :
+       plan_feedback(system, autodiff::values_of(problem.numbers()), planned_phases(mesh, trajectory, problem))) {
+    const Eigen::Index K = rates.rows() - 1, size = static_cast<Eigen::Index>(moving.size());
+    for (Eigen::Index k = 0; k <= K; ++k) v.row(row + k * degree) = rates.row(k);
+    for (Eigen::Index r = 0; r <= K * degree && !laws.empty(); ++r) {
+      const Feedback& law = laws[static_cast<std::size_t>(std::min(r / degree, K - 1))];
+      Eigen::MatrixXd whole = Eigen::MatrixXd::Zero(inputs, 2 * n);
+      for (Eigen::Index j = 0; j < size; ++j) {
+        const int c = moving[static_cast<std::size_t>(j)];
+        whole.col(c) = law.gain.col(j);
+        whole.col(n + c) = law.gain.col(size + j);
+      }
+      for (Eigen::Index i = 0; i < inputs; ++i) gain.row(row + r).segment(2 * n * i, 2 * n) = whole.row(i);
+      feedforward.row(row + r) = -law.ahead.transpose();
+    }
+    row += K * degree + 1;
+  }
+  return {gain, feedforward, v};
 }
 
 PlannedMotion planned(const MotionDescription& description, const Outcome& archived, double loss) {

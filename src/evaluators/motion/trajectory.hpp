@@ -25,8 +25,15 @@ MotionPath path_from(const MotionDescription& mesh, const Trajectory& trajectory
 // Applies `map` (phase, index of the phase) to each phase of a path, such as a map of dmoc/resample.hpp.
 MotionPath mapped(const MotionPath& path, const std::function<dmoc::Sampled(const dmoc::Sampled&, std::size_t)>& map);
 
-// Returns the phases for drive_continuously().
-std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Trajectory& trajectory);
+// Returns the phases for drive_continuously(). `problem`: any mesh of the motion; for its holds.
+std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Trajectory& trajectory,
+                                         const dmoc::MotionProblem& problem);
+
+// Return the channels of the feedback at nodes, and their values for a trajectory on the description's mesh. Deviations
+// of fixed coordinates have zero gains. Values that do not exist are not numbers.
+Channels feedback_channels(const MotionDescription& description);
+std::vector<Eigen::MatrixXd> feedback_values(const MotionDescription& mesh, const Trajectory& trajectory,
+                                             const dmoc::MotionProblem& problem);
 
 // Returns an archived motion as a plan for the contact simulation. `archived`: channels as above. Throws ConfigError if
 // a phase holds anything except the first link's position. `loss`: kinetic energy lost at touch-downs, J.
