@@ -5,6 +5,7 @@ magnetised along their axes so that each end is a disc of uniform charge, with t
 """
 
 import numpy as np
+from scipy import integrate, special
 
 WIDTH, THICK, RECESS, MOUNT = 5e-3, 5e-3, 3.2e-3, 2e-3  # m
 
@@ -36,6 +37,16 @@ def pull(end, apart, aside, tilt):
     return -total  # reaction on the other magnet
 
 
+def touching(diameter, thickness):
+    """Returns the factor of models/docking-first.model: the pull of two equal cylinders that touch, over mu0 magnetisation^2 pi diameter^2/4. Each pair of
+    coaxial discs z apart contributes the integral of J1(x)^2/x exp(-2 x z/diameter); at z = 0 it is 1/2."""
+
+    def discs(z):
+        return integrate.quad(lambda x: special.j1(x) ** 2 / x * np.exp(-2 * x * z / diameter), 0, 200, limit=1000)[0]
+
+    return 0.5 - 2 * discs(thickness) + discs(2 * thickness)
+
+
 def main():
     coarse, fine = disc(6, 24), disc(9, 37)
     seated = 2 * RECESS + MOUNT
@@ -50,6 +61,8 @@ def main():
         print(f"| {1e3 * apart:.1f}{' (seated)' if apart == seated else ''} | " + " | ".join(cells) + " |")
     far = pull(fine, 1.0, 0, 0)[0] / pull(POINT, 1.0, 0, 0)[0]
     assert abs(far - 1) < 1e-3, far
+    factor = touching(9.5e-3, 2.5e-3)
+    print(f"\nMagnets of the first ports: factor {factor:.6f}, K = {2.224 * 9.5e-3**2 / 16 / factor:.3e} N m2")
 
 
 if __name__ == "__main__":

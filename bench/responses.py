@@ -2,12 +2,14 @@
 """Compares the contact responses for docs/measured/contact.md (Johnson 2013, section 3.6): the cradle and the metronome by all three.
 
     bench/responses.py DODYN          (from the root of the repository; a minute)
+    bench/responses.py DODYN times    the processor times that the source prints, next to dodyn's
 
 This file computes energies, momenta and positions from the velocities that `dodyn simulate` writes. It compares the cradle's positions with the
 closed form of equal cubes that exchange their speeds, and the metronome's with the exact response at h = 0.1 ms."""
 
 import csv
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -87,25 +89,55 @@ SCENES = {
     "metronome": (metronome, [("event-driven", 1e-4, None), ("event-driven", 5e-3, None), ("event-driven", 1e-3, None), ("projection", 5e-3, None), ("projection", 1e-3, None),
                               ("penalty", 1e-3, 1e4), ("penalty", 1e-3, 1e6), ("penalty", 1e-4, 1e6), ("penalty", 1.5e-3, 1.0), ("penalty", 1e-4, 1.0)]),
 }
-print("| scene | response | h, ms | kinetic energy at the end, of that at the start | least of it on the way | momentum, N s | angular momentum, N m s | position, m | CPU, s |")
-print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
-for scene, (judge, rows) in SCENES.items():
-    for response, step, stiffness in rows:
-        run, seconds = simulate(scene, response, step, stiffness)
-        energy, linear, angular, miss = judge(run)
-        name = response + (f", C = {stiffness:g} N/m" if stiffness else "")
-        change = energy[-1] / energy[0] - 1
-        print(f"| {scene} | {name} | {1e3 * step:g} | 1 {'+' if change >= 0 else '-'} {abs(change):.1e} | {energy.min() / energy[0]:.4f} | {cell(linear)} | "
-              f"{cell(angular)} | {cell(miss)} | {seconds:.3f} |", flush=True)
+# Name, the source's section and processor time, configuration and options. Charged prisms start 20 mm apart with 1 mm/s, and are elastic.
+PRISMS = ["--design.charge", "5e-4", "--design.restitution", "1", "--design.friction", "0", "--initial-states.speed", "0.001"]
+TIMES = [
+    ("cradle, two strikers", "3.4.3", "10.57 or 10.96 s", "cradle", 0.01, ["--initial-states.gap", "0.01", "--initial-state.cube_5_x=(5 + 2*gap)*side", "--initial-state.rate(cube_5_x)=-speed"], 3),
+    ("metronome", "3.4.3", "6.15 or 6.68 s", "metronome", 0.015, [], 4),
+    ("two charged prisms", "3.4.3", "44.3 or 50.4 s for 80 intervals", "prisms", 0.01, [*PRISMS, "--design.prisms", "2"], 40),
+    ("seven charged prisms", "3.4.3", "4500 s for 0.3085 s in 40 intervals", "prisms", 0.01, PRISMS, 40),
+]
 
-print("\nThe metronome's energy change by the penalty, over 24 steps next to h, of its energy at the start:\n")
-print("| C, N/m | h, ms | least | mean | largest | gains |")
-print("|---:|---:|---:|---:|---:|---:|")
-for stiffness in (1e4, 1e6):
-    for h in (1e-3, 5e-4, 2.5e-4, 1e-4):
-        changes = []
-        for step in h * np.linspace(1.0, 1.05, 24):
-            energy, *_ = metronome(simulate("metronome", "penalty", float(step), stiffness)[0])
-            changes.append(energy[-1] / energy[0] - 1)
-        changes = np.array(changes)
-        print(f"| {stiffness:g} | {1e3 * h:g} | {changes.min():+.1e} | {changes.mean():+.1e} | {changes.max():+.1e} | {(changes > 0).sum()} of 24 |", flush=True)
+
+def source_times():
+    print("| scene, event-driven | published | simulated, s | updates of contacts | energy unaccounted for, J | CPU, s |")
+    print("|---|---|---:|---:|---:|---:|")
+    for name, section, published, scene, step, words, end in TIMES:
+        words = [DODYN, "simulate", f"configs/scene-{scene}.cfg", "--simulation.contact-method", "event-driven", "--simulation.step", repr(step), "--simulation.end", str(end), *words]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        contacts, error = re.search(r"(\d+) updates of contacts", printed)[1], re.search(r"unaccounted for (\S+) J", printed)[1]
+        print(f"| {name} ({section}) | {published} | {end} | {contacts} | {abs(float(error)):.0e} | {seconds:.2f} |", flush=True)
+
+
+def comparison():
+    print("| scene | response | h, ms | kinetic energy at the end, of that at the start | least of it on the way | momentum, N s | angular momentum, N m s | position, m | CPU, s |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    for scene, (judge, rows) in SCENES.items():
+        for response, step, stiffness in rows:
+            run, seconds = simulate(scene, response, step, stiffness)
+            energy, linear, angular, miss = judge(run)
+            name = response + (f", C = {stiffness:g} N/m" if stiffness else "")
+            change = energy[-1] / energy[0] - 1
+            print(f"| {scene} | {name} | {1e3 * step:g} | 1 {'+' if change >= 0 else '-'} {abs(change):.1e} | {energy.min() / energy[0]:.4f} | {cell(linear)} | "
+                  f"{cell(angular)} | {cell(miss)} | {seconds:.3f} |", flush=True)
+
+    print("\nThe metronome's energy change by the penalty, over 24 steps next to h, of its energy at the start:\n")
+    print("| C, N/m | h, ms | least | mean | largest | gains |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for stiffness in (1e4, 1e6):
+        for h in (1e-3, 5e-4, 2.5e-4, 1e-4):
+            changes = []
+            for step in h * np.linspace(1.0, 1.05, 24):
+                energy, *_ = metronome(simulate("metronome", "penalty", float(step), stiffness)[0])
+                changes.append(energy[-1] / energy[0] - 1)
+            changes = np.array(changes)
+            print(f"| {stiffness:g} | {1e3 * h:g} | {changes.min():+.1e} | {changes.mean():+.1e} | {changes.max():+.1e} | {(changes > 0).sum()} of 24 |", flush=True)
+
+
+if sys.argv[2:] == ["times"]:
+    source_times()
+else:
+    comparison()
+    source_times()

@@ -143,10 +143,24 @@ TEST(Elastic, PinIsHeldByTheLatchUnlessItIsTooSoft) {
   EXPECT_LT(outcome.evaluation.cost, 0.25);
   const auto m = measured(*latch, outcome);
   EXPECT_LT(m.at("momentum_change"), 1e-11);
-  EXPECT_LT(m.at("energy_change"), 0.01 * 0.5 * 100 * 0.1 * 3.5 * 3.5);
-  outcome = made("scene-fe-latch.cfg", {"--elastic.duration=0.4", "--design.lambda=2e5"})->evaluate({});
+  EXPECT_LT(m.at("energy_change"), 0.01 * 0.5 * 5 * 0.1 * 3.5 * 3.5);
+  outcome = made("scene-fe-latch.cfg", {"--elastic.duration=0.4", "--design.lambda=1e4"})->evaluate({});
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   EXPECT_GT(outcome.evaluation.cost, 0.3);
+}
+
+TEST(Elastic, OnlyTheRatioOfStiffnessAndDensityCounts) {
+  const auto with = [](const std::string& lambda, const std::string& density) {
+    const auto latch = made("scene-fe-latch.cfg",
+                            {"--elastic.duration=0.4", "--design.lambda=" + lambda, "--design.density=" + density});
+    const Outcome outcome = latch->evaluate({});
+    EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    return std::pair(outcome.evaluation.cost, measured(*latch, outcome).at("energy_change"));
+  };
+  const auto [stiff_cost, stiff_change] = with("2e6", "100");
+  const auto [soft_cost, soft_change] = with("62500", "3.125");  // 1/32 of both, so that rounding is the same
+  EXPECT_EQ(soft_cost, stiff_cost);
+  EXPECT_EQ(32.0 * soft_change, stiff_change);
 }
 
 // A pin is not attached if it starts too far away to touch. It is always attached if it starts inside its shell.
