@@ -128,7 +128,7 @@ double weighted_quality(const Kriging::LeaveOneOut& predicted, const VectorXd& p
 
 }  // namespace
 
-ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_(observed) {
+ArchiveModel::ArchiveModel(const ObservedData& observed, int metric, Index most) : observed_(observed) {
   const DesignSpace& space = observed.space;
   const auto value = [&](const Evaluation& e) {
     return metric < 0 ? e.cost : metric < e.metrics.size() ? e.metrics(metric) : not_a_number;
@@ -161,7 +161,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
     if (const VectorXd slope = gradient ? observed.slope(e) : VectorXd(); slope.size() > 0) s.gradient.col(i) = slope;
   }
   if (noisy) ObservedData::add_errors(good, s);
-  if (available_ > most_modelled) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most_modelled));
+  if (available_ > most) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most));
   used_ = s.size();
   KrigingOptions options;
   options.scale = VectorXd::Ones(space.embedded());
