@@ -7,6 +7,8 @@
 // The cheaper study is a search of 20 evaluations for each variable, with the same seed. Prints a table in Markdown: the
 // evaluations of the expensive function until it is within 1 % of its standard deviation over the box from its minimum.
 // A pair with an unrelated cheaper function shows the price of a bad choice.
+#include "../tests/surrogate/two_fidelities.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "../tests/surrogate/two_fidelities.hpp"
 #include "surrogate/ego.hpp"
 
 namespace {
@@ -29,8 +30,8 @@ constexpr int cheap_evaluations = 20;  // for each variable
 
 struct Run {
   std::vector<Evaluation> evaluations;
-  int to_target = 0;   // limit + 1: not reached
-  double factor = 0;   // of the cheaper function, at the end
+  int to_target = 0;  // limit + 1: not reached
+  double factor = 0;  // of the cheaper function, at the end
 };
 
 Run run(const std::vector<dodyn::Variable>& box, const EgoOptions& options, const Cost& cost, int limit,
@@ -78,7 +79,8 @@ int main(int argc, char** argv) {
   unrelated.name = "Branin, unrelated";
   unrelated.low = [](const VectorXd& x) { return std::sin(1.3 * x(0)) + std::cos(0.9 * x(1) + 1); };
   pairs.push_back(unrelated);
-  std::printf("| pair | variables | cheap evaluations | expensive evaluations, without | with | left out at the end |\n");
+  std::printf(
+      "| pair | variables | cheap evaluations | expensive evaluations, without | with | left out at the end |\n");
   std::printf("|---|---|---|---|---|---|\n");
   for (const TwoFidelities& pair : pairs) {
     std::vector<int> with, without, cheap;

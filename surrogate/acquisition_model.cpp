@@ -28,7 +28,8 @@ constexpr Index most_of_low_fidelity = 200;
 
 const Evaluation* Models::set_low_fidelity(const ObservedData& low) {
   const auto base = [&](IncrementalKriging& tracked, int metric) {
-    const IncrementalKriging model = ArchiveModel(low, metric, most_of_low_fidelity).model();
+    // few starts, coarse meshes and loose tolerances scatter
+    const IncrementalKriging model = ArchiveModel(low, metric, most_of_low_fidelity, true).model();
     tracked.set_low_fidelity({std::make_shared<const Kriging>(model.model()), model.warp()});
     return model;
   };

@@ -345,7 +345,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
     const double of_error = compares ? best.cost_stderr : 0;
     // With paired costs, the undecided region already accounts for the uncertainty of the model, by cost differences.
-    const double unexplained = compares ? 0 : p.variance / (cost.model().hyperparameters().variance + 1e-300);
+    const double unexplained = compares ? 0 : p.variance / (cost.model().prior_variance() + 1e-300);
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
                                        observed.quantile(0.5, cost.warp()), unexplained});
   }

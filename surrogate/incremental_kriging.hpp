@@ -61,7 +61,7 @@ class IncrementalKriging {
   struct Fitted {
     Kriging model;
     Warp warp;
-    int decades;  // width of the warp: range of the costs / 10^(decades - 1); 0: no warp
+    int decades;                          // width of the warp: range of the costs / 10^(decades - 1); 0: no warp
     double log_density_left_out() const;  // of the samples in their own unit
   };
   // The variants of the model, and what they remember of their last fit.

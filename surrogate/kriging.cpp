@@ -58,19 +58,19 @@ struct LowFidelityRows {
 // append rows.
 struct KrigingFactor {
   bool linear = false;
-  VectorXd scale, inverse_square;      // inverse_square: 1 / length^2, in units of the scale
-  MatrixXd x;                          // [variables, samples], scaled
-  std::vector<Index> first;            // index of the row of each sample's value; at the end the number of rows
-  VectorXd noise;                      // [samples] variances of the values, relative to the process variance
-  MatrixXd shared;                     // [samples, samples] their covariances, diagonal unused; empty: none
-  MatrixXd excess;                     // [rows, rows] covariance of the errors - that of R; empty: 0
+  VectorXd scale, inverse_square;              // inverse_square: 1 / length^2, in units of the scale
+  MatrixXd x;                                  // [variables, samples], scaled
+  std::vector<Index> first;                    // index of the row of each sample's value; at the end the number of rows
+  VectorXd noise;                              // [samples] variances of the values, relative to the process variance
+  MatrixXd shared;                             // [samples, samples] their covariances, diagonal unused; empty: none
+  MatrixXd excess;                             // [rows, rows] covariance of the errors - that of R; empty: 0
   std::shared_ptr<const LowFidelityRows> low;  // null: none
   double centre = 0, spread = 1;               // the trend has the mean of `low`, standardised like the values,
   double share = 0;                            // and R has the covariance of `low`, times this share
   bool in_trend = false;                       // whether the trend has it: its factor is determined
-  MatrixXd lower;                      // L with L L^T = R, R the correlation matrix of the rows
-  MatrixXd trend, whitened, weighted;  // F, L^-1 F, R^-1 F
-  Eigen::LLT<MatrixXd> information;    // of F^T R^-1 F
+  MatrixXd lower;                              // L with L L^T = R, R the correlation matrix of the rows
+  MatrixXd trend, whitened, weighted;          // F, L^-1 F, R^-1 F
+  Eigen::LLT<MatrixXd> information;            // of F^T R^-1 F
 
   Index dimensions() const { return x.rows(); }
   Index samples() const { return x.cols(); }
@@ -224,7 +224,7 @@ struct Prepared {
   MatrixXd shared;    // [samples, samples] standardised covariances; empty: none
   MatrixXd excess;    // [samples, samples] standardised covariances of the errors - those of `shared`; empty: 0
   double centre = 0, spread = 1;
-  bool noisy = false;  // some samples have variances of their own
+  bool noisy = false;                          // some samples have variances of their own
   std::shared_ptr<const LowFidelityRows> low;  // null: none
   double factor = 0;                           // of its covariance, squared
 
@@ -677,6 +677,10 @@ void Kriging::solve() {
 
 Index Kriging::samples() const { return factor_->samples(); }
 double Kriging::factor() const { return factor_->in_trend ? beta_(beta_.size() - 1) : 0; }
+double Kriging::prior_variance() const {
+  return hyper_.variance +
+         (factor_->low ? hyper_.factor * hyper_.factor * factor_->low->model->hyperparameters().variance : 0);
+}
 const VectorXd& Kriging::scale() const { return factor_->scale; }
 double Kriging::noise_variance() const { return hyper_.nugget * hyper_.variance; }
 
@@ -766,8 +770,8 @@ void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) co
   trend.noalias() -= f.whitened.transpose() * k;
   const VectorXd more =
       VectorXd(trend.cwiseProduct(f.information.solve(trend)).colwise().sum()) + f.excess_variance(k, trend);
-  variance =
-      (prior.array() - k.colwise().squaredNorm().transpose().array() + more.array()).max(0.0) * (variance_ * spread_ * spread_);
+  variance = (prior.array() - k.colwise().squaredNorm().transpose().array() + more.array()).max(0.0) *
+             (variance_ * spread_ * spread_);
 }
 
 void Kriging::predict_difference(const MatrixXd& at, const VectorXd& from, VectorXd& mean, VectorXd& variance) const {

@@ -168,6 +168,8 @@ class Kriging {
   // Returns the factor of the model of lower fidelity; 0: there is none, or the samples do not determine the factor.
   double factor() const;
   const Eigen::VectorXd& scale() const;
+  // Returns the variance of f before any sample, with that of the model of lower fidelity.
+  double prior_variance() const;
   double noise_variance() const;  // estimated noise variance of one sample, in the squared unit of y
 
   // Returns the log posterior of log lengths (and, with options.nugget, log nugget last) and its gradient: the

@@ -811,7 +811,8 @@ void read_low_fidelity(const std::string& path, const Settings& settings, const 
   archive::Contents contents = read_archive(path);
   for (const Variable& variable : settings.variables)
     for (const Variable& other : contents.layout.variables)
-      if (variable.name == other.name && (variable.unit != other.unit || variable.choices != other.choices))
+      if (variable.name == other.name &&
+          (surrogate::unit_after(variable) != surrogate::unit_after(other) || variable.choices != other.choices))
         throw settings.error(key, path + ": its variable " + other.name +
                                       " has another unit or other names of values; free the same variables there");
   if (contents.provenance.evaluator == settings.evaluator && cost_mismatch(settings, evaluator, contents).empty())
@@ -917,8 +918,8 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
         "CONFIG");
   // Keys that define the problem must not remain unused.
   for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.low-fidelity",
-                          "surrogate.constraints", "surrogate.objectives", "surrogate.integers", "surrogate.categories", "surrogate.log-scale",
-                          "surrogate.conditional", "surrogate.design-constraints"})
+                          "surrogate.constraints", "surrogate.objectives", "surrogate.integers", "surrogate.categories",
+                          "surrogate.log-scale", "surrogate.conditional", "surrogate.design-constraints"})
     if (std::count(settings.idle.begin(), settings.idle.end(), key) > 0 && settings.given(key)) {
       std::string takers;
       for (const StrategyKeys& strategy : surrogate::strategy_keys())

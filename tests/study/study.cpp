@@ -549,7 +549,7 @@ TEST_F(StudyTest, ACheaperStudyThatDoesNotFitIsRefused) {
   std::ofstream(directory + "/table.csv") << report::csv(contents("same.h5"), {});
   expect_refused("table.csv", {}, "table.csv is not an archive");
   const std::string other = "--testfunction.name=quadratic";
-  expect_refused("same.h5", {other, "--design.x.min=100", "--design.x.max=101"},
+  expect_refused("same.h5", {other, "--design.x.min=50", "--design.x.max=60"},
                  "none of its evaluations is of a design of this study");
   EXPECT_NE(refusal("no.h5", {"--surrogate.strategy=sweep", "--surrogate.low-fidelity=" + directory + "/same.h5"})
                 .find("surrogate.low-fidelity"),
@@ -559,8 +559,9 @@ TEST_F(StudyTest, ACheaperStudyThatDoesNotFitIsRefused) {
                            "[command]\nrun = echo '{\"cost\": 1}' > \"$DODYN_RESULT_FILE\"\n";
   run("program.h5", sweep);
   write("name = branin\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n");
-  expect_refused("program.h5", {"--surrogate.constraints=slope <= 50"},
-                 "program.h5: its study has no metric slope, which surrogate.objectives or surrogate.constraints names");
+  expect_refused(
+      "program.h5", {"--surrogate.constraints=slope <= 50"},
+      "program.h5: its study has no metric slope, which surrogate.objectives or surrogate.constraints names");
   EXPECT_EQ(refusal("program-too.h5", with("program.h5", {"--study.max-evaluations=8"})), "accepted");
 }
 

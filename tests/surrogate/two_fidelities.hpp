@@ -68,9 +68,13 @@ inline std::vector<TwoFidelities> published_two_fidelities() {
   all.push_back({"Forrester", "A. Forrester, A. Sobester, A. Keane (2007)", unit_box(1),
                  [](const VectorXd& x) { return forrester(x(0)); },
                  [](const VectorXd& x) { return 0.5 * forrester(x(0)) + 10 * (x(0) - 0.5) - 5; }, -6.02074, -5.97618});
-  all.push_back({"Branin", "J. Wu et al. (2019)", {{"x1", "1", -5, 10}, {"x2", "1", 0, 15}},
-                 [](const VectorXd& x) { return branin(x, b); }, [](const VectorXd& x) { return branin(x, b - 0.1); },
-                 0.397887, 0.910});
+  all.push_back({"Branin",
+                 "J. Wu et al. (2019)",
+                 {{"x1", "1", -5, 10}, {"x2", "1", 0, 15}},
+                 [](const VectorXd& x) { return branin(x, b); },
+                 [](const VectorXd& x) { return branin(x, b - 0.1); },
+                 0.397887,
+                 0.910});
   // the maximum is sought
   all.push_back({"Currin", "S. Xiong, P. Qian, C. Wu (2013)", unit_box(2),
                  [](const VectorXd& x) { return -currin(x(0), x(1)); },
@@ -80,8 +84,7 @@ inline std::vector<TwoFidelities> published_two_fidelities() {
                                    currin(x(0) - 0.05, x(1) + 0.05) + currin(x(0) - 0.05, below));
                  },
                  -13.7987, -13.7722});
-  all.push_back({"Hartmann 6", "J. Wu et al. (2019)", unit_box(6),
-                 [](const VectorXd& x) { return hartmann6(x, 1.0); },
+  all.push_back({"Hartmann 6", "J. Wu et al. (2019)", unit_box(6), [](const VectorXd& x) { return hartmann6(x, 1.0); },
                  [](const VectorXd& x) { return hartmann6(x, 0.9); }, -3.32237, -3.31854});
   return all;
 }
