@@ -807,16 +807,16 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
 void read_low_fidelity(const std::string& path, const Settings& settings, const Evaluator& evaluator,
                        const std::vector<std::string>& metrics, surrogate::EgoOptions& ego) {
   const std::string key = "surrogate.low-fidelity";
-  if (!is_archive(path)) throw settings.error(key, path + " is not an archive; expected the .h5 file of a study");
+  if (!is_archive(path)) throw settings.error(key, "is not an archive; expected the .h5 file of a study");
   archive::Contents contents = read_archive(path);
   for (const Variable& variable : settings.variables)
     for (const Variable& other : contents.layout.variables)
       if (variable.name == other.name &&
           (surrogate::unit_after(variable) != surrogate::unit_after(other) || variable.choices != other.choices))
-        throw settings.error(key, path + ": its variable " + other.name +
+        throw settings.error(key, "its variable " + other.name +
                                       " has another unit or other names of values; free the same variables there");
   if (contents.provenance.evaluator == settings.evaluator && cost_mismatch(settings, evaluator, contents).empty())
-    throw settings.error(key, path + ": its costs are those of this study; use surrogate.prior-evaluations");
+    throw settings.error(key, "its costs are those of this study; use surrogate.prior-evaluations");
   std::vector<int> needed = ego.objectives;
   for (const surrogate::Constraint& c : ego.constraints) needed.push_back(c.metric);
   for (const int metric : needed) {
@@ -824,8 +824,8 @@ void read_low_fidelity(const std::string& path, const Settings& settings, const 
     const std::string& name = metrics[static_cast<std::size_t>(metric)];
     if (std::none_of(contents.layout.metrics.begin(), contents.layout.metrics.end(),
                      [&](const Quantity& theirs) { return theirs.name == name; }))
-      throw settings.error(key, path + ": its study has no metric " + name +
-                                    ", which surrogate.objectives or surrogate.constraints names here");
+      throw settings.error(
+          key, "its study has no metric " + name + ", which surrogate.objectives or surrogate.constraints names here");
   }
   read_paired_costs(path, contents);
   ego.low_fidelity = samples_in(contents, path, settings, metrics, ego.domains);

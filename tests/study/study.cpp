@@ -545,9 +545,9 @@ TEST_F(StudyTest, ACheaperStudyThatDoesNotFitIsRefused) {
                                           "--study.max-evaluations=9"};
   run("same.h5", sweep);
   expect_refused("same.h5", {}, "same.h5: its costs are those of this study; use surrogate.prior-evaluations");
-  expect_refused("missing.h5", {}, "missing.h5 is not an archive; expected the .h5 file of a study");
+  expect_refused("missing.h5", {}, "missing.h5: is not an archive; expected the .h5 file of a study");
   std::ofstream(directory + "/table.csv") << report::csv(contents("same.h5"), {});
-  expect_refused("table.csv", {}, "table.csv is not an archive");
+  expect_refused("table.csv", {}, "table.csv: is not an archive");
   const std::string other = "--testfunction.name=quadratic";
   expect_refused("same.h5", {other, "--design.x.min=50", "--design.x.max=60"},
                  "none of its evaluations is of a design of this study");
