@@ -35,24 +35,6 @@ inline double currin(double x, double y) {
   return rise * (2300 * x * x * x + 1900 * x * x + 2092 * x + 60) / (100 * x * x * x + 500 * x * x + 4 * x + 20);
 }
 
-// `first`: weight of the first of the four bells.
-inline double hartmann6(const Eigen::VectorXd& x, double first) {
-  static constexpr double weight[4] = {0, 1.2, 3.0, 3.2};
-  static constexpr double sharp[4][6] = {
-      {10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14}};
-  static constexpr double centre[4][6] = {{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886},
-                                          {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
-                                          {0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650},
-                                          {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381}};
-  double sum = 0;
-  for (int i = 0; i < 4; ++i) {
-    double square = 0;
-    for (int k = 0; k < 6; ++k) square += sharp[i][k] * std::pow(x(k) - centre[i][k], 2);
-    sum -= (i == 0 ? first : weight[i]) * std::exp(-square);
-  }
-  return sum;
-}
-
 }  // namespace two_fidelities
 
 inline std::vector<TwoFidelities> published_two_fidelities() {
@@ -84,8 +66,6 @@ inline std::vector<TwoFidelities> published_two_fidelities() {
                                    currin(x(0) - 0.05, x(1) + 0.05) + currin(x(0) - 0.05, below));
                  },
                  -13.7987, -13.7722});
-  all.push_back({"Hartmann 6", "J. Wu et al. (2019)", unit_box(6), [](const VectorXd& x) { return hartmann6(x, 1.0); },
-                 [](const VectorXd& x) { return hartmann6(x, 0.9); }, -3.32237, -3.31854});
   return all;
 }
 
