@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "surrogate/acquisition.hpp"
+#include "surrogate/archive_model.hpp"
 
 namespace dodyn::surrogate {
 
@@ -20,7 +21,30 @@ constexpr double distrust = 2;     // exponent on the ratio of distances, for po
 constexpr std::size_t most_viable =
     400;  // number of latest designs from which the success classifier learns; it limits the classifier's cost
 
+// Number of evaluations of a cheaper study in the models. Each prediction needs the square of this number of operations.
+constexpr Index most_of_low_fidelity = 200;
+
 }  // namespace
+
+const Evaluation* Models::set_low_fidelity(const ObservedData& low) {
+  const auto base = [&](IncrementalKriging& tracked, int metric) {
+    // few starts, coarse meshes and loose tolerances scatter
+    const IncrementalKriging model = ArchiveModel(low, metric, most_of_low_fidelity, true).model();
+    tracked.set_low_fidelity({std::make_shared<const Kriging>(model.model()), model.warp()});
+    return model;
+  };
+  for (std::size_t k = 0; k < constraints_.size(); ++k) base(constraints_[k], low.constraints[k].metric);
+  for (std::size_t k = objectives_.size(); k-- > 1;) base(objectives_[k], low.objectives[k]);
+  const IncrementalKriging first = base(objectives_[0], low.objectives[0]);
+  const Evaluation* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Evaluation& e : low.evaluations) {
+    if (!low.feasible(e)) continue;
+    const double predicted = first.model().predict(low.space.embed(low.unit(e))).mean;
+    if (predicted < least) least = predicted, best = &e;
+  }
+  return best;
+}
 
 void Models::update(const ObservedData& observed, KrigingOptions options, bool gradient) {
   const DesignSpace& space = observed.space;

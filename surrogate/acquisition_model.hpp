@@ -26,6 +26,10 @@ inline constexpr double least_usable = 0.1;
 class Models {
  public:
   Models(std::size_t objectives, std::size_t constraints) : objectives_(objectives), constraints_(constraints) {}
+  // Bases the models on those of a cheaper study of the same variables, objectives and constraints (kriging.hpp (1)).
+  // Throws std::invalid_argument if it has too few evaluations. Returns its evaluation of the lowest predicted cost;
+  // null: none is feasible.
+  const Evaluation* set_low_fidelity(const ObservedData& low);
   void update(const ObservedData& observed, KrigingOptions options, bool gradient);
   const std::vector<IncrementalKriging>& objectives() const { return objectives_; }
   const std::vector<IncrementalKriging>& constraints() const { return constraints_; }

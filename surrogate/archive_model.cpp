@@ -128,7 +128,8 @@ double weighted_quality(const Kriging::LeaveOneOut& predicted, const VectorXd& p
 
 }  // namespace
 
-ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_(observed), metric_(metric) {
+ArchiveModel::ArchiveModel(const ObservedData& observed, int metric, Index most, bool nugget)
+    : observed_(observed), metric_(metric) {
   const DesignSpace& space = observed.space;
   const auto value = [&](const Evaluation& e) {
     return metric < 0 ? e.cost : metric < e.metrics.size() ? e.metrics(metric) : not_a_number;
@@ -161,12 +162,12 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
     if (const VectorXd slope = gradient ? observed.slope(e) : VectorXd(); slope.size() > 0) s.gradient.col(i) = slope;
   }
   if (noisy) ObservedData::add_errors(good, s);
-  if (available_ > most_modelled) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most_modelled));
+  if (available_ > most) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most));
   used_ = s.size();
   KrigingOptions options;
   options.scale = VectorXd::Ones(space.embedded());
   // The standard errors of costs are known, as in the search. Those of metrics are not.
-  options.nugget = metric < 0 ? observed.costs_noisy : scatters;
+  options.nugget = nugget || (metric < 0 ? observed.costs_noisy : scatters);
   // The width of the warp changes by a factor of ten per fit; repeat until it is constant.
   for (double width = not_a_number; tracked_.empty() || tracked_.warp().width != width;) {
     width = tracked_.empty() ? not_a_number : tracked_.warp().width;

@@ -28,10 +28,10 @@ class ArchiveModel {
   static constexpr Eigen::Index most_modelled = 2000;  // maximum number of evaluations in the model
   // Fits a model of `metric` (-1: the cost) to the `ok` evaluations that have it. Includes gradients of the cost if
   // they are known and costs have no noise. Designs are in the coordinates of `observed.space`. If there are more than
-  // `most_modelled` evaluations, it uses this number: a tenth are the best designs, whatever the quantity; the others
-  // fill the box. Throws std::invalid_argument if fewer than two evaluations have the quantity. `observed` must outlive
-  // the model.
-  ArchiveModel(const ObservedData& observed, int metric);
+  // `most` evaluations, it uses this number: a tenth are the best designs, whatever the quantity; the others
+  // fill the box. `nugget`: whether to estimate a noise variance even if costs have none. Throws std::invalid_argument if
+  // fewer than two evaluations have the quantity. `observed` must outlive the model.
+  ArchiveModel(const ObservedData& observed, int metric, Eigen::Index most = most_modelled, bool nugget = false);
 
   PredictionInterval at(const Eigen::VectorXd& design) const;
   double probability_below(const Eigen::VectorXd& design, double limit) const;

@@ -95,6 +95,15 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
   for (const Evaluation& e : options.known)
     if (observed.feasible(e) && (!least || observed.objective(e, 0) < observed.objective(*least, 0))) least = &e;
   if (least) initial_.push_back(least->design);
+  if (!options.low_fidelity.empty()) {
+    ObservedData low = observed;
+    low.costs_noisy = options.low_fidelity_noise;
+    low.evaluations = options.low_fidelity;
+    for (Evaluation& e : low.evaluations)
+      if (std::isnan(e.cost_stderr)) e.cost_stderr = 0;
+    const Evaluation* const best = models.set_low_fidelity(low);
+    if (best && possible(observed.space.unit(best->design))) initial_.push_back(best->design);
+  }
   for (Index i = 0; i < options.given.cols(); ++i) initial_.push_back(options.given.col(i));
   for (const Evaluation& e : options.known) {
     if (&e == least) continue;
@@ -336,7 +345,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
     const double of_error = compares ? best.cost_stderr : 0;
     // With paired costs, the undecided region already accounts for the uncertainty of the model, by cost differences.
-    const double unexplained = compares ? 0 : p.variance / (cost.model().hyperparameters().variance + 1e-300);
+    const double unexplained = compares ? 0 : p.variance / (cost.model().prior_variance() + 1e-300);
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
                                        observed.quantile(0.5, cost.warp()), unexplained});
   }
@@ -461,6 +470,8 @@ Iteration Ego::describe(int grid_points) const {
   for (Index i = 0; i < h.log_length.size(); ++i) lengths += (i ? " " : "") + text(std::exp(h.log_length(i)), 3);
   out.note += "; leave-one-out quality " + text(model.leave_one_out().quality(), 3) + ", lengths " + lengths +
               (cost.warp().identity() ? "" : ", costs warped");
+  if (!options.low_fidelity.empty())
+    out.note += cost.factor() != 0 ? ", low-fidelity factor " + text(cost.factor(), 3) : ", low-fidelity left out";
   add_curve(*this, grid_points, out);
   return out;
 }
@@ -477,9 +488,10 @@ std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const
     throw std::invalid_argument("ego: one objective, the cost, or two or three");
   if (options.given.size() > 0 && options.given.rows() != static_cast<Index>(variables.size()))
     throw std::invalid_argument("ego: given designs of another number of variables");
-  for (const Evaluation& e : options.known)
-    if (e.design.size() != static_cast<Index>(variables.size()))
-      throw std::invalid_argument("ego: known evaluations of another number of variables");
+  for (const auto* evaluations : {&options.known, &options.low_fidelity})
+    for (const Evaluation& e : *evaluations)
+      if (e.design.size() != static_cast<Index>(variables.size()))
+        throw std::invalid_argument("ego: known evaluations of another number of variables");
   return std::make_unique<Ego>(variables, options);
 }
 

@@ -2,7 +2,7 @@
 // improvement over the best, times the probability that the design evaluates and satisfies the constraints (in
 // logarithms).
 //
-//   1. Initial designs: given ones, then a Latin hypercube.
+//   1. Initial designs: given ones, then a Latin hypercube. With a cheaper study, its best design is the first.
 //   2. Models of the evaluations: kriging of the cost, with gradients if requested and available; kriging of each
 //      constrained metric; the probability of evaluating, from the failures. Costs are warped by the monotone map of
 //      maximum likelihood, from none to a logarithm above the minimum. So costs over many orders of magnitude do not
@@ -51,6 +51,11 @@ struct EgoOptions {
   // Known evaluations, such as those of another study of the same costs. They count for the models and as initial
   // designs. Only the best of them is evaluated again, first.
   std::vector<Evaluation> known;
+  // Evaluations of a cheaper study of the same variables, with the same objectives and constrained metrics. Its models
+  // are a part of the models of the costs. Its best design is evaluated first, and then fewer initial designs. Empty:
+  // none.
+  std::vector<Evaluation> low_fidelity;
+  bool low_fidelity_noise = false;  // its costs have noise in addition to their standard errors, if any
   std::uint64_t seed = 1;
   Trend trend = Trend::constant;
   bool gradient = false;  // use gradients of the cost if available (not with integers or categories)
@@ -85,6 +90,10 @@ inline constexpr std::string_view same_cost = "the cost is the same";
 // Prefix if the search ends although a better design may be in most of the box.
 inline constexpr std::string_view mostly_undecided = "most of the design range is undecided";
 
+// Name of the number in Iteration::numbers: the factor of the cheaper study's model in the model of the cost; 0: left
+// out.
+inline constexpr std::string_view low_fidelity_factor = "low_fidelity_factor";
+
 // Message if no design satisfies EgoOptions::within.
 inline constexpr std::string_view nothing_within =
     "no design that satisfies surrogate.design-constraints was found; change the conditions or the ranges";
@@ -93,8 +102,8 @@ inline constexpr std::string_view nothing_within =
 // satisfies EgoOptions::within.
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options);
 
-// Returns the number of initial designs by default.
-int default_initial_samples(int variables, bool gradient);
+// Returns the number of initial designs by default. `low_fidelity`: whether a cheaper study contributes to the models.
+int default_initial_samples(int variables, bool gradient, bool low_fidelity = false);
 
 // The keys of [surrogate] that fill the options.
 const KeyTable<EgoOptions>& ego_keys();

@@ -9,6 +9,8 @@ namespace dodyn::surrogate {
 
 namespace {
 
+// Designs that determine the mean, the factor of a cheaper study, and the spread of what that leaves over.
+constexpr int least_without_gradient = 3, least_with_gradient = 2;
 constexpr int before_a_descent = 3;  // first designs of a trust region with gradients; the descent begins at the best
 
 }  // namespace
@@ -22,7 +24,10 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
   int n = ego.options.initial_samples;
   if (n == 0) {
     const bool descends = ego.options.trust_region && ego.options.gradient;
-    n = std::max(descends ? before_a_descent : default_initial_samples(d, ego.options.gradient), ego.options.batch);
+    const bool has_low = !ego.options.low_fidelity.empty();
+    n = std::max(descends && !has_low ? before_a_descent : default_initial_samples(d, ego.options.gradient, has_low),
+                 ego.options.batch);
+    if (restarts == 0) n -= has_low;  // its best design
   }
   if (restarts == 0)
     for (const Evaluation& e : ego.options.known) n -= n > 0 && ego.observed.usable(e);
@@ -55,7 +60,8 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
   return added;
 }
 
-int default_initial_samples(int variables, bool gradient) {
+int default_initial_samples(int variables, bool gradient, bool low_fidelity) {
+  if (low_fidelity) return gradient ? least_with_gradient : std::max(least_without_gradient, variables + 1);
   if (gradient) return std::max(3, variables + 1);
   return variables < BasinSearch::least_variables ? 2 * variables + 2 : std::min(3 * variables, 40);
 }

@@ -91,6 +91,12 @@ std::vector<std::string> names_of_numbers(const EgoState& ego) {
   names.insert(names.end(), {"incumbent", "longest_length", "margin", "viability_length", "viability_variance",
                              "viability_power", "caution", "edge_side", "checks", "checks_needed", "not_ruled_out"});
   if (ego.options.trust_region) names.push_back("trust_region_side");
+  if (!ego.options.low_fidelity.empty()) {
+    for (std::size_t k = 0; k < ego.observed.objectives.size(); ++k)
+      names.push_back(std::string(low_fidelity_factor) + ObservedData::label_of_objective(k));
+    for (const Constraint& c : ego.observed.constraints)
+      names.push_back(std::string(low_fidelity_factor) + "_" + c.label());
+  }
   if (ego.reports_selection())
     names.insert(names.end(), {"recommended_cost", "recommended_deviation", "indifference", "probability_best",
                                "probability_better_elsewhere"});
@@ -110,6 +116,10 @@ std::vector<double> numbers_of(const EgoState& ego, const Proposal& proposal) {
                  proposal.trusted.success_power, ego.required_log_odds, ego.edge_side, ego.stop_rule.confirmed(),
                  static_cast<double>(ego.stop_rule.needed()), ego.stop_rule.undecided_fraction()});
   if (ego.options.trust_region) values.push_back(ego.region.side);
+  if (!ego.options.low_fidelity.empty()) {
+    for (const IncrementalKriging& tracked : ego.models.objectives()) values.push_back(tracked.factor());
+    for (const IncrementalKriging& tracked : ego.models.constraints()) values.push_back(tracked.factor());
+  }
   if (ego.reports_selection())
     values.insert(values.end(), {ego.selection.cost, ego.selection.deviation, ego.selection.indifference,
                                  ego.selection.probability, ego.open.probability});

@@ -54,11 +54,13 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
   if (restart) model_.reset();
   if (model_ && n == in_model_) return;
   seen_ = samples;
+  std::shared_ptr<const Kriging> low_fidelity = options_.low_fidelity;
   options_ = options;
+  options_.low_fidelity = low_fidelity;
   const bool refit = !model_ || n < 25 || n >= fitted_ + std::max<Index>(fitted_ / 10, 3);
   if (!refit && samples.covariance.size() > 0) {  // the covariances of earlier samples may have changed
     in_model_ = n;
-    model_ = Kriging::with(warped(samples, warp_), options, model_->hyperparameters());
+    model_ = Kriging::with(warped(samples, warp_), options_, model_->hyperparameters());
     return;
   }
   if (!refit) {
@@ -72,6 +74,10 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
     return;
   }
   in_model_ = fitted_ = n;
+  if (!model_)
+    plain_.last.reset(), with_low_.last.reset();
+  else
+    (low_fidelity ? with_low_ : plain_).last = model_->hyperparameters();
   Samples all = samples;
   if (rows(all) > most_rows && all.gradient.size() > 0) {  // memory and time are O(rows^2): drops gradients of the
                                                            // samples of highest cost
@@ -85,6 +91,29 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
   }
   const Samples few = part(all);
 
+  const auto fit_variant = [&](const KrigingOptions& of, Variant& variant) {
+    Fitted fitted = fit(few, of, warps, limit, variant);
+    variant = {fitted.decades, fitted.model.hyperparameters()};
+    return fitted;
+  };
+  options_ = options;
+  Fitted best = fit_variant(options, plain_);
+  if (low_) {
+    KrigingOptions extended = options;
+    extended.low_fidelity = low_->model;
+    Fitted with_low = fit_variant(extended, with_low_);
+    if (with_low.model.factor() != 0 && with_low.log_density_left_out() >= best.log_density_left_out())
+      best = std::move(with_low), options_ = extended;
+  }
+  warp_ = best.warp;
+  model_ = few.size() == all.size() ? std::move(best.model)
+                                    : Kriging::with(warped(all, warp_), options_, best.model.hyperparameters());
+}
+
+// Returns the most probable of the models with the warp of the last fit and those next to it. With an approximation,
+// the warp of that is tried, too.
+IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const KrigingOptions& options, bool warps,
+                                                   std::optional<double> limit, const Variant& before) const {
   const double least = limit.value_or(few.y.minCoeff());
   VectorXd sorted = (few.y.array() - least).abs();
   std::sort(sorted.begin(), sorted.end());
@@ -94,38 +123,39 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
     if (decades > 0 && middle > 0) w.width = middle * std::pow(10.0, 1 - decades);
     return w;
   };
-  std::vector<int> candidates = {decades_};
+  std::vector<std::pair<int, Warp>> candidates = {{before.decades, warp_of(before.decades)}};
   if (warps && few.size() >= 6 && middle > 0) {
-    if (decades_ > 0) candidates.push_back(decades_ - 1);
-    if (decades_ < 6) candidates.push_back(decades_ + 1);
+    if (before.decades > 0) candidates.emplace_back(before.decades - 1, warp_of(before.decades - 1));
+    if (before.decades < 6) candidates.emplace_back(before.decades + 1, warp_of(before.decades + 1));
   } else {
-    candidates = {0};
+    candidates = {{0, warp_of(0)}};
   }
-  std::optional<Kriging> best;
+  if (warps && options.low_fidelity && !low_->warp.identity()) candidates.emplace_back(before.decades, low_->warp);
+  std::optional<Fitted> best;
   double best_likelihood = -std::numeric_limits<double>::infinity();
-  int best_decades = 0;
-  for (const int decades : candidates) {
-    const Warp w = warp_of(decades);
+  for (const auto& [decades, w] : candidates) {
     KrigingOptions o = options;
-    if (n > 60)
-      o.starts = 1, o.max_evaluations = model_ ? few_evaluations : o.max_evaluations;
-    else if (decades != decades_)
+    if (in_model_ > 60)
+      o.starts = 1, o.max_evaluations = before.last ? few_evaluations : o.max_evaluations;
+    else if (decades != before.decades)
       o.starts = 2;
-    const Hyperparameters* const before = model_ ? &model_->hyperparameters() : nullptr;
-    Kriging model = Kriging::fit(warped(few, w), o, before);
+    Kriging model = Kriging::fit(warped(few, w), o, before.last ? &*before.last : nullptr);
     double likelihood = model.hyperparameters().likelihood;  // likelihood of the unwarped costs: multiplied by the
                                                              // warp's slope at each row
     for (Index i = 0; i < few.size(); ++i) {
       const bool enhanced = few.gradient.size() > 0 && few.gradient.col(i).allFinite();
       likelihood += (enhanced ? 1.0 + static_cast<double>(few.x.rows()) : 1.0) * std::log(w.slope(few.y(i)));
     }
-    if (likelihood > best_likelihood || !best)
-      best_likelihood = likelihood, best = std::move(model), best_decades = decades;
+    if (likelihood > best_likelihood || !best) best_likelihood = likelihood, best = {std::move(model), w, decades};
   }
-  decades_ = best_decades;
-  warp_ = warp_of(decades_);
-  model_ =
-      few.size() == all.size() ? std::move(*best) : Kriging::with(warped(all, warp_), options, best->hyperparameters());
+  return *std::move(best);
+}
+
+double IncrementalKriging::Fitted::log_density_left_out() const {
+  const Kriging::LeaveOneOut left_out = model.leave_one_out();
+  double sum = left_out.log_density();
+  for (const double w : left_out.observed) sum += std::log(warp.slope(warp.backward(w)));
+  return sum;
 }
 
 }  // namespace dodyn::surrogate

@@ -3,19 +3,34 @@
 // Costs are warped by the monotone map of maximum likelihood, from none to a logarithm above the minimum (E. Snelson,
 // C. Rasmussen, Z. Ghahramani, Warped Gaussian processes, 2004). So costs over many orders of magnitude do not hide the
 // minimum. A quantity with a limit is warped around the limit.
+//
+// A model of a cheaper approximation counts if the samples show that it helps: the sum of the log densities of
+// leave-one-out predictions must be at least that of the model without it.
 #pragma once
 
 #include <Eigen/Core>
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "surrogate/kriging.hpp"
 #include "surrogate/warp.hpp"
 
 namespace dodyn::surrogate {
 
+// A model of a cheaper approximation of the quantity, in its own warped scale.
+struct LowFidelity {
+  std::shared_ptr<const Kriging> model;
+  Warp warp;
+};
+
 class IncrementalKriging {
  public:
+  // Sets the approximation, before the first update().
+  void set_low_fidelity(LowFidelity low) { low_ = std::move(low); }
+  // Returns the factor of the approximation in the present model; 0: none, or left out.
+  double factor() const { return model_ ? model_->factor() : 0; }
   // Updates the model. Unless `restart`, `samples` must begin with the samples of the last call. `limit`: limit of the
   // quantity, equal in all calls.
   void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,
@@ -43,11 +58,26 @@ class IncrementalKriging {
     return rows;
   }
 
+  struct Fitted {
+    Kriging model;
+    Warp warp;
+    int decades;                          // width of the warp: range of the costs / 10^(decades - 1); 0: no warp
+    double log_density_left_out() const;  // of the samples in their own unit
+  };
+  // The variants of the model, and what they remember of their last fit.
+  struct Variant {
+    int decades = 0;
+    std::optional<Hyperparameters> last = {};
+  };
+  Fitted fit(const Samples& few, const KrigingOptions& options, bool warps, std::optional<double> limit,
+             const Variant& before) const;
+
   std::optional<Kriging> model_;
   Samples seen_;
   KrigingOptions options_;
   Warp warp_;
-  int decades_ = 0;                         // width of the warp: range of the costs / 10^(decades - 1); 0: no warp
+  std::optional<LowFidelity> low_;
+  Variant plain_, with_low_;
   Eigen::Index fitted_ = 0, in_model_ = 0;  // number of samples at the last fit, and now
 };
 

@@ -6,7 +6,9 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -39,33 +41,50 @@ KernelValue matern52(double q) {
           r > 0 ? -25.0 * std::sqrt(5.0) / 24 * e / r : 0.0};
 }
 
+// The least spread of what the model of lower fidelity leaves over, relative to the spread of the values. A few samples
+// may agree with that model by chance.
+constexpr double least_remainder = 0.01;
+
 }  // namespace
+
+// The model of lower fidelity at the samples.
+struct LowFidelityRows {
+  std::shared_ptr<const Kriging> model;
+  Kriging::JointRows rows;
+  MatrixXd covariance;  // [rows, rows], in the squared unit of the model
+};
 
 // The factorised correlation matrix. Rows are ordered by sample: the value, then the gradient, if any. So new samples
 // append rows.
 struct KrigingFactor {
   bool linear = false;
-  VectorXd scale, inverse_square;      // inverse_square: 1 / length^2, in units of the scale
-  MatrixXd x;                          // [variables, samples], scaled
-  std::vector<Index> first;            // index of the row of each sample's value; at the end the number of rows
-  VectorXd noise;                      // [samples] variances of the values, relative to the process variance
-  MatrixXd shared;                     // [samples, samples] their covariances, diagonal unused; empty: none
-  MatrixXd excess;                     // [rows, rows] covariance of the errors - that of R; empty: 0
-  MatrixXd lower;                      // L with L L^T = R, R the correlation matrix of the rows
-  MatrixXd trend, whitened, weighted;  // F, L^-1 F, R^-1 F
-  Eigen::LLT<MatrixXd> information;    // of F^T R^-1 F
+  VectorXd scale, inverse_square;              // inverse_square: 1 / length^2, in units of the scale
+  MatrixXd x;                                  // [variables, samples], scaled
+  std::vector<Index> first;                    // index of the row of each sample's value; at the end the number of rows
+  VectorXd noise;                              // [samples] variances of the values, relative to the process variance
+  MatrixXd shared;                             // [samples, samples] their covariances, diagonal unused; empty: none
+  MatrixXd excess;                             // [rows, rows] covariance of the errors - that of R; empty: 0
+  std::shared_ptr<const LowFidelityRows> low;  // null: none
+  double centre = 0, spread = 1;               // the trend has the mean of `low`, standardised like the values,
+  double share = 0;                            // and R has the covariance of `low`, times this share
+  bool in_trend = false;                       // whether the trend has it: its factor is determined
+  MatrixXd lower;                              // L with L L^T = R, R the correlation matrix of the rows
+  MatrixXd trend, whitened, weighted;          // F, L^-1 F, R^-1 F
+  Eigen::LLT<MatrixXd> information;            // of F^T R^-1 F
 
   Index dimensions() const { return x.rows(); }
   Index samples() const { return x.cols(); }
   Index rows() const { return first.back(); }
   bool has_gradient(Index i) const { return first[i + 1] - first[i] > 1; }
-  Index coefficients() const { return linear ? 1 + dimensions() : 1; }
+  Index coefficients() const { return (linear ? 1 + dimensions() : 1) + in_trend; }
 
   double squared_distance(const VectorXd& delta) const { return delta.cwiseAbs2().dot(inverse_square); }
 
   // Writes the correlations of the rows of sample i with the rows (columns here) of sample j.
-  void block(Index i, Index j, Eigen::Ref<MatrixXd> out) const {
-    const VectorXd delta = x.col(i) - x.col(j), a = delta.cwiseProduct(inverse_square);
+  void block(Index i, Index j, Eigen::Ref<MatrixXd> out) const { block(VectorXd(x.col(i) - x.col(j)), out); }
+  // The same for two points; `delta`: their difference.
+  void block(const VectorXd& delta, Eigen::Ref<MatrixXd> out) const {
+    const VectorXd a = delta.cwiseProduct(inverse_square);
     const KernelValue k = matern52(delta.dot(a));
     const Index d = dimensions();
     const bool down = out.rows() > 1, across = out.cols() > 1;
@@ -96,6 +115,7 @@ struct KrigingFactor {
         r.block(rj, ri, nj, ni) = r.block(ri, rj, ni, nj).transpose();
       }
     }
+    if (low) r += share * low->covariance;
     return r;
   }
 
@@ -105,6 +125,11 @@ struct KrigingFactor {
     for (Index i = from; i < samples(); ++i) {
       const Index r = first[i] - first[from];
       f(r, 0) = 1;
+      if (in_trend) {
+        f.col(coefficients() - 1).segment(r, first[i + 1] - first[i]) =
+            low->rows.mean.segment(first[i], first[i + 1] - first[i]) / spread;
+        f(r, coefficients() - 1) -= centre / spread;
+      }
       if (!linear) continue;
       f.block(r, 1, 1, dimensions()) = x.col(i).transpose();
       if (has_gradient(i)) f.block(r + 1, 1, dimensions(), dimensions()).setIdentity();
@@ -122,6 +147,15 @@ struct KrigingFactor {
       qr.setThreshold(1e-7);
       if (rows() <= coefficients() + 1 || qr.rank() < coefficients()) {
         linear = false;
+        finish();
+        return false;
+      }
+    }
+    if (in_trend && !linear) {
+      Eigen::ColPivHouseholderQR<MatrixXd> qr(whitened);
+      qr.setThreshold(1e-7);
+      if (rows() <= coefficients() || qr.rank() < coefficients()) {
+        in_trend = false;
         finish();
         return false;
       }
@@ -148,12 +182,22 @@ struct KrigingFactor {
     }
   }
 
-  VectorXd trend_at(const VectorXd& at) const {
+  // `low_mean`: mean of the model of lower fidelity there.
+  VectorXd trend_at(const VectorXd& at, double low_mean = 0) const {
     VectorXd f(coefficients());
     f(0) = 1;
-    if (linear) f.tail(dimensions()) = at;
+    if (linear) f.segment(1, dimensions()) = at;
+    if (in_trend) f(coefficients() - 1) = (low_mean - centre) / spread;
     return f;
   }
+
+  // Returns the rows of the model of lower fidelity at scaled points, one column each.
+  Kriging::JointRows low_rows(const MatrixXd& at, bool has_gradient) const {
+    return low->model->joint_rows(scale.asDiagonal() * at,
+                                  std::vector<bool>(static_cast<std::size_t>(at.cols()), has_gradient));
+  }
+  // Returns the addition of that model to the correlations of the rows with f at these points.
+  MatrixXd low_cross(const Kriging::JointRows& there) const { return share * low->model->covariance(low->rows, there); }
 
   // Returns the weights of the rows in the mean, one column per prediction, from L^-1 k and the remaining trend.
   MatrixXd weights(const MatrixXd& white, const MatrixXd& remaining_trend) const {
@@ -180,7 +224,13 @@ struct Prepared {
   MatrixXd shared;    // [samples, samples] standardised covariances; empty: none
   MatrixXd excess;    // [samples, samples] standardised covariances of the errors - those of `shared`; empty: 0
   double centre = 0, spread = 1;
-  bool noisy = false;  // some samples have variances of their own
+  bool noisy = false;                          // some samples have variances of their own
+  std::shared_ptr<const LowFidelityRows> low;  // null: none
+  double factor = 0;                           // of its covariance, squared
+
+  // Whether the process variance is a parameter of its own. Otherwise it follows from the other parameters.
+  bool has_variance() const { return noisy || low; }
+  double share(double variance) const { return low ? factor * factor / (variance * spread * spread) : 0; }
 };
 
 // Throws std::invalid_argument.
@@ -214,7 +264,40 @@ std::vector<std::vector<Index>> groups_at_one_place(const MatrixXd& x, const Sam
   return groups;
 }
 
-Prepared prepare(const Samples& s, const KrigingOptions& options) {
+// Returns the rows of a model of lower fidelity at the columns of x, in units of `scale`.
+std::shared_ptr<const LowFidelityRows> rows_at(const std::shared_ptr<const Kriging>& model, const MatrixXd& x,
+                                               const VectorXd& scale, const std::vector<bool>& has_gradient) {
+  if (model->scale() != scale) throw std::invalid_argument("kriging: the model of lower fidelity has another scale");
+  auto low = std::make_shared<LowFidelityRows>();
+  low->model = model;
+  low->rows = model->joint_rows(scale.asDiagonal() * x, has_gradient);
+  low->covariance = model->covariance(low->rows, low->rows);
+  return low;
+}
+
+// Returns the slope of the values by those of the model of lower fidelity, by least squares; 0: not determined.
+double slope_of(const VectorXd& values, const VectorXd& low) {
+  const VectorXd about = low.array() - low.mean();
+  const double square = about.squaredNorm();
+  return square > 0 ? about.dot(values) / square : 0;
+}
+
+// Returns the spread of values and gradients; 0: they are (almost) constant. Divides by the largest magnitude first, so
+// that squares do not overflow or underflow.
+double spread_of(const VectorXd& y, const MatrixXd& g) {
+  const double centre = y.mean();
+  double largest = (y.array() - centre).abs().maxCoeff();
+  for (Index k = 0; k < y.size(); ++k)
+    if (g.col(k).allFinite()) largest = std::max(largest, g.col(k).cwiseAbs().maxCoeff());
+  if (!(largest > 1e-14 * std::abs(centre))) return 0;
+  double square = ((y.array() - centre) / largest).square().mean();
+  for (Index k = 0; k < y.size(); ++k)
+    if (g.col(k).allFinite()) square += (g.col(k) / largest).squaredNorm() / (12.0 * static_cast<double>(y.size()));
+  return largest * std::sqrt(square);
+}
+
+// `factor`: of the model of lower fidelity; nullopt: by least squares.
+Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<double> factor = {}) {
   check_samples(s, options.scale);
   const Index d = s.x.rows();
   Prepared p;
@@ -249,18 +332,21 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
     if (with_gradient > 0) g.col(k) = gradient / with_gradient;
   }
 
-  // Standardises. Gradients count for the spread, so that one sample with a gradient has a spread. Divides by the
-  // largest magnitude first, so that squares do not overflow or underflow.
+  // Standardises. Gradients count for the spread, so that one sample with a gradient has a spread.
   p.centre = y.mean();
-  double largest = (y.array() - p.centre).abs().maxCoeff();
-  for (Index k = 0; k < merged; ++k)
-    if (g.col(k).allFinite()) largest = std::max(largest, g.col(k).cwiseAbs().maxCoeff());
-  p.spread = 0;
-  if (largest > 1e-14 * std::abs(p.centre)) {
-    double square = ((y.array() - p.centre) / largest).square().mean();
+  p.spread = spread_of(y, g);
+  if (options.low_fidelity) {  // the process is what that model leaves over
+    std::vector<bool> has_gradient;
+    for (Index k = 0; k < merged; ++k) has_gradient.push_back(g.col(k).allFinite());
+    p.low = rows_at(options.low_fidelity, p.x, p.scale, has_gradient);
+    const Kriging::JointRows& low = p.low->rows;
+    const VectorXd low_values = low.mean(std::vector<Index>(low.first.begin(), low.first.end() - 1));
+    p.factor = factor ? *factor : slope_of(y, low_values);
+    MatrixXd remainder = g;
     for (Index k = 0; k < merged; ++k)
-      if (g.col(k).allFinite()) square += (g.col(k) / largest).squaredNorm() / (12.0 * static_cast<double>(merged));
-    p.spread = largest * std::sqrt(square);
+      if (g.col(k).allFinite())
+        remainder.col(k) -= p.factor * low.mean.segment(low.first[static_cast<std::size_t>(k)] + 1, d);
+    p.spread = std::max(spread_of(y - p.factor * low_values, remainder), least_remainder * p.spread);
   }
   if (!(p.spread > 1e-150)) p.spread = 1e-6 * std::max(1.0, std::abs(p.centre));  // (almost) constant values
   p.noise /= p.spread;
@@ -309,6 +395,11 @@ KrigingFactor places(const Prepared& p, const KrigingOptions& options, const Vec
     const std::vector<Index> values(f.first.begin(), f.first.end() - 1);
     f.excess(values, values) = p.excess / variance;
   }
+  f.low = p.low;
+  f.in_trend = p.low != nullptr;
+  f.centre = p.centre;
+  f.spread = p.spread;
+  f.share = p.share(variance);
   return f;
 }
 
@@ -338,8 +429,8 @@ constexpr double prior_weight = 0.1;
 
 Posterior posterior(const Prepared& p, const KrigingOptions& options, const VectorXd& at, bool want_gradient) {
   const Index d = p.x.rows();
-  const Parameters which{d, p.noisy, options.nugget};
-  const double given_variance = p.noisy ? std::exp(at(d)) : 1;
+  const Parameters which{d, p.has_variance(), options.nugget};
+  const double given_variance = p.has_variance() ? std::exp(at(d)) : 1;
   const double nugget = options.nugget ? std::exp(at(which.size() - 1)) : 0;
   Posterior out;
   KrigingFactor f = places(p, options, at.head(d), nugget, given_variance);
@@ -353,7 +444,7 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
   const VectorXd residual = white - f.whitened * beta;
   const auto rows = static_cast<double>(p.observed.size());
   const double squares = residual.squaredNorm() + prior_weight;
-  out.variance = p.noisy ? given_variance : squares / (rows + prior_weight);
+  out.variance = p.has_variance() ? given_variance : squares / (rows + prior_weight);
   const VectorXd from_prior = (at.head(d).array() - prior_mean(d)) / (prior_deviation * prior_deviation);
   out.value = -0.5 * (rows + prior_weight) * std::log(out.variance) - 0.5 * squares / out.variance -
               f.lower.diagonal().array().log().sum() -
@@ -410,7 +501,8 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
     for (Index j = 0; j < i && p.shared.size() > 0; ++j)
       of_noise += 2 * w(f.first[i], f.first[j]) * p.shared(i, j) / out.variance;
   }
-  if (p.noisy) out.gradient(d) = 0.5 * (squares / out.variance - rows - prior_weight) - 0.5 * of_noise;
+  if (p.low) of_noise += f.share * w.cwiseProduct(p.low->covariance).sum();
+  if (p.has_variance()) out.gradient(d) = 0.5 * (squares / out.variance - rows - prior_weight) - 0.5 * of_noise;
   if (options.nugget) out.gradient(which.size() - 1) = 0.5 * nugget * on_diagonal;
   return out;
 }
@@ -467,10 +559,10 @@ Samples Samples::chosen(const std::vector<Index>& which) const {
 Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, const Hyperparameters* start) {
   const Prepared p = prepare(samples, options);
   const Index d = p.x.rows();
-  const Parameters which{d, p.noisy, options.nugget};
+  const Parameters which{d, p.has_variance(), options.nugget};
   VectorXd lower = VectorXd::Constant(which.size(), std::log(shortest));
   VectorXd upper = VectorXd::Constant(which.size(), std::log(longest));
-  if (p.noisy) lower(d) = std::log(1e-6), upper(d) = std::log(1e6);
+  if (p.has_variance()) lower(d) = std::log(1e-6), upper(d) = std::log(1e6);
   if (options.nugget) lower(which.size() - 1) = std::log(least_nugget), upper(which.size() - 1) = std::log(most_nugget);
 
   BoundedSearch limits{lower, upper, options.max_evaluations};
@@ -495,7 +587,7 @@ Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, cons
   if (start && start->log_length.size() == d) {
     VectorXd from = centre;
     from.head(d) = start->log_length;
-    if (p.noisy && start->variance > 0) from(d) = std::log(start->variance) - 2 * std::log(p.spread);
+    if (p.has_variance() && start->variance > 0) from(d) = std::log(start->variance) - 2 * std::log(p.spread);
     if (options.nugget && start->nugget > 0) from(which.size() - 1) = std::log(start->nugget);
     attempt(from);
     --starts;
@@ -514,13 +606,17 @@ Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, cons
   Hyperparameters h;
   h.log_length = at.head(d);
   h.nugget = options.nugget ? std::exp(at(which.size() - 1)) : 0;
-  h.variance = (p.noisy ? std::exp(at(d)) : there.variance) * p.spread * p.spread;
+  h.variance = (p.has_variance() ? std::exp(at(d)) : there.variance) * p.spread * p.spread;
   h.likelihood = there.value - static_cast<double>(p.observed.size()) * std::log(p.spread);
+  if (p.low) {
+    h.factor = p.factor;
+    h.factor = with(samples, options, h).factor();
+  }
   return with(samples, options, h);
 }
 
 Kriging Kriging::with(const Samples& samples, const KrigingOptions& options, const Hyperparameters& hyperparameters) {
-  const Prepared p = prepare(samples, options);
+  const Prepared p = prepare(samples, options, hyperparameters.factor);
   if (hyperparameters.log_length.size() != p.x.rows() || !hyperparameters.log_length.allFinite())
     throw std::invalid_argument("kriging: hyperparameters of another number of variables");
   Kriging out;
@@ -545,9 +641,9 @@ std::vector<Kriging::Alternative> Kriging::alternatives(const Samples& samples, 
                                                         const Hyperparameters& found) {
   constexpr int half = 4;       // number of factors on each side of 1
   constexpr double step = 0.5;  // spacing of their logarithms
-  const Prepared p = prepare(samples, options);
+  const Prepared p = prepare(samples, options, found.factor);
   const Index d = p.x.rows();
-  const Parameters which{d, p.noisy, options.nugget};
+  const Parameters which{d, p.has_variance(), options.nugget};
   std::vector<Alternative> all;
   std::vector<double> densities;  // logarithms
   for (int i = -half; i <= half; ++i) {
@@ -555,7 +651,7 @@ std::vector<Kriging::Alternative> Kriging::alternatives(const Samples& samples, 
     h.log_length = (found.log_length.array() + i * step).max(std::log(shortest)).min(std::log(longest));
     VectorXd at(which.size());
     at.head(d) = h.log_length;
-    if (p.noisy) at(d) = std::log(h.variance) - 2 * std::log(p.spread);
+    if (p.has_variance()) at(d) = std::log(h.variance) - 2 * std::log(p.spread);
     if (options.nugget) at(which.size() - 1) = std::log(std::max(h.nugget, least_nugget));
     const Posterior there = posterior(p, options, at, false);
     if (!std::isfinite(there.value)) continue;
@@ -580,6 +676,12 @@ void Kriging::solve() {
 }
 
 Index Kriging::samples() const { return factor_->samples(); }
+double Kriging::factor() const { return factor_->in_trend ? beta_(beta_.size() - 1) : 0; }
+double Kriging::prior_variance() const {
+  return hyper_.variance +
+         (factor_->low ? hyper_.factor * hyper_.factor * factor_->low->model->hyperparameters().variance : 0);
+}
+const VectorXd& Kriging::scale() const { return factor_->scale; }
 double Kriging::noise_variance() const { return hyper_.nugget * hyper_.variance; }
 
 Prediction Kriging::predict(const VectorXd& at) const {
@@ -590,19 +692,31 @@ Prediction Kriging::predict(const VectorXd& at) const {
   VectorXd k(f.rows());
   MatrixXd dk(f.rows(), d);
   f.cross(x, k, &dk);
+  JointRows low;
+  if (f.low) {
+    low = f.low_rows(x, true);
+    const MatrixXd more = f.low_cross(low);
+    k += more.col(0);
+    dk += more.rightCols(d);
+  }
   const auto lower = f.lower.triangularView<Eigen::Lower>();
   const auto upper = f.lower.transpose().triangularView<Eigen::Upper>();
+  const VectorXd trend = f.trend_at(x, f.low ? low.mean(0) : 0);
   const VectorXd v = lower.solve(k), w = upper.solve(v);
-  const VectorXd u = f.trend_at(x) - f.whitened.transpose() * v;
+  const VectorXd u = trend - f.whitened.transpose() * v;
   const VectorXd information_u = f.information.solve(u);
   MatrixXd du = -f.weighted.transpose() * dk;  // [coefficients, variables]
   VectorXd trend_slope = VectorXd::Zero(d);
   if (f.linear) {
-    du.bottomRows(d) += MatrixXd::Identity(d, d);
-    trend_slope = beta_.tail(d);
+    du.middleRows(1, d) += MatrixXd::Identity(d, d);
+    trend_slope = beta_.segment(1, d);
+  }
+  if (f.in_trend) {
+    du.row(du.rows() - 1) += low.mean.tail(d).transpose() / f.spread;
+    trend_slope += beta_(beta_.size() - 1) / f.spread * low.mean.tail(d);
   }
   Prediction p;
-  p.mean = centre_ + spread_ * (f.trend_at(x).dot(beta_) + k.dot(alpha_));
+  p.mean = centre_ + spread_ * (trend.dot(beta_) + k.dot(alpha_));
   p.mean_gradient = spread_ * (trend_slope + dk.transpose() * alpha_).cwiseQuotient(f.scale);
   double variance = 1 - v.squaredNorm() + u.dot(information_u);
   VectorXd slope = 2 * (du.transpose() * information_u - dk.transpose() * w);
@@ -610,6 +724,11 @@ Prediction Kriging::predict(const VectorXd& at) const {
     const VectorXd weights = f.weights(v, u), of_excess = f.excess * weights;
     variance += of_excess.dot(weights);
     slope += 2 * f.weights(lower.solve(dk), du).transpose() * of_excess;
+  }
+  if (f.low) {
+    const MatrixXd prior = f.share * f.low->model->covariance(low, low);
+    variance += prior(0, 0);
+    slope += 2 * prior.col(0).tail(d);
   }
   const double unit = variance_ * spread_ * spread_;
   p.variance = unit * std::max(variance, 0.0);
@@ -619,6 +738,7 @@ Prediction Kriging::predict(const VectorXd& at) const {
 
 Kriging::Mean Kriging::mean() const {
   const KrigingFactor& f = *factor_;
+  assert(!f.low);
   Mean m{f.x,     f.inverse_square, VectorXd(f.samples()), MatrixXd::Zero(f.dimensions(), f.samples()), beta_,
          centre_, spread_};
   for (Index i = 0; i < f.samples(); ++i) {
@@ -638,13 +758,20 @@ void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) co
     f.cross(x, k.col(i), nullptr);
     trend.col(i) = f.trend_at(x);
   }
+  VectorXd prior = VectorXd::Ones(at.cols());
+  if (f.low) {
+    const JointRows low = f.low_rows(f.scale.cwiseInverse().asDiagonal() * at, false);
+    k += f.low_cross(low);
+    prior += f.share * f.low->model->variances(low);
+    if (f.in_trend) trend.bottomRows(1) = ((low.mean.array() - f.centre) / f.spread).matrix().transpose();
+  }
   mean = centre_ + (spread_ * (trend.transpose() * beta_ + k.transpose() * alpha_)).array();
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
   trend.noalias() -= f.whitened.transpose() * k;
   const VectorXd more =
       VectorXd(trend.cwiseProduct(f.information.solve(trend)).colwise().sum()) + f.excess_variance(k, trend);
-  variance =
-      (1 - k.colwise().squaredNorm().transpose().array() + more.array()).max(0.0) * (variance_ * spread_ * spread_);
+  variance = (prior.array() - k.colwise().squaredNorm().transpose().array() + more.array()).max(0.0) *
+             (variance_ * spread_ * spread_);
 }
 
 void Kriging::predict_difference(const MatrixXd& at, const VectorXd& from, VectorXd& mean, VectorXd& variance) const {
@@ -660,6 +787,16 @@ void Kriging::predict_difference(const MatrixXd& at, const VectorXd& from, Vecto
     k.col(i) -= k_of_origin;
     trend.col(i) = f.trend_at(x) - trend_of_origin;
     prior(i) = 2 - 2 * matern52(f.squared_distance(x - origin)).k;
+  }
+  if (f.low) {
+    const JointRows there = f.low_rows(f.scale.cwiseInverse().asDiagonal() * at, false),
+                    here = f.low_rows(origin, false);
+    const Kriging& low = *f.low->model;
+    k += f.low_cross(there);
+    k.colwise() -= VectorXd(f.low_cross(here));
+    prior += f.share * (low.variances(there).array() + low.variances(here)(0)).matrix();
+    prior -= 2 * f.share * low.covariance(there, here);
+    if (f.in_trend) trend.bottomRows(1) = ((there.mean.array() - here.mean(0)) / f.spread).matrix().transpose();
   }
   mean = spread_ * (trend.transpose() * beta_ + k.transpose() * alpha_);
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
@@ -680,6 +817,12 @@ MatrixXd Kriging::covariance(const MatrixXd& at) const {
     trend.col(i) = f.trend_at(x.col(i));
     for (Index j = 0; j <= i; ++j) c(i, j) = c(j, i) = matern52(f.squared_distance(x.col(i) - x.col(j))).k;
   }
+  if (f.low) {
+    const JointRows low = f.low_rows(x, false);
+    k += f.low_cross(low);
+    c += f.share * f.low->model->covariance(low, low);
+    if (f.in_trend) trend.bottomRows(1) = ((low.mean.array() - f.centre) / f.spread).matrix().transpose();
+  }
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
   trend.noalias() -= f.whitened.transpose() * k;
   c += trend.transpose() * f.information.solve(trend) - k.transpose() * k;
@@ -688,6 +831,65 @@ MatrixXd Kriging::covariance(const MatrixXd& at) const {
     c += w.transpose() * f.excess * w;
   }
   return variance_ * spread_ * spread_ * c;
+}
+
+void Kriging::JointRows::append(const JointRows& more) {
+  const Index points = x.cols(), before = mean.size(), added = more.mean.size();
+  x.conservativeResize(Eigen::NoChange, points + more.x.cols());
+  x.rightCols(more.x.cols()) = more.x;
+  for (std::size_t i = 1; i < more.first.size(); ++i) first.push_back(before + more.first[i]);
+  mean.conservativeResize(before + added);
+  mean.tail(added) = more.mean;
+  white.conservativeResize(Eigen::NoChange, before + added);
+  white.rightCols(added) = more.white;
+  trend.conservativeResize(Eigen::NoChange, before + added);
+  trend.rightCols(added) = more.trend;
+}
+
+Kriging::JointRows Kriging::joint_rows(const MatrixXd& at, const std::vector<bool>& has_gradient) const {
+  assert(factor_ && !factor_->low && at.rows() == factor_->dimensions());
+  const KrigingFactor& f = *factor_;
+  const Index d = f.dimensions();
+  JointRows out;
+  out.x = f.scale.cwiseInverse().asDiagonal() * at;
+  out.first = {0};
+  for (const bool with_gradient : has_gradient) out.first.push_back(out.first.back() + (with_gradient ? 1 + d : 1));
+  MatrixXd k(f.rows(), out.first.back());
+  out.trend = MatrixXd::Zero(f.coefficients(), out.first.back());
+  for (Index i = 0; i < at.cols(); ++i) {
+    const Index c = out.first[i], count = out.first[i + 1] - c;
+    for (Index j = 0; j < f.samples(); ++j)
+      f.block(VectorXd(f.x.col(j) - out.x.col(i)), k.block(f.first[j], c, f.first[j + 1] - f.first[j], count));
+    out.trend.col(c) = f.trend_at(out.x.col(i));
+    if (f.linear && count > 1) out.trend.block(1, c + 1, d, d).setIdentity();
+  }
+  out.mean = spread_ * (out.trend.transpose() * beta_ + k.transpose() * alpha_);
+  for (Index i = 0; i < at.cols(); ++i) out.mean(out.first[i]) += centre_;
+  f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
+  out.white = std::move(k);
+  out.trend -= f.whitened.transpose() * out.white;
+  return out;
+}
+
+MatrixXd Kriging::covariance(const JointRows& a, const JointRows& b) const {
+  const KrigingFactor& f = *factor_;
+  MatrixXd c(a.mean.size(), b.mean.size());
+  for (Index i = 0; i < a.x.cols(); ++i)
+    for (Index j = 0; j < b.x.cols(); ++j)
+      f.block(VectorXd(a.x.col(i) - b.x.col(j)),
+              c.block(a.first[i], b.first[j], a.first[i + 1] - a.first[i], b.first[j + 1] - b.first[j]));
+  c.noalias() -= a.white.transpose() * b.white;
+  c.noalias() += a.trend.transpose() * f.information.solve(b.trend);
+  if (f.excess.size() > 0) c += f.weights(a.white, a.trend).transpose() * f.excess * f.weights(b.white, b.trend);
+  return variance_ * spread_ * spread_ * c;
+}
+
+VectorXd Kriging::variances(const JointRows& values) const {
+  const KrigingFactor& f = *factor_;
+  const VectorXd more = VectorXd(values.trend.cwiseProduct(f.information.solve(values.trend)).colwise().sum()) +
+                        f.excess_variance(values.white, values.trend);
+  return (1 - values.white.colwise().squaredNorm().transpose().array() + more.array()).max(0.0) *
+         (variance_ * spread_ * spread_);
 }
 
 MatrixXd Kriging::drawn(const MatrixXd& x, const MatrixXd& normal) const {
@@ -721,6 +923,23 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   MatrixXd across(rows, more), own(more, more);
   for (Index i = 0; i < n; ++i) f->block(i, n, across.middleRows(old.first[i], old.first[i + 1] - old.first[i]));
   f->own_block(n, own);
+  if (old.low) {
+    auto low = std::make_shared<LowFidelityRows>(*old.low);
+    const JointRows there = low->model->joint_rows(x, {more > 1});
+    const MatrixXd cross = low->model->covariance(low->rows, there), itself = low->model->covariance(there, there);
+    across += old.share * cross;
+    own += old.share * itself;
+    low->rows.append(there);
+    low->covariance.conservativeResize(rows + more, rows + more);
+    low->covariance.topRightCorner(rows, more) = cross;
+    low->covariance.bottomLeftCorner(more, rows) = cross.transpose();
+    low->covariance.bottomRightCorner(more, more) = itself;
+    f->low = low;
+    f->share = old.share;
+    f->in_trend = old.in_trend;
+    f->centre = old.centre;
+    f->spread = old.spread;
+  }
   old.lower.triangularView<Eigen::Lower>().solveInPlace(across);
   const VectorXd unexplained = own.diagonal();
   own.noalias() -= across.transpose() * across;
@@ -790,6 +1009,11 @@ Kriging::LeaveOneOut Kriging::leave_one_out(const std::vector<Index>& which) con
     out.variance(k) = variance_ * spread_ * spread_ * spread;
   }
   return out;
+}
+
+double Kriging::LeaveOneOut::log_density() const {
+  const VectorXd square = (observed - mean).cwiseAbs2().cwiseQuotient(variance);
+  return -0.5 * (square.array() + (2 * std::numbers::pi * variance.array()).log()).sum();
 }
 
 double Kriging::LeaveOneOut::quality() const {

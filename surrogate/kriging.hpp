@@ -12,9 +12,17 @@
 // posterior standard deviation shorter, by a common factor: if noisy samples allow long lengths, a model with these is
 // overconfident; lengths that are too short only smooth less.
 //
+// With a model of a cheaper approximation `low` of f, the two are related by an autoregression:
+//   (1) f(x) = factor low(x) + trend(x) + Z(x).
+// Its mean is a further function of the trend, so the factor follows by generalised least squares. Its posterior
+// covariance, times the squared factor, adds to that of Z. So predictions are uncertain where the approximation is.
+//
 // Sources: C. E. Rasmussen and C. Williams, Gaussian Processes for Machine Learning (2006), chapters 2, 4, 5;
 // A. Forrester, A. Sobester, A. Keane, Engineering Design via Surrogate Modelling (2008), chapters 2, 6, 7;
-// O. Dubrule, Cross validation of kriging in a unique neighborhood (1983), for the leave-one-out formulas.
+// O. Dubrule, Cross validation of kriging in a unique neighborhood (1983), for the leave-one-out formulas;
+// M. Kennedy, A. O'Hagan, Predicting the output from a complex computer code when fast approximations are available
+// (2000), for (1); L. Le Gratiet, J. Garnier, Recursive co-kriging model for design of computer experiments with
+// multiple levels of fidelity (2014), for the factor by least squares.
 #pragma once
 
 #include <Eigen/Core>
@@ -24,6 +32,8 @@
 namespace dodyn::surrogate {
 
 enum class Trend { constant, linear };
+
+class Kriging;
 
 // n samples of a function of d variables.
 struct Samples {
@@ -48,6 +58,9 @@ struct KrigingOptions {
                                   // extent
   int starts = 3;                 // initial points of the maximisation of the likelihood
   int max_evaluations = 60;       // evaluations of the likelihood per initial point
+  // Model of a cheaper approximation, with the same `scale`. It must not have such a model itself. It is left out if the
+  // samples do not determine its factor. Null: none.
+  std::shared_ptr<const Kriging> low_fidelity = {};
 };
 
 // Parameters that fit() finds. Lengths are relative to the scale.
@@ -56,6 +69,7 @@ struct Hyperparameters {
   double nugget = 0;      // relative to the process variance
   double variance = 1;    // process variance, in the squared unit of y
   double likelihood = 0;  // log posterior density of the samples; y in its own unit
+  double factor = 0;      // of the covariance of KrigingOptions::low_fidelity, squared
 };
 
 struct Prediction {
@@ -96,6 +110,21 @@ class Kriging {
   // Returns the joint covariance matrix of f at the columns of x.
   Eigen::MatrixXd covariance(const Eigen::MatrixXd& x) const;
 
+  // Values of f, and its gradients where wanted, at some points. A row each, ordered as the rows of samples.
+  struct JointRows {
+    Eigen::MatrixXd x;                // [variables, points], scaled
+    std::vector<Eigen::Index> first;  // index of the row of each point's value; at the end the number of rows
+    Eigen::VectorXd mean;             // [rows]; gradients by scaled coordinates
+    Eigen::MatrixXd white, trend;     // L^-1 k [rows of the model, rows] and the remaining trend [coefficients, rows]
+    void append(const JointRows& more);
+  };
+  // Computes the rows at the columns of x. The model must not have a model of lower fidelity.
+  JointRows joint_rows(const Eigen::MatrixXd& x, const std::vector<bool>& has_gradient) const;
+  // Returns the joint covariances of two sets of rows of this model: [rows of a, rows of b].
+  Eigen::MatrixXd covariance(const JointRows& a, const JointRows& b) const;
+  // Returns the variances of rows without gradients.
+  Eigen::VectorXd variances(const JointRows& values) const;
+
   // Returns functions drawn from the joint distribution at the columns of x, one per column of `normal`, which holds
   // standard normal numbers: [points, draws].
   Eigen::MatrixXd drawn(const Eigen::MatrixXd& x, const Eigen::MatrixXd& normal) const;
@@ -111,13 +140,15 @@ class Kriging {
   // left out too.
   struct LeaveOneOut {
     Eigen::VectorXd observed, mean, variance;
+    // Sum of log normal densities of the samples.
+    double log_density() const;
     double quality() const;  // 1 - sum of squared errors / sum of squares about the mean (0 for fewer than 2 samples)
   };
   LeaveOneOut leave_one_out() const;
   // Leave-one-out for some samples only (columns of sample_places()): O(n^2) each.
   LeaveOneOut leave_one_out(const std::vector<Eigen::Index>& which) const;
 
-  // The data of the mean, for evaluation outside this class. With delta = x - sample, a = inverse_square * delta, q =
+  // The data of the mean, for evaluation outside this class, of a model without one of lower fidelity. With delta = x - sample, a = inverse_square * delta, q =
   // delta . a,
   //   mean(x) = centre + spread (beta(0) + beta(1 ...) . x + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ]),
   // x in units of the scale.
@@ -134,6 +165,11 @@ class Kriging {
   const Hyperparameters& hyperparameters() const { return hyper_; }
   Eigen::Index samples() const;
   Eigen::Index rows() const { return observed_.size(); }  // values and gradients
+  // Returns the factor of the model of lower fidelity; 0: there is none, or the samples do not determine the factor.
+  double factor() const;
+  const Eigen::VectorXd& scale() const;
+  // Returns the variance of f before any sample, with that of the model of lower fidelity.
+  double prior_variance() const;
   double noise_variance() const;  // estimated noise variance of one sample, in the squared unit of y
 
   // Returns the log posterior of log lengths (and, with options.nugget, log nugget last) and its gradient: the

@@ -15,7 +15,7 @@ namespace dodyn::surrogate {
 
 // Values of [surrogate] that contain names or files.
 struct Named {
-  std::string designs, samples;                               // file names
+  std::string designs, samples, low_fidelity;                 // file names
   std::string constraints, objectives, integers, categories;  // lists of names
   std::string logarithmic, conditional, within;
 };

@@ -90,6 +90,11 @@ const KeyTable<StrategyOptions>& named_keys() {
                {.type = Type::path,
                 .description = "earlier evaluations of the same cost: an archive (.h5) or a CSV file; 'dodyn show "
                                "--csv' writes such a file; the best one is evaluated again first"})
+          .add("low-fidelity", &Named::low_fidelity,
+               {.type = Type::path,
+                .description = "archive (.h5) of a cheaper study of the same variables, such as one with fewer "
+                               "intervals or initial states; the models of the costs begin from its models, and its "
+                               "best design is evaluated first"})
           .add("constraints", &Named::constraints,
                {.description = "limits on metrics; such as 'max_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
           .add("objectives", &Named::objectives,

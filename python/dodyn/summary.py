@@ -99,8 +99,11 @@ def headline(study: Archive) -> str:
     which = "Recommended" if study.noisy else "Best"
     ids = [e.id for e in study.repeats(found)] if found.cost_stderr > 0 else [found.id]
     where = f"evaluation {ids[0]}" if len(ids) == 1 else f"mean of the evaluations {', '.join(map(str, ids[:-1]))} and {ids[-1]}"
-    choice = chosen_with(study)
-    return f"{which} design: {design(study, found)}, {costs(study, found, *study.pooled(found))} ({where}).{f' {choice[1]}' if choice else ''}"
+    choice, cheaper = chosen_with(study), cheaper_study(study)
+    return (
+        f"{which} design: {design(study, found)}, {costs(study, found, *study.pooled(found))} ({where}).{f' {choice[1]}' if choice else ''}"
+        f"{f' {cheaper}' if cheaper else ''}"
+    )
 
 
 SURE = 0.95  # probability above which a choice among designs is settled
@@ -116,6 +119,18 @@ def chosen_with(study: Archive) -> tuple[float, str] | None:
     percent = min(99, int(100 * probability))  # it comes from a finite number of draws
     least = "at least " if probability >= 0.99 else ""
     return probability, f"Of the evaluated designs it is the best within {number(numbers['indifference'], 2)} with a probability of {least}{percent} %."
+
+
+def cheaper_study(study: Archive) -> str:
+    """Returns how the study of surrogate.low-fidelity contributed to the last model of the cost; empty if it has none."""
+    path = study.configuration.get("surrogate.low-fidelity", "")
+    factors = [i.diagnostics.get("low_fidelity_factor", math.nan) for i in study.iterations]
+    factors = [factor for factor in factors if not math.isnan(factor)]  # steps of a descent have no model
+    if not path or not factors:
+        return ""
+    if factors[-1] == 0:
+        return f"Low fidelity: left out; without {path} the model predicts the costs at least as well."
+    return f"Low fidelity: the model of the costs has that of {path} with the factor {number(factors[-1], 3)}."
 
 
 def costs(study: Archive, evaluation: Evaluation, cost: float | None = None, stderr: float | None = None) -> str:

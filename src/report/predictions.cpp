@@ -157,8 +157,10 @@ std::string bound_note(const archive::Contents& contents, const surrogate::Obser
   return text;
 }
 
-std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                         const OutputUnits& units) {
+namespace {
+
+std::string result_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                        const OutputUnits& units) {
   std::vector<Variable> variables = contents.layout.variables;
   const VectorXd factors = convert(variables, units);
   std::vector<Quantity> objectives;
@@ -232,6 +234,14 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
                       factor * stated->indifference, surrogate::percent_text(stated->probability).c_str());
   return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
          "lowest cost seen, noise included: " + seen.substr(std::string("best: ").size());
+}
+
+}  // namespace
+
+std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                         const OutputUnits& units) {
+  const std::string low = study::low_fidelity_text(contents);
+  return result_text(contents, observed, units) + (low.empty() ? "" : low + "\n");
 }
 
 std::string optimum_text(const archive::Contents& contents, const surrogate::ObservedData& observed,

@@ -20,7 +20,8 @@ std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed)
 
 // Returns the result of a study as text. One objective: its best evaluation. Several: the front, with the hypervolume
 // to a reference that lies 10 % of the ranges beyond the worst. Noisy costs: the recommended design
-// (study::recommended_of()) with the cost by the model, and the lowest cost seen.
+// (study::recommended_of()) with the cost by the model, and the lowest cost seen. Then study::low_fidelity_text(), if
+// there is one.
 std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
                          const OutputUnits& units = {});
 

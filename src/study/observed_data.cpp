@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "record/text.hpp"
 #include "settings/settings.hpp"
 #include "study/study.hpp"
 #include "surrogate/strategy_options.hpp"
@@ -129,17 +130,37 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
   return least;
 }
 
+namespace {
+
+// Returns a number of an iteration's model; NaN: it has none.
+double number_of(const surrogate::Iteration& iteration, std::string_view name) {
+  for (const auto& [key, value] : iteration.numbers)
+    if (key == name) return value;
+  return not_a_number;
+}
+
+}  // namespace
+
 std::optional<StatedChoice> stated_choice(const archive::Contents& contents) {
   if (contents.iterations.empty()) return {};
-  const auto number = [&](const char* name) {
-    for (const auto& [key, value] : contents.iterations.back().numbers)
-      if (key == name) return value;
-    return not_a_number;
-  };
+  const auto number = [&](const char* name) { return number_of(contents.iterations.back(), name); };
   const StatedChoice stated{number("recommended_cost"), number("recommended_deviation"), number("indifference"),
                             number("probability_best")};
   if (!(stated.probability >= 0)) return {};
   return stated;
+}
+
+std::string low_fidelity_text(const archive::Contents& contents) {
+  const std::string path = text_in(contents.provenance.configuration, "surrogate.low-fidelity");
+  if (path.empty()) return {};
+  for (auto i = contents.iterations.rbegin(); i != contents.iterations.rend(); ++i) {
+    const double factor = number_of(*i, surrogate::low_fidelity_factor);
+    if (std::isnan(factor)) continue;  // an iteration without a model
+    return factor == 0 ? "low fidelity: left out; without " + path + " the model predicts the costs at least as well"
+                       : "low fidelity: the model of the costs has that of " + path + " with the factor " +
+                             formatted("%.3g", factor);
+  }
+  return {};
 }
 
 }  // namespace dodyn::study

@@ -41,4 +41,8 @@ struct StatedChoice {
 // Returns the statement of the last iteration. Empty: it has none.
 std::optional<StatedChoice> stated_choice(const archive::Contents& contents);
 
+// Returns how the study of surrogate.low-fidelity contributed to the last model of the cost, as one line. Empty: the
+// study has no such key, or no model yet.
+std::string low_fidelity_text(const archive::Contents& contents);
+
 }  // namespace dodyn::study

@@ -285,7 +285,7 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Us
 void add_files(const Settings& settings, const evaluators::Evaluator& evaluator, archive::Provenance& provenance) {
   provenance.holds_files = true;
   auto files = evaluator.input_files();
-  for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations"})
+  for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.low-fidelity"})
     if (settings.given(key) && std::count(settings.idle.begin(), settings.idle.end(), key) == 0)
       files.push_back({"", "", settings.text(key), "", settings.path(key)});
   // A path on the command line is relative to the working directory. The configuration in an archive has the full path.

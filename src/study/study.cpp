@@ -739,20 +739,19 @@ Progress Study::progress() const {
 
 namespace {
 
-// Returns the evaluations of another study's archive that are valid samples of these costs. Evaluations with values
-// that the variables cannot have, and those that were lost or timed out, are left out.
-std::vector<Evaluation> archived_samples(const std::string& path, const Settings& settings, const Evaluator& evaluator,
-                                         const std::vector<std::string>& metrics,
-                                         const std::vector<surrogate::Domain>& domains) {
-  archive::Contents contents;
+archive::Contents read_archive(const std::string& path) {
   try {
-    contents = archive::read(path);
+    return archive::read(path);
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }
-  if (contents.provenance.evaluator != settings.evaluator)
-    throw ConfigError(path + ": is of a study with the evaluator " + contents.provenance.evaluator +
-                      ", this study has " + settings.evaluator);
+}
+
+// Returns the evaluations of another study's archive that are designs of this study, with these metrics. Evaluations
+// with values that the variables cannot have, and those that were lost or timed out, are left out.
+std::vector<Evaluation> samples_in(const archive::Contents& contents, const std::string& path, const Settings& settings,
+                                   const std::vector<std::string>& metrics,
+                                   const std::vector<surrogate::Domain>& domains) {
   const auto& theirs = contents.layout.variables;
   // Returns the position of each name in the archive.
   const auto places = [&](const auto& wanted, const auto& there) {
@@ -768,9 +767,6 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
   const auto variable_at = places(names, theirs), metric_at = places(metrics, contents.layout.metrics);
   if (theirs.size() != names.size() || std::find(variable_at.begin(), variable_at.end(), -1) != variable_at.end())
     throw ConfigError(path + ": is of a study with other free variables");
-  if (const std::string difference = cost_mismatch(settings, evaluator, contents); !difference.empty())
-    throw ConfigError(path + ": its costs may not be those of this study: " + difference +
-                      "; if they are the same, pass them on as a CSV file: dodyn show " + path + " --csv > prior.csv");
   const surrogate::DesignSpace space(settings.variables, domains, path);
   std::vector<Evaluation> samples;
   for (const auto& [id, row] : archive::latest(contents)) {
@@ -790,6 +786,50 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
                       ": none of its evaluations is of a design of this study: compare the ranges and values of "
                       "the variables");
   return samples;
+}
+
+// Returns the evaluations of another study's archive that are valid samples of these costs.
+std::vector<Evaluation> archived_samples(const std::string& path, const Settings& settings, const Evaluator& evaluator,
+                                         const std::vector<std::string>& metrics,
+                                         const std::vector<surrogate::Domain>& domains) {
+  const archive::Contents contents = read_archive(path);
+  if (contents.provenance.evaluator != settings.evaluator)
+    throw ConfigError(path + ": is of a study with the evaluator " + contents.provenance.evaluator +
+                      ", this study has " + settings.evaluator);
+  if (const std::string difference = cost_mismatch(settings, evaluator, contents); !difference.empty())
+    throw ConfigError(path + ": its costs may not be those of this study: " + difference +
+                      "; if they are the same, pass them on as a CSV file: dodyn show " + path + " --csv > prior.csv");
+  return samples_in(contents, path, settings, metrics, domains);
+}
+
+// Reads the evaluations of a cheaper study into the options. Its costs may be those of any evaluator. Throws
+// ConfigError: other variables, a missing metric of the objectives or constraints, or the costs of this study.
+void read_low_fidelity(const std::string& path, const Settings& settings, const Evaluator& evaluator,
+                       const std::vector<std::string>& metrics, surrogate::EgoOptions& ego) {
+  const std::string key = "surrogate.low-fidelity";
+  if (!is_archive(path)) throw settings.error(key, "is not an archive; expected the .h5 file of a study");
+  archive::Contents contents = read_archive(path);
+  for (const Variable& variable : settings.variables)
+    for (const Variable& other : contents.layout.variables)
+      if (variable.name == other.name &&
+          (surrogate::unit_after(variable) != surrogate::unit_after(other) || variable.choices != other.choices))
+        throw settings.error(key, "its variable " + other.name +
+                                      " has another unit or other names of values; free the same variables there");
+  if (contents.provenance.evaluator == settings.evaluator && cost_mismatch(settings, evaluator, contents).empty())
+    throw settings.error(key, "its costs are those of this study; use surrogate.prior-evaluations");
+  std::vector<int> needed = ego.objectives;
+  for (const surrogate::Constraint& c : ego.constraints) needed.push_back(c.metric);
+  for (const int metric : needed) {
+    if (metric < 0) continue;
+    const std::string& name = metrics[static_cast<std::size_t>(metric)];
+    if (std::none_of(contents.layout.metrics.begin(), contents.layout.metrics.end(),
+                     [&](const Quantity& theirs) { return theirs.name == name; }))
+      throw settings.error(
+          key, "its study has no metric " + name + ", which surrogate.objectives or surrogate.constraints names here");
+  }
+  read_paired_costs(path, contents);
+  ego.low_fidelity = samples_in(contents, path, settings, metrics, ego.domains);
+  ego.low_fidelity_noise = text_in(contents.provenance.configuration, "surrogate.noise") == "true";
 }
 
 // Sets the type and the domain of each variable, and the conditions on designs. Errors name the key.
@@ -839,7 +879,8 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
       throw settings.error(key, error.what());
     }
   };
-  if (named.constraints.empty() && named.objectives.empty() && named.samples.empty()) return;
+  if (named.constraints.empty() && named.objectives.empty() && named.samples.empty() && named.low_fidelity.empty())
+    return;
   const std::vector<Quantity> quantities = evaluator.metrics();
   std::vector<std::string> metrics;
   for (const Quantity& metric : quantities) metrics.push_back(metric.name);
@@ -856,6 +897,7 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
       throw std::invalid_argument("expected two or three of cost and the metrics, or cost alone");
     return all;
   });
+  if (!named.low_fidelity.empty()) read_low_fidelity(named.low_fidelity, settings, evaluator, metrics, ego);
 }
 
 }  // namespace
@@ -875,9 +917,9 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
         "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate one design: dodyn solve "
         "CONFIG");
   // Keys that define the problem must not remain unused.
-  for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.constraints",
-                          "surrogate.objectives", "surrogate.integers", "surrogate.categories", "surrogate.log-scale",
-                          "surrogate.conditional", "surrogate.design-constraints"})
+  for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.low-fidelity",
+                          "surrogate.constraints", "surrogate.objectives", "surrogate.integers", "surrogate.categories",
+                          "surrogate.log-scale", "surrogate.conditional", "surrogate.design-constraints"})
     if (std::count(settings.idle.begin(), settings.idle.end(), key) > 0 && settings.given(key)) {
       std::string takers;
       for (const StrategyKeys& strategy : surrogate::strategy_keys())

@@ -504,6 +504,67 @@ TEST_F(StudyTest, SamplesOfOtherCostsAreRefused) {
             std::string::npos);
 }
 
+// A cheaper study of the same variables is a part of the models, however the study is divided into runs and distributed.
+TEST_F(StudyTest, ACheaperStudyCountsInTheModels) {
+  write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
+  run("cheap.h5", {"--surrogate.strategy=sweep", "--surrogate.points=21", "--testfunction.noise=0.1"});
+  const std::vector<std::string> alone = {"--surrogate.strategy=ego", "--surrogate.gradient=false", "--study.batch=4"};
+  std::vector<std::string> with = alone;
+  with.push_back("--surrogate.low-fidelity=" + directory + "/cheap.h5");
+  const Summary whole = run("whole.h5", with);
+  EXPECT_NEAR(whole.best->cost, -6.02074, 1e-3);
+  EXPECT_LT(whole.evaluated, run("alone.h5", alone).evaluated);
+  const archive::Contents all = contents("whole.h5");
+  EXPECT_NEAR(all.evaluations.front().design(0), 0.757, 0.05);  // the best of the cheaper study
+  const std::string text = report::table(all);
+  EXPECT_NE(text.find("low fidelity: the model of the costs has that of " + directory + "/cheap.h5 with the factor "),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(run("cut.h5", with, 1, 4).ending, Ending::interrupted);
+  run("cut.h5", with, 2);
+  expect_same("whole.h5", "cut.h5");
+  run("spread.h5", with, 4);
+  expect_same("whole.h5", "spread.h5");
+}
+
+// Another model has other costs and its own metrics.
+TEST_F(StudyTest, ACheaperStudyThatDoesNotFitIsRefused) {
+  write("name = branin\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n");
+  const auto with = [&](const std::string& file, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"--surrogate.strategy=ego", "--surrogate.low-fidelity=" + directory + "/" + file};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const auto expect_refused = [&](const std::string& file, const std::vector<std::string>& more,
+                                  const std::string& reason) {
+    const std::string said = refusal("no.h5", with(file, more));
+    EXPECT_NE(said.find(reason), std::string::npos) << said;
+    EXPECT_FALSE(std::filesystem::exists(directory + "/no.h5"));
+  };
+  const std::vector<std::string> sweep = {"--surrogate.strategy=sweep", "--surrogate.points=3",
+                                          "--study.max-evaluations=9"};
+  run("same.h5", sweep);
+  expect_refused("same.h5", {}, "same.h5: its costs are those of this study; use surrogate.prior-evaluations");
+  expect_refused("missing.h5", {}, "missing.h5: is not an archive; expected the .h5 file of a study");
+  std::ofstream(directory + "/table.csv") << report::csv(contents("same.h5"), {});
+  expect_refused("table.csv", {}, "table.csv: is not an archive");
+  const std::string other = "--testfunction.name=quadratic";
+  expect_refused("same.h5", {other, "--design.x.min=50", "--design.x.max=60"},
+                 "none of its evaluations is of a design of this study");
+  EXPECT_NE(refusal("no.h5", {"--surrogate.strategy=sweep", "--surrogate.low-fidelity=" + directory + "/same.h5"})
+                .find("surrogate.low-fidelity"),
+            std::string::npos);
+  // a program's costs, without metrics
+  std::ofstream(config) << "[study]\nevaluator = command\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n"
+                           "[command]\nrun = echo '{\"cost\": 1}' > \"$DODYN_RESULT_FILE\"\n";
+  run("program.h5", sweep);
+  write("name = branin\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n");
+  expect_refused(
+      "program.h5", {"--surrogate.constraints=slope <= 50"},
+      "program.h5: its study has no metric slope, which surrogate.objectives or surrogate.constraints names");
+  EXPECT_EQ(refusal("program-too.h5", with("program.h5", {"--study.max-evaluations=8"})), "accepted");
+}
+
 // The program's own conditions on designs apply to rows of files, too.
 TEST_F(StudyTest, NoDesignOfAFileViolatesTheConditions) {
   write("name = quadratic\n[design]\nx.min = 0\nx.max = 1\n");
