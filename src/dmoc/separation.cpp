@@ -101,27 +101,38 @@ SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair>
         nlp.add_element(unit, {unknowns.begin(), unknowns.end() - 1}, {{0, nlp.add_rows(1, 1.0, 1.0), 1.0}});
         return unknowns;
       };
-      // adds the rows that keep part `side` at a node on its side of the last plane
-      const auto add_side = [&](int side, int node, const Coefficient& margin, const std::vector<int>& unknowns) {
+      // Returns the index of the blocks for part `side` at a node.
+      const auto group_of = [&](int side, int node) {
         const int shape = side == 0 ? pair.one : pair.other;
-        const NodeInputs& inputs = of[static_cast<std::size_t>(side)];
         const Reference& reference = problem.reference(phase, node);
         const auto [at, fresh] = place.try_emplace({shape, phase, reference.get()}, grouped.size());
         if (fresh)
-          grouped.emplace_back(
-              element(corner_heights(system, shape, inputs), problem.numbers(), {Coefficient(size)}, {reference}),
-              std::vector<Block>{});
-        auto& [heights, blocks] = grouped[at->second];
-        const int count = heights->outputs;
+          grouped.emplace_back(element(corner_heights(system, shape, of[static_cast<std::size_t>(side)]),
+                                       problem.numbers(), {Coefficient(size)}, {reference}),
+                               std::vector<Block>{});
+        return at->second;
+      };
+      // adds the rows that keep part `side` on its side of the last plane, and returns the first of them
+      const auto add_rows = [&](int side, int node, const Coefficient& margin) {
+        const int count = grouped[group_of(side, node)].first->outputs;
         const int row = side == 0 ? nlp.add_rows(count, 0.5 * margin, nlp::infinity)
                                   : nlp.add_rows(count, -nlp::infinity, -0.5 * margin);
         rows_.push_back({static_cast<int>(planes_.size()) - 1, row, count});
-        Block block{inputs.unknowns(problem, phase, node), {}};
+        return row;
+      };
+      // adds the heights of part `side` at a node over a plane, times the weight, to rows
+      const auto add_heights = [&](int side, int node, const std::vector<int>& unknowns, int row, double weight) {
+        auto& [heights, blocks] = grouped[group_of(side, node)];
+        Block block{of[static_cast<std::size_t>(side)].unknowns(problem, phase, node), {}};
         block.inputs.insert(block.inputs.end(), unknowns.begin(), unknowns.end());
-        for (int i = 0; i < count; ++i) block.terms.push_back({i, row + i, 1.0});
+        for (int i = 0; i < heights->outputs; ++i) block.terms.push_back({i, row + i, weight});
         blocks.push_back(std::move(block));
       };
-      if (!pair.plane_turn) {
+      // adds the rows that keep part `side` at a node on its side of the last plane
+      const auto add_side = [&](int side, int node, const Coefficient& margin, const std::vector<int>& unknowns) {
+        add_heights(side, node, unknowns, add_rows(side, node, margin), 1.0);
+      };
+      if (!pair.at_nodes()) {
         for (int k = 0; k < K; ++k) {
           const std::vector<int> unknowns = add_plane(k);
           for (int side = 0; side < 2; ++side)
@@ -138,7 +149,13 @@ SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair>
         Coefficient margin = pair.margin_in(phase, std::min(node, K - 1));
         if (node > 0 && pair.margin_in(phase, node - 1).value < margin.value) margin = pair.margin_in(phase, node - 1);
         for (int side = 0; side < 2; ++side) add_side(side, node, margin, unknowns);
-        if (node > 0) {
+        for (int side = 0; side < 2 && pair.affine && node > 0; ++side) {
+          if (of[static_cast<std::size_t>(side)].coordinates.empty()) continue;  // heights of a still part are affine
+          const int row = add_rows(side, node, pair.margin_in(phase, node - 1));
+          add_heights(side, node, before, row, 0.5);
+          add_heights(side, node - 1, unknowns, row, 0.5);
+        }
+        if (node > 0 && pair.plane_turn) {
           std::vector<int> both(before.begin(), before.end() - 1);
           both.insert(both.end(), unknowns.begin(), unknowns.end() - 1);
           nlp.add_element(along, std::move(both),
@@ -160,7 +177,7 @@ void fill_planes(const MotionProblem& problem, const std::vector<PartPair>& pair
   for (const Plane& plane : planes) {
     const PartPair& pair = pairs[static_cast<std::size_t>(plane.pair)];
     const VectorXd q = posture(problem, plane.phase, plane.interval, x);
-    if (pair.plane_turn) {
+    if (pair.at_nodes()) {
       postures.set(q, problem.reference(plane.phase, plane.interval));
       const geometry::Vector<n> a = postures.contact(pair).normal();
       x.segment<n>(plane.first) = a;

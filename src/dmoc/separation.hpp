@@ -1,11 +1,20 @@
-// Collision avoidance: a separating plane for each pair of convex parts and each interval. Its normal and offset are
+// Collision avoidance: a separating plane for each pair of convex parts and each interval or node. Its normal and offset are
 // unknowns.
 //
 //   |a|^2 = 1,   a.x - b >= margin/2 at the corners x of one part, a.y - b <= -margin/2 at those y of the other,
 //
 // at both ends of the interval. So the parts are apart at nodes, and between them up to the sag of the corners' arcs
-// (add_turn_limit()). Unlike the distance, these functions are smooth, and they are exact at contact. Parts in
-// scheduled contact that move on together have a plane per node instead, which may turn between nodes:
+// (add_turn_limit()). Unlike the distance, these functions are smooth, and they are exact at contact.
+//
+// One plane for an interval hinders parts that turn past each other: the cost converges slowly with the step. Instead
+// the plane can be affine in time, with (a_k, b_k) at node k. The height of a corner that moves evenly is a polynomial of
+// degree 2 in time then, with the Bernstein coefficients
+//
+//   a_k.x_k - b_k,   (a_k.x_{k+1} - b_k + a_{k+1}.x_k - b_{k+1})/2,   a_{k+1}.x_{k+1} - b_{k+1}.
+//
+// It stays above margin/2 if all three do. |a| <= 1 between nodes, so the distance is at least the margin.
+//
+// Parts in scheduled contact that move on together can have a plane per node that may turn between nodes by less:
 //
 //   a_k.x_k - b_k >= margin/2,   a_k.y_k - b_k <= -margin/2,   a_k.a_{k+1} >= cos(plane_turn)
 //
@@ -28,6 +37,8 @@ struct PartPair {
   // For parts in contact that move together, one plane for both ends of an interval would stop them. So each node has
   // its own plane. Value: limit on its turn from node to node, rad.
   std::optional<double> plane_turn = {};
+  bool affine = false;                                    // planes are affine in time between nodes; without plane_turn
+  bool at_nodes() const { return affine || plane_turn; }  // a plane per node, not per interval
   const Coefficient& margin_in(int phase, int interval) const {
     const Coefficient* margin_there = &margin;
     for (const auto& [where, less] : nearer)
@@ -37,7 +48,7 @@ struct PartPair {
 };
 
 struct Plane {
-  int phase = 0, interval = 0, pair = 0;  // interval of the plane, and index of the pair
+  int phase = 0, interval = 0, pair = 0;  // interval of the plane (its node, if at_nodes()), and index of the pair
   int first = 0;                          // index of the first unknown: normal, [dimension], then offset
 };
 
@@ -57,7 +68,8 @@ class SeparatingPlanes {
   const std::vector<Rows>& rows() const { return rows_; }
   int variables() const { return variables_; }
 
-  // Sets the planes in x. The hyperplane program computes the plane of an interval at its mid-configuration.
+  // Sets the planes in x. The hyperplane program computes the plane of an interval at its mid-configuration, and
+  // that of a node there.
   void fill(const MotionProblem& problem, Eigen::VectorXd& x) const;
 
  private:

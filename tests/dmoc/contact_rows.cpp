@@ -456,6 +456,54 @@ TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
   }
 }
 
+// Heights of a corner that moves evenly over a plane that is affine in time: a polynomial of degree 2 in time. The rows
+// are its Bernstein coefficients, so it lies between the lowest and the highest of them.
+TEST(SeparatingPlanes, AffinePlanesBoundTheHeightsBetweenNodes) {
+  TwoBars bars;
+  MotionProblem& problem = bars.problem;
+  const SeparatingPlanes separation(problem, {{0, 1, 0.06, {{{0, 1}, Coefficient(0.02)}}, {}, true}});
+  auto& nlp = problem.problem();
+  nlp.finish();
+  const VectorXd x = some_point(nlp), c = rows_at(nlp, x);
+  ASSERT_EQ(separation.planes().size(), 3u);
+  ASSERT_EQ(separation.rows().size(), 10u);  // both sides at three nodes and in two intervals
+  const auto plane = [&](int node) -> Eigen::Vector3d {
+    return x.segment<3>(separation.planes()[static_cast<std::size_t>(node)].first);
+  };
+  const auto corners_of = [&](int node, bool other) {
+    return corners(x.segment<3>(problem.index(0).theta(node) + 3 * other));
+  };
+  const auto rows_of = [&](std::size_t at) {
+    const auto& rows = separation.rows()[at];
+    return std::vector<double>(c.begin() + rows.first, c.begin() + rows.first + rows.count);
+  };
+  for (int interval = 0; interval < 2; ++interval)
+    for (const bool other : {false, true}) {
+      // order of rows: node 0, node 1, interval 0, node 2, interval 1; both sides each
+      const auto side = static_cast<std::size_t>(other);
+      const auto low = rows_of((interval == 0 ? 0u : 2u) + side), high = rows_of((interval == 0 ? 2u : 6u) + side),
+                 middle = rows_of((interval == 0 ? 4u : 8u) + side);
+      const int first = separation.rows()[(interval == 0 ? 4u : 8u) + side].first;
+      const double half = interval == 0 ? 0.03 : 0.01;
+      EXPECT_EQ(nlp.constraint_lower(first), other ? -nlp::infinity : half);
+      EXPECT_EQ(nlp.constraint_upper(first), other ? -half : nlp::infinity);
+      const auto from = corners_of(interval, other), to = corners_of(interval + 1, other);
+      for (int i = 0; i <= 10; ++i) {
+        const double s = 0.1 * i;
+        std::vector<double> heights, polynomials;
+        for (std::size_t corner = 0; corner < 4; ++corner) {
+          const Vector2d at = (1 - s) * from[corner] + s * to[corner];
+          const Eigen::Vector3d there = (1 - s) * plane(interval) + s * plane(interval + 1);
+          heights.push_back(there.head<2>().dot(at) - there(2));
+          polynomials.push_back((1 - s) * (1 - s) * low[corner] + 2 * s * (1 - s) * middle[corner] +
+                                s * s * high[corner]);
+        }
+        heights = sorted(heights), polynomials = sorted(polynomials);
+        for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(heights[k], polynomials[k], 1e-13);
+      }
+    }
+}
+
 // Parallel bars that part: their planes lie between them, and the distances are those of their sides.
 TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
   TwoBars bars;

@@ -5,6 +5,7 @@
 
 #include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/design.hpp"
+#include "tests/message_of.hpp"
 #include "whole.hpp"
 #include "written.hpp"
 
@@ -250,9 +251,9 @@ TEST(MotionMistakes, Ends) {
 // Parts of two moving bodies in planned contact have a plane per node, if the study asks for it. They may come nearer
 // at the nodes next to the contact.
 TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
-  const auto pair = [](const std::string& carrier, const std::string& planes) {
+  const auto pair = [](const std::string& carrier, const std::string& planes, const std::string& more = "") {
     const std::filesystem::path path =
-        written_study(model, own_model + "contact-planes = " + planes + "\n" + phases + ends +
+        written_study(model, own_model + "contact-planes = " + planes + "\n" + more + phases + ends +
                                  "[contact one]\nphase = first\nnode = 3\ntouch = tip, " + carrier +
                                  "\n[avoid]\nmax-rotation = 0.3\ncube, " + carrier + " = 0.05\n[cost]\ntime = 1\n");
     const MotionDesigns designs(read_settings(path.string(), {}));
@@ -264,6 +265,12 @@ TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {
   EXPECT_EQ(pair("lorry", "node").plane_turn, 0.3);
   EXPECT_EQ(pair("lorry", "interval").plane_turn, std::nullopt);
   EXPECT_EQ(pair("wall", "node").plane_turn, std::nullopt);
+  EXPECT_FALSE(pair("wall", "node").affine);
+  EXPECT_TRUE(pair("wall", "interval", "planes = affine\n").affine);
+  const std::string line = message_of<ConfigError>([&] { pair("lorry", "node", "planes = affine\n"); });
+  EXPECT_NE(line.find("node is a choice for motion.planes = interval"), std::string::npos) << line;
+            }).find("node is a choice for motion.planes = interval") != std::string::npos,
+            true);
   for (const std::string carrier : {"lorry", "wall"}) {
     const auto one = pair(carrier, "interval");
     EXPECT_EQ(one.margin.value, 0.05);

@@ -117,7 +117,7 @@ std::vector<dmoc::PartPair> avoided_parts(const PhasedMotion& motion, const Eige
   for (const AvoidedPair& clear : motion.avoided) {
     std::vector<dmoc::PartPair> these;
     for (const auto& [one, other] : part_pairs(motion, clear))
-      these.push_back({one, other, all.evaluated(clear.margin), {}});
+      these.push_back({one, other, all.evaluated(clear.margin), {}, {}, motion.keys.affine_planes});
     for (const bool end : {false, true}) {
       if (!placed(motion, motion.at(end), clear.one, clear.other)) continue;
       const auto gaps = dmoc::gaps(*motion.system, numbers, motion.system->no_reference(), end ? last : first, these);

@@ -60,7 +60,8 @@ MotionPath driven_path(const MotionDescription& mesh, const PhasedMotion& motion
       if (number == 0) return best;
       continue;
     }
-    auto phases = planned_phases(mesh, read_off(mesh, design, balanced, problem.motion(balanced.solution.x)));
+    const Trajectory guessed = read_off(mesh, design, balanced, problem.motion(balanced.solution.x));
+    const auto phases = planned_phases(mesh, guessed, problem);
     if (phases.size() != path.q.size()) return best;
     for (const double amplitude : amplitudes) {
       auto driven = phases;

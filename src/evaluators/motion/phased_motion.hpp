@@ -29,6 +29,7 @@ struct MotionKeys {
   bool simulated = false;  // a simulation without controls computes the first initial guess
   bool penalty = false;
   bool corners = true;                    // try guesses in which other corners touch
+  bool affine_planes = false;             // separating planes are affine in time between nodes
   bool node_planes = false;               // planes at nodes between two moving bodies in contact
   double stiffness = 20.0, width = 1e-4;  // stiffness (N/m) and width (m) of the penalty
 };

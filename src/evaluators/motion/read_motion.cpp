@@ -119,6 +119,10 @@ const KeyTable<MotionKeys>& motion_keys() {
           .add("contact-corners", &M::corners, {{"search", true}, {"lowest", false}},
                {.description = "corner of a shape that touches; search: the best of all, each tried near the best "
                                "motion on a coarse mesh; lowest: the lowest one in the initial guess"})
+          .add("planes", &M::affine_planes, {{"interval", false}, {"affine", true}},
+               {.description = "separating planes of [avoid]; interval: one per interval; affine: one per node, which "
+                               "turns and moves evenly to the next; motions of bodies that turn past each other then "
+                               "cost less on the same mesh"})
           .add("contact-planes", &M::node_planes, {{"interval", false}, {"node", true}},
                {.description = "separating planes of [avoid] for two moving bodies in planned contact; interval: one "
                                "per interval; bodies that move on together must then stop; node: one per node; fewer "
@@ -162,6 +166,9 @@ PhasedMotion read_motion(const Settings& settings) {
   PhasedMotion motion;
   motion.settings = settings;
   motion.keys = motion_keys().read(settings);
+  if (motion.keys.affine_planes && motion.keys.node_planes)
+    throw settings.error("motion.contact-planes",
+                         "node is a choice for motion.planes = interval; affine planes are at the nodes of all pairs");
   const NamedModel named = named_model(settings, "motion.model");
   motion.text = named.text;
   systems::HybridModel read = model_of(named);
