@@ -467,7 +467,7 @@ TEST(SeparatingPlanes, AffinePlanesBoundTheHeightsBetweenNodes) {
   const VectorXd x = some_point(nlp), c = rows_at(nlp, x);
   ASSERT_EQ(separation.planes().size(), 3u);
   ASSERT_EQ(separation.rows().size(), 10u);  // both sides at three nodes and in two intervals
-  const auto plane = [&](int node) -> Eigen::Vector3d {
+  const auto plane_at = [&](int node) -> Eigen::Vector3d {
     return x.segment<3>(separation.planes()[static_cast<std::size_t>(node)].first);
   };
   const auto corners_of = [&](int node, bool other) {
@@ -493,7 +493,7 @@ TEST(SeparatingPlanes, AffinePlanesBoundTheHeightsBetweenNodes) {
         std::vector<double> heights, polynomials;
         for (std::size_t corner = 0; corner < 4; ++corner) {
           const Vector2d at = (1 - s) * from[corner] + s * to[corner];
-          const Eigen::Vector3d there = (1 - s) * plane(interval) + s * plane(interval + 1);
+          const Eigen::Vector3d there = (1 - s) * plane_at(interval) + s * plane_at(interval + 1);
           heights.push_back(there.head<2>().dot(at) - there(2));
           polynomials.push_back((1 - s) * (1 - s) * low[corner] + 2 * s * (1 - s) * middle[corner] +
                                 s * s * high[corner]);
