@@ -67,13 +67,15 @@ std::string foreign_unit(std::string_view text, const std::string& its_unit) {
   return given && !word.empty() && !fits(*given, parse_unit(its_unit).value_or(Unit{})) ? std::string(word) : "";
 }
 
-// Returns the word behind a number if it is not a unit; otherwise empty.
+// Returns the word behind a number if it is not a unit; otherwise empty, also for digits among letters, as in 0x10.
 std::string_view word_behind(std::string_view text) {
   if (!take_number(text)) return {};
   text = trimmed(text);
   const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
-  const std::string_view word = text.substr(0, std::find_if_not(text.begin(), text.end(), is_letter) - text.begin());
-  return word.empty() || unit(word) ? std::string_view() : word;
+  const auto end = std::find_if_not(text.begin(), text.end(), is_letter);
+  const std::string_view word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  const bool has_digit = end != text.end() && std::isdigit(static_cast<unsigned char>(*end)) != 0;
+  return word.empty() || has_digit || unit(word) ? std::string_view() : word;
 }
 
 std::optional<bool> parse_boolean(const std::string& text) {

@@ -86,7 +86,7 @@ with tempfile.TemporaryDirectory() as scratch:
             fixed = [word for key, value in zip(one[::2], one[1::2]) if key != words[0] for word in (key, value)]
             done = run(command, file, "--design.material", "steel", *words, *fixed, cwd=scratch)
             assert done.returncode == 2 and complaint in done.stderr and done.stderr.count("\n") == 1, (command, words, done)
-    for words in (["--design.ribs", "4"], ["--design.width", "30 mm"], ["--design.ribs", "7"]):  # 7 is beyond the range of the search
+    for words in (["--design.ribs", "4"], ["--design.width", "0.03"], ["--design.ribs", "7"]):  # 7 is beyond the range of the search
         fixed = [word for key, value in zip(one[::2], one[1::2]) if key != words[0] for word in (key, value)]
         done = run("solve", CONFIG, "--design.material", "steel", *words, *fixed, cwd=scratch)
         assert done.returncode == 0, (words, done)
