@@ -92,10 +92,10 @@ std::vector<std::string> names_of_numbers(const EgoState& ego) {
                              "viability_power", "caution", "edge_side", "checks", "checks_needed", "not_ruled_out"});
   if (ego.options.trust_region) names.push_back("trust_region_side");
   if (!ego.options.low_fidelity.empty()) {
+    const std::string factor(low_fidelity_factor), factor_of = factor + '_';
     for (std::size_t k = 0; k < ego.observed.objectives.size(); ++k)
-      names.push_back(std::string(low_fidelity_factor) + ObservedData::label_of_objective(k));
-    for (const Constraint& c : ego.observed.constraints)
-      names.push_back(std::string(low_fidelity_factor) + "_" + c.label());
+      names.push_back(factor + ObservedData::label_of_objective(k));
+    for (const Constraint& c : ego.observed.constraints) names.push_back(factor_of + c.label());
   }
   if (ego.reports_selection())
     names.insert(names.end(), {"recommended_cost", "recommended_deviation", "indifference", "probability_best",
