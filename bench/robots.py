@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Imports every public robot in FOLDER..., and compares it with a program of its own: Newton's and Euler's equations of each link.
 
-    bench/robots.py PROGRAM FOLDER... > docs/measured/robots.md
+    bench/robots.py PROGRAM FOLDER... > robots.md
     bench/robots.py PROGRAM FOLDER... --results FILE          # continues an interrupted run: FILE has a line for each finished robot
     bench/robots.py PROGRAM FOLDER... --check                 # one line for each robot, no motions; exit code 1 if a robot misses its tolerance
 
