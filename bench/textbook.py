@@ -162,22 +162,22 @@ Problems are written as a mass that forces push. Some sources have no mechanics 
 * a coordinate of unit mass has the source's right side as its force;
 * `[actuator]` with `force = 0, 0` is a control that acts in expressions alone;
 * `require` with `==` states a rate, and an actuator gives whatever force it needs;
-* `t` stands for the time in conditions and costs (`singular-control.cfg`, `moving-limit.cfg`), not in forces.
+* `t` stands for the time in conditions and costs (`singular-control`, `moving-limit`), not in forces.
 
 A control that only pushes is `require = u.motor >= 0` (`configs/textbook/moon-lander.cfg`). A state such as the mass of a rocket is a coordinate
-(`goddard.cfg`, `burning-lander.cfg`). Four mistakes kept such problems from converging:
+(`goddard`, `burning-lander`). Four mistakes kept such problems from converging:
 
 * **The initial rate was free.** The force of such a coordinate then has an alternating part that nothing determines. It grew to 4e11 N, and the plan was
   refused. Give the rate a value in `[initial-state]`. Any value is right: the force of the first interval makes up for it.
 * **Two limits were the same.** Without thrust the mass stays, so `u.thrust >= 0` keeps it at its last value. A `[joint-limit]` at this value is a second
   condition on the same nodes: no further progress, residual 9e14. Choose limits beyond the goal.
 * **A coordinate had no limit where its force grows fast.** Below the ground the air of Goddard's rocket, `exp(-500 h)`, has any density.
-* **An angle had no limit.** Without `u.u <= 2` and its counterpart, 500 iterations do not solve `max-range.cfg`.
+* **An angle had no limit.** Without `u.u <= 2` and its counterpart, 500 iterations do not solve `max-range`.
 
-The straight initial guess of `max-range.cfg` is solved on 50 and 100 intervals, and not on 200 in 300 iterations. Solve such a problem on a coarse mesh.
+The straight initial guess of `max-range` is solved on 50 and 100 intervals, and not on 200 in 300 iterations. Solve such a problem on a coarse mesh.
 
-A condition at one instant is a limit that opens on both sides of it: `x - 0.9 m <= 100 m/s*abs(t - 0.75 s)` (`interior-point.cfg`). The instant must be a
-node. A control that begins at zero is `u.push <= (4 N/s)*t` (`control-rate.cfg`).
+A condition at one instant is a limit that opens on both sides of it: `x - 0.9 m <= 100 m/s*abs(t - 0.75 s)` (`interior-point`). The instant must be a
+node. A control that begins at zero is `u.push <= (4 N/s)*t` (`control-rate`).
 
 ## Not here
 
