@@ -28,8 +28,9 @@ constexpr double rough_tolerance = 1e-7;  // tolerance for derivatives, which ma
 constexpr double guess_tolerance = 1e-5;  // tolerance for initial guesses
 constexpr double nudge = 1e-4;  // step of finite differences in coordinates, rates and controls, relative to 1 or the
                                 // largest control
-constexpr int most_steps = 200000;  // limit of steps in an interval
-constexpr double chart_turn = 0.5;  // rad: a spherical joint that is further from its reference gets a new one
+constexpr int most_steps = 200000;    // limit of steps in an interval
+constexpr int most_guess_steps = 50;  // the same between knots of an initial guess, whose motion may be very fast
+constexpr double chart_turn = 0.5;    // rad: a spherical joint that is further from its reference gets a new one
 
 // Records the mass matrix M and the bias, M a = bias. Inputs: q, v, u, references.
 dmoc::Function record_motion(const dmoc::System& system) {
@@ -124,7 +125,7 @@ class ContinuousDriver {
         const auto share = [&](Eigen::Index knot) {
           return scheme.position(static_cast<int>(knot)) - static_cast<double>(interval);
         };
-        if (!advance(share(k), share(k + 1), guess_tolerance)) return {};
+        if (!advance(share(k), share(k + 1), guess_tolerance, most_guess_steps)) return {};
         q.row(k + 1) = state_.head(n_).transpose();
       }
       all.push_back(std::move(q));
@@ -337,7 +338,7 @@ class ContinuousDriver {
   }
 
   // Integrates between two shares of the interval; returns false if that fails.
-  bool advance(double from, double to, double tolerance) {
+  bool advance(double from, double to, double tolerance, int most = most_steps) {
     static constexpr double c[7] = {0.0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0, 1.0};
     static constexpr double a[6][6] = {{1.0 / 5},
                                        {3.0 / 40, 9.0 / 40},
@@ -356,7 +357,7 @@ class ContinuousDriver {
     std::array<VectorXd, 7> k;
     k[0] = slope_at(time, state_);
     for (int steps = 0; time < interval * (1.0 - 1e-12); ++steps) {
-      if (steps > most_steps || !state_.allFinite()) return false;
+      if (steps > most || !state_.allFinite()) return false;
       h = std::min(h, interval - time);
       VectorXd next;
       for (std::size_t stage = 0; stage < 6; ++stage) {

@@ -20,11 +20,15 @@ constexpr double amplitudes[] = {1.0, 0.5, 0.25, 0.125};
 // Actuators can follow a path if they leave at most this share of the imbalance of its momenta.
 constexpr double followed = 0.1;
 
+// Limit of coordinates. Simulations of larger machines would take longer than the solution.
+constexpr int most_coordinates = 12;
+
 bool can_simulate(const PhasedMotion& motion) {
   const auto holds = [](const MotionPhase& phase) { return phase.holds.has_value(); };
-  return motion.system->inputs() > 0 && motion.contacts.empty() && !motion.periodic &&
-         motion.start.placements.empty() && motion.goal.placements.empty() && motion.system->charts().empty() &&
-         !motion.system->directors() && std::none_of(motion.phases.begin(), motion.phases.end(), holds);
+  return motion.system->inputs() > 0 && motion.system->n() <= most_coordinates && motion.contacts.empty() &&
+         !motion.periodic && motion.start.placements.empty() && motion.goal.placements.empty() &&
+         motion.system->charts().empty() && !motion.system->directors() &&
+         std::none_of(motion.phases.begin(), motion.phases.end(), holds);
 }
 
 // Adds a change to the coordinates, in proportion to the time, so that the end changes by `change`.

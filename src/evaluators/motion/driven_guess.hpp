@@ -12,8 +12,8 @@ namespace dodyn::evaluators {
 // start under the controls that balance a random path best, with a constant velocity added so that it ends where the
 // path does. Of several random paths and amplitudes of the controls, it takes the motion that ends nearest to the goal.
 // Returns random path 0 if the actuators can follow it, if the motion cannot be simulated from its start (placed
-// bodies, planned contacts, held points, periodic motions, spherical joints), or if no simulation reaches the end.
-// `random_path`: returns a random path by its number, with references.
+// bodies, planned contacts, held points, periodic motions, spherical joints, more than 12 coordinates), or if no
+// simulation reaches the end. `random_path`: returns a random path by its number, with references.
 MotionPath driven_path(const MotionDescription& mesh, const PhasedMotion& motion, const Eigen::VectorXd& design,
                        const std::function<MotionPath(int)>& random_path);
 
