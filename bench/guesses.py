@@ -11,32 +11,18 @@ import resource
 import subprocess
 import tempfile
 
+from orders import PENDULUM
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SEEDS = range(1, 41)
 SAME_COST = 1e-3  # relative
 
-POINT_MASSES = """[model]
-dimension = 2
-gravity = 9.81
-[link upper]
+CART = """[link cart]
 parent = ground
-joint = revolute
-coordinates = a
-end = 0, -0.5
-[link lower]
-parent = upper
-joint = revolute
-coordinates = b
-[mass middle]
-link = upper
-at = 0, -0.5
+joint = prismatic x
+coordinates = x
 mass = 1
-[mass tip]
-link = lower
-at = 0, -0.5
-mass = 1
-[actuator elbow]
-coordinate = b
+inertia = 0
 """
 RODS = """[model]
 dimension = 2
@@ -62,49 +48,32 @@ damping = 0.1
 [actuator elbow]
 coordinate = b
 """
-TWO_PENDULUMS = """[model]
+
+
+def pendulums(parent: str, mass: float, actuated: str) -> str:
+    """Two point masses (kg) at massless rods of 0.5 m, one below the other."""
+    return f"""[model]
 dimension = 2
 gravity = 9.81
-[link cart]
-parent = ground
-joint = prismatic x
-coordinates = x
-mass = 1
-inertia = 0
-[link one]
-parent = cart
+{CART if parent == "cart" else ""}[link upper]
+parent = {parent}
 joint = revolute
 coordinates = a
 end = 0, -0.5
-[link two]
-parent = one
+[link lower]
+parent = upper
 joint = revolute
 coordinates = b
 [mass middle]
-link = one
+link = upper
 at = 0, -0.5
-mass = 0.3
+mass = {mass}
 [mass tip]
-link = two
+link = lower
 at = 0, -0.5
-mass = 0.3
-[actuator push]
-coordinate = x
-"""
-WEAK = """[model]
-dimension = 2
-gravity = 9.81
-[link rod]
-parent = ground
-joint = revolute
-coordinates = a
-[mass tip]
-link = rod
-at = 0, -1
-mass = 1
+mass = {mass}
 [actuator motor]
-coordinate = a
-limit = 2.5
+coordinate = {actuated}
 """
 
 
@@ -131,10 +100,10 @@ duration = {duration}
 
 
 MOTIONS = {
-    "acrobot of two point masses, 2 s": (POINT_MASSES, swing("2", "ab", "squared-control")),
+    "acrobot of two point masses, 2 s": (pendulums("ground", 1, "b"), swing("2", "ab", "squared-control")),
     "acrobot of two rods, spring, 2 s": (RODS, swing("2", "ab", "squared-control")),
-    "cart with two pendulums, 2.5 s": (TWO_PENDULUMS, swing("2.5", "xab", "squared-control")),
-    "pendulum, motor of a quarter of its weight, shortest time": (WEAK, swing("0.5 .. 10", "a", "time")),
+    "cart with two pendulums, 2.5 s": (pendulums("cart", 0.3, "x"), swing("2.5", "xab", "squared-control")),
+    "pendulum, motor of a quarter of its weight, shortest time": (PENDULUM + "limit = 2.5\n", swing("0.5 .. 10", "a", "time")),
 }
 SHIPPED = {"Kelly's cart-pole": "configs/textbook/cart-pole.cfg", "swing-up of the shipped study": "configs/swing-up.cfg"}
 

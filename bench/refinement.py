@@ -73,7 +73,7 @@ def numbers(text, parameters):
 
 
 def unique(directions):
-    """Returns directions without repetitions, of which the opposite one is one."""
+    """Returns directions without repetitions. The opposite direction counts as one."""
     kept = []
     for d in directions:
         d = d / np.linalg.norm(d)

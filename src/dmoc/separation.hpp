@@ -1,5 +1,5 @@
-// Collision avoidance: a separating plane for each pair of convex parts and each interval or node. Its normal and offset are
-// unknowns.
+// Collision avoidance: a separating plane for each pair of convex parts and each interval or node. Its normal and
+// offset are unknowns.
 //
 //   |a|^2 = 1,   a.x - b >= margin/2 at the corners x of one part, a.y - b <= -margin/2 at those y of the other,
 //
@@ -7,14 +7,14 @@
 // (add_turn_limit()). Unlike the distance, these functions are smooth, and they are exact at contact.
 //
 // One plane for an interval hinders parts that turn past each other: the cost converges slowly with the step. Instead
-// the plane can be affine in time, with (a_k, b_k) at node k. The height of a corner that moves evenly is a polynomial of
-// degree 2 in time then, with the Bernstein coefficients
+// the plane can be affine in time, with (a_k, b_k) at node k. The height of a corner that moves evenly is then a
+// polynomial of degree 2 in time, with the Bernstein coefficients
 //
 //   a_k.x_k - b_k,   (a_k.x_{k+1} - b_k + a_{k+1}.x_k - b_{k+1})/2,   a_{k+1}.x_{k+1} - b_{k+1}.
 //
 // It stays above margin/2 if all three do. |a| <= 1 between nodes, so the distance is at least the margin.
 //
-// Parts in scheduled contact that move on together can have a plane per node that may turn between nodes by less:
+// Parts in scheduled contact that move on together can instead have a plane per node, whose turn between nodes is limited:
 //
 //   a_k.x_k - b_k >= margin/2,   a_k.y_k - b_k <= -margin/2,   a_k.a_{k+1} >= cos(plane_turn)
 //

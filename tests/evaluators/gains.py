@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 try:
+    import acrobot
     import h5py
     import numpy as np
     from scipy.integrate import solve_ivp
@@ -23,30 +24,6 @@ except ImportError:
     sys.exit(77)
 
 DODYN, CONFIGS = map(os.path.abspath, sys.argv[1:3])
-ACROBOT = """[model]
-dimension = 2
-gravity = 9.81
-[link upper]
-parent = ground
-joint = revolute
-coordinates = shoulder
-end = 0, -1
-mass = 1
-inertia = 1/12
-[link lower]
-parent = upper
-joint = revolute
-coordinates = elbow
-end = 0, -1
-mass = 1
-inertia = 1/12
-[spring elbow]
-coordinate = elbow
-stiffness = 2
-damping = 0.1
-[actuator motor]
-coordinate = elbow
-"""
 BEND = """[study]
 evaluator = motion
 archive = bend.h5
@@ -112,16 +89,11 @@ INERTIA = np.array([0.3, 0.2, 0.1])
 
 
 class Acrobot:
-    """Two rods of 1 m and 1 kg, angles from hanging down, the second relative to the first."""
+    """State: angles and rates of acrobot.py."""
 
     @staticmethod
     def slope(z, u):
-        (a, b), (x, y) = z[:2], z[2:]
-        c, s = np.cos(b), np.sin(b)
-        M = np.array([[1 / 3 + 1 + 1 / 3 + c, 1 / 3 + c / 2], [1 / 3 + c / 2, 1 / 3]])
-        coriolis = np.array([s * (x * y + y * y / 2), -s * x * x / 2])
-        weight = -9.81 * np.array([1.5 * np.sin(a) + 0.5 * np.sin(a + b), 0.5 * np.sin(a + b)])
-        return np.concatenate([z[2:], np.linalg.solve(M, coriolis + weight + np.array([0, u[0] - 2 * b - 0.1 * y]))])
+        return np.concatenate([z[2:], acrobot.acceleration(z[:2], z[2:], u[0])])
 
     @staticmethod
     def state(q, v):
@@ -194,24 +166,24 @@ def solved(folder, study, *words):
     done = subprocess.run([DODYN, "solve", study, *words, "--output", path], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr + done.stdout
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("metrics.")]
-    told = {name[8:]: float(value) for name, value, *_ in lines if value != "-"}
+    reported = {name[8:]: float(value) for name, value, *_ in lines if value != "-"}
     names, *rows = csv.reader(open(path))
     values = np.array(rows, float)
 
     def channel(name):
         return values[:, [i for i, full in enumerate(names) if full == name or full.split(" [")[0].startswith(name + ".")]]
 
-    return (channel("t [s]")[:, 0], *map(channel, ("q", "v", "u", "gain", "feedforward"))), told, names
+    return (channel("t [s]")[:, 0], *map(channel, ("q", "v", "u", "gain", "feedforward"))), reported, names
 
 
-def examine(name, machine, plan, told, degree, push):
+def examine(name, machine, plan, reported, degree, push):
     t, q, v = plan[:3]
     start = machine.state(q[0], v[0])
     along, correction = drive(machine, plan, degree, start, True)
-    print(f"{name}: at most {along.max():.6g} from the plan here, {told['tracking_error']:.6g} by dodyn; "
-          f"correction {correction:.6g} and {told['tracking_correction']:.6g}")  # fmt: skip
-    assert abs(along.max() - told["tracking_error"]) < 1e-3 * along.max() + 1e-9, name
-    assert abs(correction - told["tracking_correction"]) < 1e-3 * correction + 1e-9, name
+    print(f"{name}: at most {along.max():.6g} from the plan here, {reported['tracking_error']:.6g} by dodyn; "
+          f"correction {correction:.6g} and {reported['tracking_correction']:.6g}")  # fmt: skip
+    assert abs(along.max() - reported["tracking_error"]) < 1e-3 * along.max() + 1e-9, name
+    assert abs(correction - reported["tracking_correction"]) < 1e-3 * correction + 1e-9, name
     disturbed = start + push
     back, _ = drive(machine, plan, degree, disturbed, True)
     away, _ = drive(machine, plan, degree, disturbed, False)
@@ -224,19 +196,19 @@ def expected_names(controls, coordinates):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name, text in (("acrobot.model", ACROBOT), ("bend.cfg", BEND), ("top.model", TOP), ("turn.cfg", TURN)):
+    for name, text in (("acrobot.model", acrobot.MODEL), ("bend.cfg", BEND), ("top.model", TOP), ("turn.cfg", TURN)):
         open(os.path.join(folder, name), "w").write(text)
     push = np.array([0.004, -0.006, 0.02, -0.02])
 
-    plan, told, names = solved(folder, "bend.cfg", "--motion.accuracy", "0")
+    plan, reported, names = solved(folder, "bend.cfg", "--motion.accuracy", "0")
     assert [n.split(" [")[0] for n in names if n.startswith("gain.")] == expected_names(["motor"], ["shoulder", "elbow"]), names
     assert "gain.motor/elbow [N m/rad]" in names and "gain.motor/rate(elbow) [N m s/rad]" in names, names
-    examine("acrobot", Acrobot, plan, told, 1, push)
+    examine("acrobot", Acrobot, plan, reported, 1, push)
 
-    plan, told, _ = solved(folder, "bend.cfg", "--motion.accuracy", "0", "--motion.order", "4", "--phase.bend.intervals", "20")
+    plan, reported, _ = solved(folder, "bend.cfg", "--motion.accuracy", "0", "--motion.order", "4", "--phase.bend.intervals", "20")
     assert np.isnan(plan[2][1::2]).all() and np.isfinite(plan[2][::2]).all()  # planned rates at nodes alone
     assert np.array_equal(plan[4][0::2][:-1], plan[4][1::2]) and np.isfinite(plan[4]).all()
-    examine("acrobot, order 4", Acrobot, plan, told, 2, push)
+    examine("acrobot, order 4", Acrobot, plan, reported, 2, push)
 
     # A refined row: the gains belong to its own nodes and mean controls. Its tracking error is that of the finer mesh.
     done = subprocess.run([DODYN, "run", "bend.cfg", "--phase.bend.intervals", "20", "--motion.accuracy", "1e-4", "--design.lasts.min", "1.9",
@@ -256,11 +228,11 @@ with tempfile.TemporaryDirectory() as folder:
         print(f"refined to {metrics['intervals']:.0f}, {what} start: {back.max():.3g} at most, {back[-1]:.3g} at the end; without feedback {away[-1]:.3g}")
         assert back[-1] < 0.05 * away[-1], (back[-1], away[-1])
 
-    plan, told, names = solved(folder, "turn.cfg")
+    plan, reported, names = solved(folder, "turn.cfg")
     coordinates = [n.split(" [")[0][2:] for n in names if n.startswith("q.")]
     assert [n.split(" [")[0] for n in names if n.startswith("gain.")] == expected_names(["roll", "pitch", "yaw"], coordinates), names
     tilt = Rotation.from_euler("xyz", [0.03, -0.02, 0.04]).as_quat() - [0, 0, 0, 1]
-    examine("spherical joint", Top, plan, told, 1, np.concatenate([tilt, [0.05, -0.05, 0.02]]))
+    examine("spherical joint", Top, plan, reported, 1, np.concatenate([tilt, [0.05, -0.05, 0.02]]))
 
     # The same key of a gait
     plan, _, names = solved(folder, os.path.join(CONFIGS, "knee.cfg"), "--design.knee", "0.5", "--gait.initial-guesses", "1", "--gait.gains", "true",

@@ -1,6 +1,8 @@
 // Initial guesses from simulations under random controls.
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
+#include <cmath>
 #include <numbers>
 
 #include "evaluators/continuous.hpp"
@@ -89,6 +91,43 @@ TEST(MotionGuesses, AMachineNearlyMakesADrivenGuess) {
         EXPECT_LT((drift.row(k) - share * drift.row(last)).cwiseAbs().maxCoeff(), 1e-9) << order << ' ' << number;
       }
     }
+  }
+}
+
+// The motion under the guess's controls, by the acrobot's own equations and the method of Runge and Kutta: two point
+// masses of 1 kg at rods of 0.5 m, angles from hanging down, the second relative to the first.
+TEST(MotionGuesses, ADrivenGuessObeysEquationsWrittenByHand) {
+  const MotionDesigns acrobots = designs(acrobot);
+  const auto slope = [](const Eigen::Vector4d& z, double u) -> Eigen::Vector4d {
+    const double l = 0.5, g = 9.81, c = std::cos(z(1)), s = std::sin(z(1));
+    Eigen::Matrix2d M;
+    M << l * l * (3 + 2 * c), l * l * (1 + c), l * l * (1 + c), l * l;
+    const Eigen::Vector2d coriolis(l * l * s * (2 * z(2) * z(3) + z(3) * z(3)), -l * l * s * z(2) * z(2)),
+        weight(-g * l * (2 * std::sin(z(0)) + std::sin(z(0) + z(1))), -g * l * std::sin(z(0) + z(1)));
+    Eigen::Vector4d rate;
+    rate << z.tail<2>(), M.inverse() * (coriolis + weight + Eigen::Vector2d(0, u));
+    return rate;
+  };
+  for (const int number : {1, 3}) {
+    const MotionPath driven = acrobots.initial_guess(none, 11, number);
+    const Eigen::MatrixXd& q = driven.q.front();
+    Eigen::MatrixXd motion(41, 2);
+    Eigen::Vector4d z(0.1, -0.2, 0, 0);
+    motion.row(0) = z.head<2>().transpose();
+    constexpr int steps = 200;
+    constexpr double h = 2.0 / 40 / steps;
+    for (int k = 0; k < 40; ++k) {
+      const double u = driven.controls.front()(k, 0);
+      for (int i = 0; i < steps; ++i) {
+        const Eigen::Vector4d k1 = slope(z, u), k2 = slope(z + 0.5 * h * k1, u), k3 = slope(z + 0.5 * h * k2, u),
+                              k4 = slope(z + h * k3, u);
+        z += h / 6 * (k1 + 2 * k2 + 2 * k3 + k4);
+      }
+      motion.row(k + 1) = z.head<2>().transpose();
+    }
+    const Eigen::MatrixXd drift = q - motion;
+    for (Eigen::Index k = 0; k <= 40; ++k)
+      EXPECT_LT((drift.row(k) - static_cast<double>(k) / 40 * drift.row(40)).cwiseAbs().maxCoeff(), 0.01) << number;
   }
 }
 

@@ -51,15 +51,16 @@ MotionPath driven_path(const MotionDescription& mesh, const PhasedMotion& motion
   MotionPath best = random_path(0);
   if (!can_simulate(motion)) return best;
   Eigen::VectorXd rates = Eigen::VectorXd::Constant(mesh.system().n(), not_a_number);
+  const MotionValues all = motion_values(motion, design);
   for (const GivenCoordinate& g : motion.start.given)
-    if (g.rate) rates(g.coordinate) = motion_values(motion, design).evaluated(g.value).value;
+    if (g.rate) rates(g.coordinate) = all.evaluated(g.value).value;
   double nearest = std::numeric_limits<double>::infinity();
   for (int number = 0; number < random_paths; ++number) {
     const MotionPath path = number == 0 ? best : random_path(number);
     SolvedMotion balanced{mesh.plan(design, path), {}, 0};
     const dmoc::MotionProblem& problem = balanced.planned.problem;
     const Eigen::VectorXd x = mesh.start(balanced.planned, path);
-    balanced.solution.x = mesh.start(balanced.planned, path, true);
+    balanced.solution.x = dmoc::with_balancing_forces(problem, x);
     if (dmoc::imbalance(problem, balanced.solution.x) <= followed * dmoc::imbalance(problem, x)) {
       if (number == 0) return best;
       continue;
@@ -86,7 +87,7 @@ MotionPath driven_path(const MotionDescription& mesh, const PhasedMotion& motion
       drift(motion, missed, best);
     }
   }
-  move_into_ranges(motion, design, best);
+  move_into_ranges(motion, all, best);
   return best;
 }
 

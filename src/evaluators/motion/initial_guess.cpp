@@ -351,8 +351,8 @@ void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, Mo
 
 }  // namespace
 
-void move_into_ranges(const PhasedMotion& motion, const Eigen::VectorXd& design, MotionPath& path) {
-  const auto tree = motion.system->model().tree<Coefficient>(motion_values(motion, design).model.numbers);
+void move_into_ranges(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
+  const auto tree = motion.system->model().tree<Coefficient>(all.model.numbers);
   for (Eigen::MatrixXd& q : path.q)
     for (const auto& range : tree.ranges) {
       if (range.from) q.col(range.coordinate) = q.col(range.coordinate).cwiseMax(range.from->value);
@@ -382,7 +382,7 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
   MotionPath path;
   path.duration = durations_of(motion, all, pieces, large, uniform);
   follow(knots, draw_detours(size, bodies && number == 0, large, uniform), motion, tree, path);
-  if (large) move_into_ranges(motion, design, path);
+  if (large) move_into_ranges(motion, all, path);
   satisfy_constraints(motion, all, path);
   if (number == 0 && motion.keys.simulated) simulate_unactuated(motion, path, design);
   refer_path(motion, path, design);

@@ -14,7 +14,7 @@ namespace dodyn::evaluators {
 MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& design, std::uint64_t seed, int number);
 
 // Moves the coordinates of joints with ranges into them.
-void move_into_ranges(const PhasedMotion& motion, const Eigen::VectorXd& design, MotionPath& path);
+void move_into_ranges(const PhasedMotion& motion, const MotionValues& all, MotionPath& path);
 
 // Replaces the path of bodies without controls by that of a contact simulation from the initial state (Johnson 2013,
 // section 4.4.3.1).

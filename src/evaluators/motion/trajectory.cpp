@@ -10,35 +10,27 @@ namespace dodyn::evaluators {
 
 namespace {
 
-using Tree = systems::Tree<systems::Number>;
-
-bool slides(const Tree& tree, int coordinate) {
-  for (const auto& link : tree.links)
-    if (const int at = coordinate - link.first; at >= 0 && at < static_cast<int>(link.moves.size()))
-      return link.moves[static_cast<std::size_t>(at)].kind == systems::Move::slide;
-  return false;
-}
-
 // Returns `slide` or `turn` for each coordinate.
-std::vector<std::string> units_of_coordinates(const Tree& tree, const char* slide, const char* turn) {
+std::vector<std::string> units_of_coordinates(const systems::Model& model, const char* slide, const char* turn) {
   std::vector<std::string> units;
-  for (int c = 0; c < tree.n(); ++c) units.emplace_back(slides(tree, c) ? slide : turn);
+  for (int c = 0; c < model.structure.n(); ++c) units.emplace_back(model.slides(c) ? slide : turn);
   return units;
 }
 
 // An actuator at a point may exert a force and a torque, so it has no unit.
-std::string unit_of_control(const Tree& tree, int coordinate) {
-  return coordinate < 0 ? "" : slides(tree, coordinate) ? "N" : "N m";
+std::string unit_of_control(const systems::Model& model, int coordinate) {
+  return coordinate < 0 ? "" : model.slides(coordinate) ? "N" : "N m";
 }
 
 }  // namespace
 
 Channels motion_channels(const MotionDescription& description) {
-  const auto& tree = description.system().structure();
+  const systems::Model& model = description.system().model();
+  const auto& tree = model.structure;
   std::vector<std::string> controls, control_units, ends;
   for (const auto& actuator : tree.actuators) {
     controls.push_back(actuator.name);
-    control_units.push_back(unit_of_control(tree, actuator.coordinate));
+    control_units.push_back(unit_of_control(model, actuator.coordinate));
   }
   const std::string root = description.root_name();
   const std::vector<std::string> letters = {"_x", "_y", "_z"};
@@ -51,11 +43,11 @@ Channels motion_channels(const MotionDescription& description) {
                                                         : "controls at the quadrature point that follows the knot";
   Channels list = {
       {"t", "s", "time since the start; the last node of a phase and the first of the next share it", N, {"t"}},
-      {"q", "", "coordinates", N, tree.coordinate_names, units_of_coordinates(tree, "m", "rad")},
+      {"q", "", "coordinates", N, tree.coordinate_names, units_of_coordinates(model, "m", "rad")},
       {"p", "",
        "discrete momenta: leaving at the first node of a phase, arriving at the others; with hold or [constraint] they "
        "differ from mass times rate by half an interval's impulse of the constraint forces",
-       N, tree.coordinate_names, units_of_coordinates(tree, "N s", "N m s")},
+       N, tree.coordinate_names, units_of_coordinates(model, "N s", "N m s")},
       {"u", "", std::string(between) + "; the last node of a phase repeats the last ones", N, controls, control_units},
       {forces.name, forces.unit, forces.description, N, forces.names},
       {"energy", "J", "discrete energy of the interval that begins at the node", N, {"energy"}},
@@ -210,18 +202,19 @@ std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Tr
 }
 
 Channels feedback_channels(const MotionDescription& description) {
-  const auto& tree = description.system().structure();
+  const systems::Model& model = description.system().model();
+  const auto& tree = model.structure;
   const int N = description.knots();
   std::vector<std::string> gains, gain_units, controls, control_units;
   for (const auto& actuator : tree.actuators) {
-    const std::string unit = unit_of_control(tree, actuator.coordinate);
+    const std::string unit = unit_of_control(model, actuator.coordinate);
     controls.push_back(actuator.name);
     control_units.push_back(unit);
     for (const bool rate : {false, true})
       for (int c = 0; c < tree.n(); ++c) {
         const std::string& name = tree.coordinate_names[static_cast<std::size_t>(c)];
         gains.push_back(actuator.name + "/" + (rate ? "rate(" + name + ")" : name));
-        gain_units.push_back(unit.empty() ? "" : unit + (rate ? " s/" : "/") + (slides(tree, c) ? "m" : "rad"));
+        gain_units.push_back(unit.empty() ? "" : unit + (rate ? " s/" : "/") + (model.slides(c) ? "m" : "rad"));
       }
   }
   return {
@@ -232,7 +225,7 @@ Channels feedback_channels(const MotionDescription& description) {
       {"feedforward", "",
        "correction of the controls of the interval that begins at the node, for the known error of its mesh", N,
        controls, control_units},
-      {"v", "", "planned rates at the nodes", N, tree.coordinate_names, units_of_coordinates(tree, "m/s", "rad/s")}};
+      {"v", "", "planned rates at the nodes", N, tree.coordinate_names, units_of_coordinates(model, "m/s", "rad/s")}};
 }
 
 std::vector<Eigen::MatrixXd> feedback_values(const MotionDescription& mesh, const Trajectory& trajectory,
