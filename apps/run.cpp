@@ -193,6 +193,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     std::cerr << "dodyn: " << end.what() << "; stopped, the same command continues\n";
     return interrupted;
   }
+  answer_to_signal = nullptr;  // no evaluation runs any more
   line.end();
   opened.reset();  // its rows are read again next
 #ifdef __GLIBC__

@@ -148,8 +148,8 @@ class Kriging {
   // Leave-one-out for some samples only (columns of sample_places()): O(n^2) each.
   LeaveOneOut leave_one_out(const std::vector<Eigen::Index>& which) const;
 
-  // The data of the mean, for evaluation outside this class, of a model without one of lower fidelity. With delta = x - sample, a = inverse_square * delta, q =
-  // delta . a,
+  // The data of the mean, for evaluation outside this class, of a model without one of lower fidelity. With
+  // delta = x - sample, a = inverse_square * delta, q = delta . a,
   //   mean(x) = centre + spread (beta(0) + beta(1 ...) . x + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ]),
   // x in units of the scale.
   struct Mean {
