@@ -10,10 +10,21 @@ namespace dodyn::nlp {
 
 using Clock = std::chrono::steady_clock;
 
+// The limits of time of a solve, from its construction on.
+class Deadline {
+ public:
+  explicit Deadline(const Options& options);
+  bool passed() const { return Clock::now() > end_ || processor_seconds() > processor_end_; }
+
+ private:
+  Clock::time_point end_;
+  double processor_end_;
+};
+
 // `neighbour`: solution whose multipliers are the initial ones; may be null. x0 is within the bounds.
 Solution solve_native(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
-                      const Options& options, Clock::time_point deadline);
+                      const Options& options, const Deadline& deadline);
 Solution solve_ipopt(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
-                     const Options& options, Clock::time_point deadline);
+                     const Options& options, const Deadline& deadline);
 
 }  // namespace dodyn::nlp

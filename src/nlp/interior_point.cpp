@@ -117,7 +117,7 @@ class Stopwatch {
 
 class InteriorPoint {
  public:
-  InteriorPoint(const Problem& problem, const Options& options, Clock::time_point deadline);
+  InteriorPoint(const Problem& problem, const Options& options, const Deadline& deadline);
   Solution run(const VectorXd& x0, const Solution* neighbour);
 
  private:
@@ -148,7 +148,7 @@ class InteriorPoint {
   bool first_order_within(double tolerance, const VectorXd& allowed, double roundoff) const;
   void set_rounding_of_stationarity() const;
   bool feasible_within(double tolerance) const;
-  bool late() const { return Clock::now() > deadline_; }
+  bool late() const { return deadline_.passed(); }
   // Returns whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
   // pivots are unstable, variables are delayed from front to front, and a factorisation takes a hundred times as long.
   // Initial guesses rarely recover from that. Factorisations with a diagonal for dependent rows do not count.
@@ -196,7 +196,7 @@ class InteriorPoint {
 
   const Problem& problem_;
   const Options& options_;
-  const Clock::time_point deadline_;
+  const Deadline& deadline_;
 
   // structure of the problem
   int n_ = 0, m_ = 0, N_ = 0;                       // free variables, rows, free variables and slacks
@@ -249,7 +249,7 @@ class InteriorPoint {
 
 // ---- structure
 
-InteriorPoint::InteriorPoint(const Problem& problem, const Options& options, Clock::time_point deadline)
+InteriorPoint::InteriorPoint(const Problem& problem, const Options& options, const Deadline& deadline)
     : problem_(problem), options_(options), deadline_(deadline), tolerance_(0.5 * options.tolerance) {
   std::vector<int> free_position(problem.variables(), -1), row_position(problem.constraints(), -1);
   for (int i = 0; i < problem.variables(); ++i) {
@@ -1069,7 +1069,7 @@ Solution InteriorPoint::run(const VectorXd& x0, const Solution* neighbour) {
 }  // namespace
 
 Solution solve_native(const Problem& problem, const VectorXd& x0, const Solution* neighbour, const Options& options,
-                      Clock::time_point deadline) {
+                      const Deadline& deadline) {
   return InteriorPoint(problem, options, deadline).run(x0, neighbour);
 }
 

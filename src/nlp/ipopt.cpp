@@ -30,7 +30,7 @@ class ScopedUnlock {
 // Adapts a Problem to Ipopt's interface TNLP. A callback that returns false makes Ipopt take a shorter step.
 class Adapter : public Ipopt::TNLP {
  public:
-  Adapter(const Problem& problem, const VectorXd& x0, const Solution* neighbour, Clock::time_point deadline)
+  Adapter(const Problem& problem, const VectorXd& x0, const Solution* neighbour, const Deadline& deadline)
       : problem_(problem), neighbour_(neighbour), deadline_(deadline), x_(x0), y_(problem.constraints()) {
     solution.x = x0;
     solution.multipliers = VectorXd::Zero(problem.constraints());
@@ -141,11 +141,11 @@ class Adapter : public Ipopt::TNLP {
     if (new_x) x_ = Eigen::Map<const VectorXd>(x, n);
   }
 
-  bool late() { return was_late_ = was_late_ || Clock::now() > deadline_; }
+  bool late() { return was_late_ = was_late_ || deadline_.passed(); }
 
   const Problem& problem_;
   const Solution* neighbour_;
-  const Clock::time_point deadline_;
+  const Deadline& deadline_;
   VectorXd x_, y_;
   bool was_late_ = false;
 };
@@ -219,7 +219,7 @@ void set_options(Ipopt::OptionsList& ipopt, const Options& options, bool with_mu
 }  // namespace
 
 Solution solve_ipopt(const Problem& problem, const VectorXd& x0, const Solution* neighbour, const Options& options,
-                     Clock::time_point deadline) {
+                     const Deadline& deadline) {
   const std::lock_guard<std::mutex> guard(ipopt_lock);
   Ipopt::SmartPtr<Adapter> adapter = new Adapter(problem, x0, neighbour, deadline);
   Ipopt::SmartPtr<Ipopt::IpoptApplication> application = new Ipopt::IpoptApplication(options.print_level > 0);

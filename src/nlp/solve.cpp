@@ -1,5 +1,7 @@
 #include "nlp/solve.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -101,6 +103,17 @@ Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const
   return solution;
 }
 
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+Deadline::Deadline(const Options& options) : processor_end_(processor_seconds() + options.max_processor_seconds) {
+  const std::chrono::duration<double> limit(std::min(options.max_seconds, 1e9));  // avoids overflow of the clock
+  end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+}
+
 Solution solve(const Problem& problem, const VectorXd& start, const Solution* neighbour, const Options& options) {
   const Clock::time_point begin = Clock::now();
   require_sizes(problem, start);
@@ -114,8 +127,7 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
     return solution;
   }
 
-  const auto limit = std::chrono::duration<double>(std::min(options.max_seconds, 1e9));  // avoids overflow of the clock
-  const Clock::time_point deadline = begin + std::chrono::duration_cast<Clock::duration>(limit);
+  const Deadline deadline(options);
   if ((problem.lower.array() == problem.upper.array()).all())
     solution = solve_without_freedom(problem, x0, options);
   else if (options.backend == Backend::native)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -31,13 +32,15 @@ struct Options {
   double tolerance = 1e-9;  // on the absolute unscaled residuals(...), in addition to the effect of rounding to doubles
   int max_iterations = 1000;
   double max_seconds = 60.0;  // wall clock, checked between callbacks
-  bool warm_start = false;    // x0 is near a solution: starts with a small barrier parameter and keeps the point near
-                              // its bounds
-  double barrier = 0.0;       // native, warm: initial barrier parameter, smaller if x0 is nearer to a solution; 0: 1e-5
-  double push = 0.0;          // native and Ipopt, cold: minimum distance of the initial point from its bounds,
-                              // including constraints, relative to max(1, |bound|) and to the distance of two bounds;
-                              // below 1/2; 0: 1e-2
-  int print_level = 0;        // 0: silent ... 5: iteration log on standard output
+  // of the calling thread; other programs on the machine do not count
+  double max_processor_seconds = std::numeric_limits<double>::infinity();
+  bool warm_start = false;  // x0 is near a solution: starts with a small barrier parameter and keeps the point near
+                            // its bounds
+  double barrier = 0.0;     // native, warm: initial barrier parameter, smaller if x0 is nearer to a solution; 0: 1e-5
+  double push = 0.0;        // native and Ipopt, cold: minimum distance of the initial point from its bounds,
+                            // including constraints, relative to max(1, |bound|) and to the distance of two bounds;
+                            // below 1/2; 0: 1e-2
+  int print_level = 0;      // 0: silent ... 5: iteration log on standard output
 };
 
 // Residuals of the first-order conditions at (x, y, z), unscaled, maximum norm.
@@ -78,6 +81,9 @@ Solution solve(const Problem& problem, const Eigen::VectorXd& x0, const Options&
 
 // Solves from the solution of a neighbouring problem with its multipliers. Implies options.warm_start.
 Solution solve(const Problem& problem, const Solution& neighbour, const Options& options = {});
+
+// Returns the processor time of the calling thread, s. Only differences have a meaning.
+double processor_seconds();
 
 // Computes the residuals of any point and multipliers; infinite where a value is NaN.
 Residuals residuals(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers,

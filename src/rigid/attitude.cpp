@@ -26,16 +26,6 @@ AttitudeError attitude_error(Retraction map, const Matrix<3>& R) {
   return {(map == Retraction::exponential ? kept : 2.0 * std::tan(0.5 * kept)) * turn.axis(), angle};
 }
 
-Vector<3> inverse_tangent(Retraction map, const Vector<3>& xi, const Vector<3>& mu) {
-  const Vector<3> once = xi.cross(mu);
-  // (4.38): (e - xi/2) mu (e + xi/2). The commutator has the sign -; the source prints +.
-  if (map == Retraction::cayley) return mu - 0.5 * once + 0.25 * xi.dot(mu) * xi;
-  // (4.37) in closed form: y - ad/2 + (1 - (a/2) cot(a/2))/a^2 ad^2
-  const double a2 = xi.squaredNorm(), a = std::sqrt(a2);
-  const double c = a < 1e-3 ? 1.0 / 12.0 + a2 / 720.0 : (1.0 - 0.5 * a / std::tan(0.5 * a)) / a2;
-  return mu - 0.5 * once + c * xi.cross(once);
-}
-
 Matrix<3> nearest_rotation(const Matrix<3>& directors) {
   // Computes X (X^T X)^(-1/2). For midpoints of steps, whose rotations are small, its series reaches rounding at once.
   // Far from a rotation: Newton's iteration for the polar factor.

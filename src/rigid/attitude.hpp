@@ -22,9 +22,6 @@ struct AttitudeError {
 inline constexpr double half_turn_margin = 1e-3;  // rad
 AttitudeError attitude_error(Retraction map, const Matrix<3>& R);
 
-// Returns d theta^-1_xi(mu), the right-trivialised tangent (4.36): xi' such that theta(xi)' = hat(mu) theta(xi).
-Vector<3> inverse_tangent(Retraction map, const Vector<3>& xi, const Vector<3>& mu);
-
 // Returns the rotation closest to a matrix (polar factor). For the mean of two rotations this is their geodesic
 // midpoint.
 Matrix<3> nearest_rotation(const Matrix<3>& directors);

@@ -60,11 +60,6 @@ TrackingError tracking_error(Retraction map, const BodyState& state, const Desir
           angle};
 }
 
-double lyapunov(const ControlLaw& law, const MassProperties& body, const TrackingError& e) {
-  return 0.5 * (e.spin.dot(body.inertia * e.spin) + body.mass * e.velocity.squaredNorm() +
-                law.position_gain * e.position.squaredNorm() + law.attitude_gain * e.attitude.squaredNorm());
-}
-
 Command command(const ControlLaw& law, const MassProperties& body, const BodyState& state, const Desired& desired,
                 const Vector<3>& gravity, double* angle) {
   const auto e = tracking_error(law.retraction, state, desired);

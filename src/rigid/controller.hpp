@@ -45,9 +45,6 @@ struct TrackingError {
 };
 TrackingError tracking_error(Retraction map, const BodyState& state, const Desired& desired);
 
-// Returns V of Proposition 4.2, J. Its derivative along (4.40) is -k_omega |e_omega|^2 - k_v |e_v|^2.
-double lyapunov(const ControlLaw& law, const MassProperties& body, const TrackingError& error);
-
 // The commanded force (world axes) and torque (body axes).
 struct Command {
   Vector<3> force = Vector<3>::Zero(), torque = Vector<3>::Zero();

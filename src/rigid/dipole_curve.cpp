@@ -96,20 +96,6 @@ Vector<3> axial(const Matrix<3>& A) { return 0.5 * Vector<3>(A(2, 1) - A(1, 2), 
 
 }  // namespace
 
-Vector<3> dipole_direction(const Vector<3>& axis, const Vector<3>& d) {
-  return 3.0 * axis.dot(d) / d.squaredNorm() * d - axis;
-}
-
-// Uses dr/dt = -2 eta cos(theta) and sin^2(theta) = s^2 r/r0, s = sin(theta0). A line that begins behind the dipole's
-// equator first leads out to r0/s^2; cos(theta0) has its sign.
-double dipole_line_time(double r0, double theta0, double r1, double speed) {
-  const double s = std::sin(theta0), s2 = s * s;
-  // (sqrt(1 - s2 r1/r0) - cos)/s2 without cancellation near the axis
-  const double end = std::sqrt(1.0 - s2 * r1 / r0), start = std::cos(theta0);
-  if (start > 0.0) return r0 / speed * (1.0 - r1 / r0) / (end + start);
-  return r0 / (speed * s2) * (end - start);
-}
-
 DipoleCurve::DipoleCurve(const DipoleCurveOptions& options) : options_(options) {
   const auto refuse = [](const char* what) { throw std::invalid_argument(what); };
   if (!(options.speed > 0.0)) refuse("the speed along the curve must be positive");

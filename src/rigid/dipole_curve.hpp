@@ -36,12 +36,6 @@ struct Desired {
   bool docked = false;  // the end of the path is reached
 };
 
-// Returns b_v of (4.41) for a dipole at the origin.
-Vector<3> dipole_direction(const Vector<3>& axis, const Vector<3>& from_dipole);
-
-// Returns the time along a line from (r0, theta0) to the distance r1 < r0 from the dipole, s; theta0 < pi.
-double dipole_line_time(double r0, double theta0, double r1, double speed);
-
 class DipoleCurve {
  public:
   DipoleCurve() = default;

@@ -216,6 +216,35 @@ TEST_P(Solve, TimeLimitIsHonoured) {
   EXPECT_LE(solution.objective, rosenbrock().objective(vec({-1.2, 1})));
 }
 
+TEST_P(Solve, LimitOfProcessorTimeIsHonoured) {
+  const Tampered problem(rosenbrock(), [](double f) {
+    const double end = processor_seconds() + 0.02;
+    while (processor_seconds() < end) {
+    }
+    return f;
+  });
+  Options limited = options();
+  limited.max_processor_seconds = 0.1;
+  const double begin = processor_seconds();
+  const Solution solution = solve(problem, vec({-1.2, 1}), limited);
+  EXPECT_EQ(solution.status, SolveStatus::timed_out) << solution.reason;
+  EXPECT_GE(processor_seconds() - begin, limited.max_processor_seconds);
+  EXPECT_LE(processor_seconds() - begin, 4 * limited.max_processor_seconds);
+}
+
+// Other programs on the machine make a solve take longer. They do not change its result.
+TEST_P(Solve, TimeInWhichTheSolverWaitsIsNoProcessorTime) {
+  const Tampered waiting(rosenbrock(), [](double f) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return f;
+  });
+  Options limited = options();
+  limited.max_processor_seconds = 0.2;
+  const Solution solution = solve(waiting, vec({-1.2, 1}), limited);
+  EXPECT_EQ(solution.status, SolveStatus::solved) << solution.reason;
+  EXPECT_GT(solution.seconds, limited.max_processor_seconds);
+}
+
 TEST_P(Solve, IterationLimitIsHonoured) {
   Options limited = options();
   limited.max_iterations = 3;

@@ -68,17 +68,10 @@ TEST(Attitude, RetractionsInvert) {
     const Matrix<3> R = rotation(map, xi);
     EXPECT_NEAR((R * R.transpose() - Matrix<3>::Identity()).norm(), 0.0, 1e-14);
     EXPECT_NEAR((attitude_error(map, R).vector - xi).norm(), 0.0, 1e-13);
-    // xi' of a rotation that turns with mu in the world's axes
-    const Vector<3> mu(0.2, 0.5, -0.7);
-    const double h = 1e-5;
-    const Vector<3> slope =
-        (attitude_error(map, exponential(h * mu) * R).vector - attitude_error(map, exponential(-h * mu) * R).vector) /
-        (2.0 * h);
-    EXPECT_NEAR((inverse_tangent(map, xi, mu) - slope).norm(), 0.0, 1e-9);
   }
 }
 
-TEST(Attitude, HalfATurnIsToldAndFinite) {
+TEST(Attitude, HalfATurnIsReportedAndFinite) {
   for (const auto map : {Retraction::exponential, Retraction::cayley})
     for (const double angle : {pi, pi - 1e-9, pi - 1e-4}) {
       const auto e = attitude_error(map, exponential(Vector<3>(0.0, angle, 0.0)));
@@ -87,18 +80,15 @@ TEST(Attitude, HalfATurnIsToldAndFinite) {
     }
 }
 
-TEST(DipoleCurve, DirectionHasALengthOfOneToTwo) {
-  double least = 9.0, most = 0.0;
-  for (int i = 0; i <= 180; ++i) {
-    const double angle = i * pi / 180.0;
-    const double size =
-        dipole_direction(Vector<3>::UnitX(), 0.3 * Vector<3>(std::cos(angle), std::sin(angle), 0)).norm();
-    least = std::min(least, size);
-    most = std::max(most, size);
-    EXPECT_NEAR(size, std::sqrt(1.0 + 3.0 * std::pow(std::cos(angle), 2)), 1e-14);
-  }
-  EXPECT_NEAR(least, 1.0, 1e-14);
-  EXPECT_NEAR(most, 2.0, 1e-14);
+// Returns the time along a field line from (r0, theta0) to the distance r1 < r0 from the dipole, s; theta0 < pi.
+// Uses dr/dt = -2 eta cos(theta) and sin^2(theta) = s^2 r/r0, s = sin(theta0). A line that begins behind the dipole's
+// equator first leads out to r0/s^2; cos(theta0) has its sign.
+double dipole_line_time(double r0, double theta0, double r1, double speed) {
+  const double s = std::sin(theta0), s2 = s * s;
+  // (sqrt(1 - s2 r1/r0) - cos)/s2 without cancellation near the axis
+  const double end = std::sqrt(1.0 - s2 * r1 / r0), start = std::cos(theta0);
+  if (start > 0.0) return r0 / speed * (1.0 - r1 / r0) / (end + start);
+  return r0 / (speed * s2) * (end - start);
 }
 
 // Along a field line sin^2(theta) = sin^2(theta0) r/r0, and the time along it has a closed form. The dipole is in the
@@ -312,6 +302,12 @@ Flight astray(double turn) {
   pose.position = {0.55, 0.15, 0.1};
   pose.directors = exponential(turn * Vector<3>(0.5, 0.7, -0.4).normalized()) * exponential(pi * Vector<3>::UnitZ());
   return {{pose}, {(Twist<3>() << -0.05, 0.02, 0.01, 0.3, -0.2, 0.4).finished()}};
+}
+
+// Returns V of Proposition 4.2, J. Its derivative along (4.40) is -k_omega |e_omega|^2 - k_v |e_v|^2.
+double lyapunov(const ControlLaw& law, const MassProperties& body, const TrackingError& e) {
+  return 0.5 * (e.spin.dot(body.inertia * e.spin) + body.mass * e.velocity.squaredNorm() +
+                law.position_gain * e.position.squaredNorm() + law.attitude_gain * e.attitude.squaredNorm());
 }
 
 // Proposition 4.2: with feedforward of the curve's accelerations V never grows, and

@@ -1,7 +1,6 @@
 #include "evaluators/motion/search.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "evaluators/motion/trajectory.hpp"
@@ -65,8 +64,8 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
       .add("tolerance", option(&O::tolerance), number(from(1e-14, 1e-2), "1", "KKT residual at which the solver stops"))
       .add("max-iterations", option(&O::max_iterations),
            number(from(1, 1e6), "largest number of solver iterations per initial guess"))
-      .add("time-limit-per-guess", option(&O::max_seconds),
-           number(from(1e-3, 1e7), "s", "time limit per initial guess"));
+      .add("time-limit-per-guess", option(&O::max_processor_seconds),
+           number(from(1e-3, 1e7), "s", "limit of processor time per initial guess"));
 }
 
 MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& settings,
@@ -210,8 +209,7 @@ class Search {
   // if attitudes are far from them. Solves again with other touching features if another corner is lower, or other
   // edges are nearer.
   SolvedMotion solve(const MotionDescription& mesh, MotionPath path, nlp::Options options) {
-    const double limit = std::min(options.max_seconds, std::max(task_.seconds_left(), 1e-3));
-    const auto began = std::chrono::steady_clock::now();
+    const double processor_end = nlp::processor_seconds() + options.max_processor_seconds;
     if (path.references.empty()) mesh.refer(path, design());
     std::vector<TouchingFeature> touching = path.touching;
     const int steps = path.controls.empty() ? mesh.grow() : 0;
@@ -221,8 +219,8 @@ class Search {
     // it: 7 of 10 two-cubes problems then fail.
     if (path.simulated) options.warm_start = true, options.barrier = 1e-4;
     const auto run = [&] {
-      const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
-      options.max_seconds = std::max(limit - used.count(), 1e-3);
+      options.max_seconds = std::max(task_.seconds_left(), 1e-3);
+      options.max_processor_seconds = std::max(processor_end - nlp::processor_seconds(), 1e-3);
       found.solution = nlp::solve(found.planned.problem.problem(), x, options);
       times_.add(found.solution);
       found.iterations += found.solution.iterations;
