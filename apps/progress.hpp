@@ -11,7 +11,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(std::FILE* out);
   ~ProgressLine() { end(); }
-  // Whether a new text is due: five times a second on a terminal, every ten seconds elsewhere. Others are dropped.
+  // Returns whether show() would write: five times a second on a terminal, every ten seconds elsewhere.
   bool due() const { return std::chrono::steady_clock::now() >= due_; }
   void show(const std::string& text);
   // Writes the last dropped text and ends the line.

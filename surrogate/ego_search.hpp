@@ -23,7 +23,7 @@ struct EgoState {
   static constexpr double resolution = 3e-4;       // smallest distance of two designs, relative to the range
   static constexpr double fine_resolution = 3e-6;  // smallest distance for steps along constraints, where the feasible
                                                    // region may be small
-  static constexpr double apart = 5e-3;            // smallest distance if costs are irregular but reproducible
+  static constexpr double apart = 5e-3;            // smallest distance of two designs where neighbouring costs jump
   static constexpr double same_design_distance =
       0.02;  // paired costs: an evaluated design within this distance gets further
              // initial states instead

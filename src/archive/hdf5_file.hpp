@@ -66,7 +66,8 @@ Handle open_to_append(const std::string& path);  // as SWMR writer: a reader see
 void reserve(const std::string& path, std::size_t bytes, bool create = false);
 std::size_t file_size(const std::string& path);
 
-Handle string_type(std::size_t bytes);  // UTF-8, zero padded; H5T_VARIABLE: any length
+// Returns the type of texts in UTF-8, padded by zeros; `bytes`: their length, H5T_VARIABLE: any.
+Handle string_type(std::size_t bytes);
 
 // Open a group or dataset that is stored in the file itself. Throw Error, with its name, for links that are not hard,
 // and for external or virtual storage. Writing to such a dataset would change another file.

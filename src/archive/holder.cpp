@@ -27,7 +27,7 @@ std::string holder(const std::string& path) {
   for (const auto& process : fs::directory_iterator("/proc", error)) {
     const std::string pid = process.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos || pid == self) continue;
-    std::error_code unreadable;  // another user's process, or ended
+    std::error_code unreadable;  // the process is another user's, or has ended
     for (const auto& descriptor : fs::directory_iterator(process.path() / "fd", unreadable)) {
       struct stat open_file;
       if (::stat(descriptor.path().c_str(), &open_file) != 0) continue;

@@ -72,7 +72,7 @@ class ContactRows {
     Matrix<n> direction = Matrix<n>::Zero();  // one direction per column
     Matrix<n> metric = Matrix<n>::Zero();
     std::array<Side, 2> side;
-    int slopes = 0, bodies = 0;  // of a one-sided constraint: its first slope in slopes_, and its number of bodies
+    int slopes = 0, bodies = 0;  // one-sided constraints: index of the first slope in slopes_; number of bodies
   };
   void add_constraint(const Inertia<n>& inertia, const OneSidedConstraint<n>& constraint, Entry& entry);
   double inverse_mass(const Multibody<n>& multibody, const ContactPoint<n>& point, const Entry& entry, int k) const;
@@ -141,7 +141,7 @@ class ContactSolver {
   std::vector<double> saved_;
   struct Unknown {
     int contact, direction;
-    Vector<n> along;  // change of the contact's impulse per unit
+    Vector<n> along;  // change of the contact's impulse when the unknown grows by 1
   };
   std::vector<Unknown> unknowns_;
   // up to this number of unknowns vectors are on the stack

@@ -24,7 +24,8 @@ struct Measure {
   static Measure of(const Unit& unit);
   static Measure anything() { return {{}, {}, true, false}; }
   bool is_pure() const { return exponents == Dimension{} && unknowns.empty(); }
-  Measure times(const Measure& other, double power) const;  // returns this * other^power
+  // Returns this * other^power.
+  Measure times(const Measure& other, double power) const;
   bool operator==(const Measure&) const = default;
 };
 

@@ -76,7 +76,7 @@ JointRotations<T> turned(const Link<double>& link, const std::vector<Move>& turn
   const auto oblique = [&](const Move& move) { return lift<T>(link.axes[move.axis - 3]); };
   const auto turned_by = product_of_transposed(before.rotation, f.rotation);
   JointRotations<T> all;
-  all.angles = turns[0].is_oblique()  // the only one: bodies.cpp sees to it
+  all.angles = turns[0].is_oblique()  // then there is no other turn: bodies.cpp refuses it
                    ? std::vector<T>{turn_angle(turned_by, oblique(turns[0]))}
                    : turn_angles(turned_by, turns);
   Frame<T> turning = Frame<T>::at_rest();

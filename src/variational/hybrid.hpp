@@ -36,7 +36,7 @@ struct Contact {
 struct Reset {
   std::string name;
   int guard = -1;
-  std::vector<int> coordinates, rates;  // [n]: index of a watched scalar, -1: unchanged
+  std::vector<int> coordinates, rates;  // [n] index of the watched scalar that replaces each; -1: unchanged
 };
 struct Assembly {
   const Mechanics* mechanics = nullptr;
