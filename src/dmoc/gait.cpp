@@ -21,13 +21,16 @@ namespace {
 std::vector<ForceCondition> ground(const GaitSettings& settings, int base) {
   const bool cone = std::isfinite(settings.friction);
   if (!cone)
-    return settings.unilateral ? std::vector<ForceCondition>{{{base - 1, 1.0}}} : std::vector<ForceCondition>{};
-  if (base == 2) return {{{1, settings.friction}, {0, 1.0}}, {{1, settings.friction}, {0, -1.0}}};
+    return settings.unilateral ? std::vector<ForceCondition>{{.forces = {{base - 1, 1.0}}}}
+                               : std::vector<ForceCondition>{};
+  if (base == 2)
+    return {{.forces = {{1, settings.friction}, {0, 1.0}}}, {.forces = {{1, settings.friction}, {0, -1.0}}}};
   std::vector<ForceCondition> facets;
   for (int f = 0; f < 8; ++f) {
     const double angle = (f + 0.5) * std::numbers::pi / 4.0;
     facets.push_back(
-        {{2, settings.friction * std::cos(std::numbers::pi / 8.0)}, {0, std::cos(angle)}, {1, std::sin(angle)}});
+        {.forces = {
+             {2, settings.friction * std::cos(std::numbers::pi / 8.0)}, {0, std::cos(angle)}, {1, std::sin(angle)}}});
   }
   return facets;
 }

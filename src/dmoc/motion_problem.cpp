@@ -219,8 +219,15 @@ void MotionProblem::lay_out() {
 void MotionProblem::add_force(std::vector<Term>& terms, const PhaseLayout& laid, int row, int first_output,
                               const Coefficient& coefficient) const {
   for (std::size_t f = 0; f < laid.phase.forces.size(); ++f)
-    for (const auto& [coordinate, weight] : laid.phase.forces[f])
+    for (const auto& [coordinate, weight] : laid.phase.forces[f].forces)
       terms.push_back({first_output + coordinate, row + static_cast<int>(f), weight * coefficient});
+}
+
+void MotionProblem::add_constant_force(const PhaseLayout& laid, int row, const Coefficient& force) {
+  if (laid.index.duration >= 0)  // the row is in N s
+    problem_.add_linear(row, laid.index.duration, force * (1.0 / laid.index.intervals));
+  else
+    problem_.add_constant(row, force);
 }
 
 // Adds the rows of the dynamics. They are in N m if h is known (momenta times 1/h), otherwise in N m s.
@@ -311,7 +318,7 @@ void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i
   std::vector<Term> terms;  // of h u / 2
   // The control of an actuator on a held coordinate enters the force that holds the coordinate.
   for (int f = 0; f < conditions && row < 0; ++f)
-    for (const auto& [coordinate, weight] : laid.phase.forces[static_cast<std::size_t>(f)]) {
+    for (const auto& [coordinate, weight] : laid.phase.forces[static_cast<std::size_t>(f)].forces) {
       if (coordinate != pushed) continue;
       for (int slot = 0; slot <= degree; ++slot) {
         const int knot = k * degree + slot, force_row = laid.force_rows + conditions * knot + f;
@@ -394,12 +401,17 @@ void MotionProblem::add_row_ranges() {
       for (int i = 0; i < n; ++i) rows -= place_of(before, i) < 0 && place_of(after, i) < 0;
     joint.configuration = problem_.add_rows(rows, 0.0, 0.0);
   }
-  for (PhaseLayout& laid : phases_)
+  for (PhaseLayout& laid : phases_) {
     laid.force_rows =
         problem_.add_rows(static_cast<int>(laid.phase.forces.size()) * laid.index.knots(), 0.0, nlp::infinity);
-  for (EventLayout& joint : events_)
-    joint.impulse_rows = problem_.add_rows(
-        static_cast<int>(phases_[static_cast<std::size_t>(joint.event.to)].phase.forces.size()), 0.0, nlp::infinity);
+    for (int row = laid.force_rows, k = 0; k < laid.index.knots(); ++k)
+      for (const ForceCondition& condition : laid.phase.forces) add_constant_force(laid, row++, condition.constant);
+  }
+  for (EventLayout& joint : events_) {
+    joint.impulse_rows = problem_.add_rows(0, 0.0, 0.0);
+    for (const ForceCondition& condition : phases_[static_cast<std::size_t>(joint.event.to)].phase.forces)
+      problem_.add_rows(1, condition.applies_to_impulses() ? 0.0 : -nlp::infinity, nlp::infinity);
+  }
 }
 
 void MotionProblem::add_end_momenta(int p) {

@@ -37,9 +37,14 @@ inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
   return a;
 }
 
-// A condition on forces: sum of coefficient times force (or impulse) on a held coordinate, >= 0. A friction cone
-// consists of several of these. Pairs: coordinate (of a position constraint: component), coefficient.
-using ForceCondition = std::vector<std::pair<int, Coefficient>>;
+// A condition on forces: the sum of coefficient times force on a held coordinate, plus a constant, is >= 0. A friction
+// cone consists of several of these. A condition without a constant applies to impulses, too.
+struct ForceCondition {
+  std::vector<std::pair<int, Coefficient>> forces =
+      {};                      // coordinate (of a position constraint: component), coefficient
+  Coefficient constant = 0.0;  // in the units of the sum
+  bool applies_to_impulses() const { return constant.value == 0.0 && constant.gradient.size() == 0; }
+};
 
 struct Phase {
   std::string name;
@@ -285,6 +290,8 @@ class MotionProblem {
   // the rows of a phase's conditions.
   void add_force(std::vector<nlp::AssembledProblem::Term>& terms, const PhaseLayout& laid, int row, int first_output,
                  const Coefficient& coefficient) const;
+  // Adds a constant force to a row of forces at a knot.
+  void add_constant_force(const PhaseLayout& laid, int row, const Coefficient& force);
   // Predicts the next posture by a fraction of the last step: constant coordinate rates and angular velocities.
   Eigen::VectorXd ahead(const PhaseLayout& laid, int k, const Eigen::VectorXd& before, const Eigen::VectorXd& now,
                         double share) const;

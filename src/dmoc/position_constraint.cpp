@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
+#include <functional>
 #include <limits>
 
 namespace dodyn::dmoc {
@@ -27,11 +28,29 @@ std::vector<Term> in_rows(int first, int count, double factor = 1.0) {
   return terms;
 }
 
-void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition>& conditions, int multiplier) {
+// Adds conditions on the unknowns from `multiplier` on, which are forces times a factor, or impulses. `add_constant`
+// adds the constant of a condition, times this factor, to a row; null: the unknowns are impulses.
+void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition>& conditions, int multiplier,
+                    const std::function<void(int row, const Coefficient& constant)>& add_constant) {
   for (const ForceCondition& condition : conditions) {
+    if (!add_constant && !condition.applies_to_impulses()) continue;
     const int row = nlp.add_rows(1, 0.0, nlp::infinity);
-    for (const auto& [component, coefficient] : condition) nlp.add_linear(row, multiplier + component, coefficient);
+    for (const auto& [component, coefficient] : condition.forces)
+      nlp.add_linear(row, multiplier + component, coefficient);
+    if (add_constant) add_constant(row, condition.constant);
   }
+}
+
+// Adds a force, times the factor by which the multipliers at a knot differ from forces, to a row. See
+// force_per_multiplier().
+void add_constant_force(MotionProblem& problem, int phase, int knot, int row, const Coefficient& force) {
+  const PhaseIndex& index = problem.index(phase);
+  const Coefficient weighted = problem.knot_weight(phase, knot) * force;
+  if (index.duration >= 0)
+    problem.problem().add_linear(row, index.duration, weighted * (1.0 / index.intervals));
+  else
+    problem.problem().add_constant(row,
+                                   knot == 0 || knot == index.knots() - 1 ? weighted * problem.step(phase) : weighted);
 }
 
 // Adds the rows of g: zero at the knots, or equal at neighbouring knots. Differences of neighbours keep the problem
@@ -105,7 +124,9 @@ void add_position_constraint(MotionProblem& problem, PositionConstraint constrai
     // at the first knot the row has the opposite sign: -dL/dv+ - D2 L_d - ...
     nlp.add_element(push[static_cast<std::size_t>(k)], followed_by(knot, multiplier, size),
                     pushed(momenta, k == 0 ? -1.0 : 1.0, problem.reactions(constraint.phase, k)));
-    add_conditions(nlp, constraint.conditions, multiplier);
+    add_conditions(nlp, constraint.conditions, multiplier, [&](int row, const Coefficient& force) {
+      add_constant_force(problem, constraint.phase, k, row, force);
+    });
     if (k > 0 && k < K) continue;
     if (problem.rests(constraint.phase, k == K) || (k == 0 && constraint.stopped))
       continue;  // redundant rows slow the solver down
@@ -117,7 +138,7 @@ void add_position_constraint(MotionProblem& problem, PositionConstraint constrai
     constraint.impulse = nlp.add_variables(size, -nlp::infinity, nlp::infinity);
     nlp.add_element(push.front(), followed_by(problem.node(constraint.phase, 0), constraint.impulse, size),
                     pushed(problem.jump_row(*constraint.event), 1.0, problem.impulse_reactions(*constraint.event)));
-    add_conditions(nlp, constraint.conditions, constraint.impulse);
+    add_conditions(nlp, constraint.conditions, constraint.impulse, nullptr);
   }
   problem.store(std::move(constraint));
 }

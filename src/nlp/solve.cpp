@@ -103,17 +103,6 @@ Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const
   return solution;
 }
 
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-Deadline::Deadline(const Options& options) : processor_end_(processor_seconds() + options.max_processor_seconds) {
-  const std::chrono::duration<double> limit(std::min(options.max_seconds, 1e9));  // avoids overflow of the clock
-  end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
-}
-
 Solution solve(const Problem& problem, const VectorXd& start, const Solution* neighbour, const Options& options) {
   const Clock::time_point begin = Clock::now();
   require_sizes(problem, start);
@@ -166,6 +155,17 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
 }
 
 }  // namespace
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+Deadline::Deadline(const Options& options) : processor_end_(processor_seconds() + options.max_processor_seconds) {
+  const std::chrono::duration<double> limit(std::min(options.max_seconds, 1e9));  // avoids overflow of the clock
+  end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+}
 
 bool available(Backend backend) {
 #ifdef DODYN_HAVE_IPOPT

@@ -217,7 +217,7 @@ TEST(Orders, DerivativesAreExact) {
       MotionProblem problem = problem_of(driven, false, order);
       Phase phase = swing_of(3, 0.6);
       if (timed) phase.free_duration = {0.2, 2.0};
-      phase.forces = {{{1, 1.0}, {0, 0.3}}};
+      phase.forces = {{.forces = {{1, 1.0}, {0, 0.3}}}};
       problem.add_phase(std::move(phase));
       problem.add_boundary({0, false, {{2, 0.4}}, {{2, -0.3}}});
       problem.add_boundary({0, true, {}, {}, true});

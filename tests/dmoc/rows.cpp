@@ -156,10 +156,10 @@ TEST(Rows, DynamicsOfAFreeDurationAreThoseTimesTheStep) {
   EXPECT_EQ(problem.problem().upper(at.duration), 2.0);
 }
 
-// Conditions on the force on the pivot, N: on 0.8 f_y + 0.5 f_x and on f_y alone, at every node.
+// Conditions on the force on the pivot, N: on 0.8 f_y + 0.5 f_x and on f_y - 3 N, at every node.
 TEST(Rows, ForceConditionsWeighTheForceOnWhatIsHeld) {
   MotionProblem problem = problem_of(pendulum);
-  problem.add_phase(swing({{{1, 0.8}, {0, 0.5}}, {{1, 1.0}}}));
+  problem.add_phase(swing({{.forces = {{1, 0.8}, {0, 0.5}}}, {.forces = {{1, 1.0}}, .constant = -3.0}}));
   problem.transcribe();
   const int first = next_row(problem) - 2 * (K + 1);
   problem.problem().finish();
@@ -184,7 +184,7 @@ TEST(Rows, ForceConditionsWeighTheForceOnWhatIsHeld) {
                 : k == K ? x(at.control(K - 1))
                          : 0.5 * (x(at.control(k - 1)) + x(at.control(k)));
     EXPECT_NEAR(c(first + 2 * k), 0.8 * force[1] + 0.5 * force[0], 1e-11) << k;
-    EXPECT_NEAR(c(first + 2 * k + 1), force[1], 1e-11) << k;
+    EXPECT_NEAR(c(first + 2 * k + 1), force[1] - 3.0, 1e-11) << k;
     EXPECT_EQ(problem.problem().constraint_lower(first + 2 * k), 0.0);
     EXPECT_EQ(problem.problem().constraint_upper(first + 2 * k), nlp::infinity);
   }
@@ -196,10 +196,10 @@ TEST(Rows, AnEventCarriesMomentaOverAndPushesOnlyWhatIsHeldAfterwards) {
   Phase fall = swing();
   fall.held = {};
   problem.add_phase(std::move(fall));
-  problem.add_phase(swing({{{1, 0.8}, {0, 0.5}}}));
+  problem.add_phase(swing({{.forces = {{1, 0.8}, {0, 0.5}}}, {.forces = {{1, 1.0}}, .constant = 2.0}}));
   const int event = problem.add_event({0, 1, {}, {}, {0.3, 0.0, -0.1}});
   problem.transcribe();
-  const int impulse = next_row(problem) - 1;
+  const int impulse = next_row(problem) - 2;
   problem.problem().finish();
   const VectorXd x = some_point(problem.problem()), c = rows_at(problem.problem(), x);
   const VectorXd before = x.segment(problem.index(0).theta(K), 3),
@@ -217,7 +217,28 @@ TEST(Rows, AnEventCarriesMomentaOverAndPushesOnlyWhatIsHeldAfterwards) {
   EXPECT_NEAR(c(jump + 2), before(1), 1e-15);
   EXPECT_NEAR(c(jump + 3), before(2) - after + 0.1, 1e-15);
   EXPECT_NEAR(c(impulse), 0.8 * push(1) + 0.5 * push(0), 1e-13);
+  EXPECT_EQ(problem.problem().constraint_lower(impulse), 0.0);
   EXPECT_EQ(problem.problem().constraint_upper(impulse), nlp::infinity);
+  // a condition with a constant is one of forces alone
+  EXPECT_EQ(problem.problem().constraint_lower(impulse + 1), -nlp::infinity);
+  EXPECT_EQ(problem.problem().constraint_upper(impulse + 1), nlp::infinity);
+}
+
+// With an unknown duration the rows of forces are times the step.
+TEST(Rows, AConstantForceIsTimesTheStepOfAnUnknownDuration) {
+  const auto row_of = [](double constant) {
+    MotionProblem problem = problem_of(pendulum);
+    Phase phase = swing({{.forces = {{1, 1.0}}, .constant = constant}});
+    phase.free_duration = {{0.1, 2.0}};
+    problem.add_phase(std::move(phase));
+    problem.transcribe();
+    const int first = next_row(problem) - (K + 1);
+    problem.problem().finish();
+    VectorXd x = some_point(problem.problem());
+    x(problem.index(0).duration) = T;
+    return VectorXd(rows_at(problem.problem(), x).segment(first, K + 1));
+  };
+  EXPECT_NEAR((row_of(5.0) - row_of(0.0) - VectorXd::Constant(K + 1, 5.0 * T / K)).norm(), 0.0, 1e-12);
 }
 
 // Rows: the work u (theta' - theta), or with work_at_ends (h/2) u times the rate at each node, equals w+ - w-. The cost

@@ -380,6 +380,26 @@ TEST_F(Hopper, GradientIsTheSlopeOfTheCost) {
   }
 }
 
+// Limits the force of the ground, which is 292 N without a limit. The phases have unknown durations.
+TEST_F(Hopper, TheForceOfTheGroundMayHaveALimit) {
+  std::string limited = text();
+  limited.replace(limited.find("mu = 0.8\n"), 9, "mu = 0.8\nlimit = 300 N\n");
+  limited.replace(limited.find("mu*normal(foot)\n"), 16, "mu*normal(foot), normal(foot) <= limit\n");
+  limited += "limit.min = 150\nlimit.max = 400\n";
+  const auto evaluator = study(limited, {"--motion.tolerance", "1e-11"});
+  const auto beside = study(limited, {"--motion.tolerance", "1e-11", "--motion.initial-guesses", "1"});
+  const Outcome outcome = evaluator->evaluate(task({2000, 0.4, 200}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_NEAR(channel(*evaluator, outcome, "held_force").col(1).maxCoeff(), 200.0, 1e-4);
+  const auto cost = [&](double limit) {
+    Task t = task({2000, 0.4, limit});
+    t.warm_start = outcome.trajectory;
+    return beside->evaluate(t).evaluation.cost;
+  };
+  const double slope = cost(200.5) - cost(199.5);
+  EXPECT_NEAR(outcome.evaluation.gradient(2), slope, 1e-3 * std::abs(slope));
+}
+
 // A four-bar loop, closed by two rows at every node, and by rows besides that follow from these: linearly, squared, or
 // of joints.
 TEST(Motion, ARedundantConstraintChangesNothing) {

@@ -317,6 +317,10 @@ TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
   EXPECT_EQ(solved("normal(front) >= 2.3*normal(rear)").evaluation.status, Status::ok);
   EXPECT_EQ(solved("reaction(front.y) >= 2.3*reaction(rear.y)").evaluation.status, Status::ok);
   EXPECT_NE(solved("normal(front) >= 2.4*normal(rear)").evaluation.status, Status::ok);
+  EXPECT_EQ(solved("normal(front) <= 12.7 N").evaluation.status, Status::ok);  // it carries 18 N * 0.7
+  EXPECT_NE(solved("normal(front) <= 12.5 N").evaluation.status, Status::ok);
+  EXPECT_EQ(solved("normal(front) - normal(rear) >= 7.1 N").evaluation.status, Status::ok);
+  EXPECT_NE(solved("normal(front) - normal(rear) >= 7.3 N").evaluation.status, Status::ok);
   EXPECT_EQ(
       solved("u.push == 3, abs(tangential(front)) <= 0.2*normal(front), abs(tangential(rear)) <= 0.2*normal(rear)")
           .evaluation.status,

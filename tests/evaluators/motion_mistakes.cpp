@@ -5,6 +5,7 @@
 
 #include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/design.hpp"
+#include "record/text.hpp"
 #include "tests/message_of.hpp"
 #include "whole.hpp"
 #include "written.hpp"
@@ -156,8 +157,11 @@ TEST(MotionMistakes, ConditionsOfForces) {
                 "\n[initial-state]\nx = 0\ny = 0\na = 0\nr = 0\nmomentum = 0\n[goal]\nx = reach\n");
   };
   EXPECT_EQ(line_of("reaction(s) >= 0"), "");
-  EXPECT_NE(line_of("reaction(s) >= 1 N").find("has a term without forces"), std::string::npos)
-      << line_of("reaction(s) >= 1 N");
+  EXPECT_EQ(line_of("reaction(s) <= 1 N"), "");
+  for (const auto& [other, unit] : {std::pair{"x", "m"}, {"rate(x)", "m/s"}, {"t", "s"}}) {
+    const std::string said = line_of(formatted("reaction(s) >= %s/(1 %s)*reaction(s)", other, unit));
+    EXPECT_NE(said.find(formatted("'%s' is neither a force nor a parameter", other)), std::string::npos) << said;
+  }
 }
 
 // A link and its turn have one name where the model gives none. What follows the name tells which is meant.

@@ -46,15 +46,14 @@ bool is_force(const Expression::Quantity& q) {
   return q.name == "normal" || q.name == "tangential" || q.name == "reaction";
 }
 
-// Throws ConfigError if a condition on forces has a term without forces. Conditions must be homogeneous, because they
-// also apply to impulses.
-void expect_homogeneous(const CustomEntry& entry, const Expression& condition) {
-  constexpr double any = 1.7;  // value of all quantities that are not forces
-  std::vector<double> values;
-  for (const auto& q : condition.quantities()) values.push_back(is_force(q) ? 0.0 : any);
-  if (const double rest = condition.evaluate<double>(values); std::isfinite(rest) && rest != 0.0)
-    throw entry.error(
-        "has a term without forces; expected such as normal(foot) >= 0, abs(tangential(foot)) <= 0.8*normal(foot)");
+// Throws ConfigError if a condition on forces has a quantity besides forces and parameters.
+void expect_forces(const PhasedMotion& motion, const CustomEntry& entry, const Expression& condition) {
+  for (const auto& q : condition.quantities())
+    if (!is_force(q) &&
+        (!q.arguments.empty() || std::find(motion.names.begin(), motion.names.end(), q.name) == motion.names.end()))
+      throw entry.error("'" + q.text() +
+                        "' is neither a force nor a parameter; a condition on forces is linear in them, such as "
+                        "normal(foot) <= 800 N");
 }
 
 void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const CustomEntry& entry,
@@ -73,7 +72,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
         continue;
       }
       const int d = motion.system->structure().dimension;
-      expect_homogeneous(entry, comparison.what);
+      expect_forces(motion, entry, comparison.what);
       if (phase.holds && std::any_of(quantities.begin(), quantities.end(),
                                      [&](const auto& q) { return phase.holds->component(q, d) >= 0; })) {
         if (comparison.equality) throw entry.error("forces cannot be compared with ==; allowed: <=, >=");

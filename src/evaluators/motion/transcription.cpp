@@ -14,7 +14,7 @@ using dmoc::Coefficient;
 
 namespace {
 
-// Returns the coefficients of an expression that is linear in forces on held coordinates or components. `index_of`: the
+// Returns an expression that is linear in forces on held coordinates or components. `index_of`: the
 // coordinate or component on which a force acts; -1: the quantity is not a force.
 dmoc::ForceCondition force_condition(const Expression& e, const MotionValues& values,
                                      const std::function<int(const Expression::Quantity&)>& index_of) {
@@ -26,18 +26,18 @@ dmoc::ForceCondition force_condition(const Expression& e, const MotionValues& va
       numbers.push_back(pushed[i] >= 0 ? Coefficient(force(pushed[i])) : values.named(e.quantities()[i].name));
     return e.evaluate<Coefficient>(numbers);
   };
-  const Coefficient none = at([](int) { return 0.0; });
   dmoc::ForceCondition condition;
-  double sum = 0.0;
+  condition.constant = at([](int) { return 0.0; });
+  double sum = condition.constant.value;
   std::vector<int> forces = pushed;
   std::sort(forces.begin(), forces.end());
   forces.erase(std::unique(forces.begin(), forces.end()), forces.end());
   for (const int c : forces) {
     if (c < 0) continue;
-    condition.emplace_back(c, at([c](int other) { return other == c ? 1.0 : 0.0; }));
-    sum += (2.0 + c) * condition.back().second.value;
+    condition.forces.emplace_back(c, at([c](int other) { return other == c ? 1.0 : 0.0; }) - condition.constant);
+    sum += (2.0 + c) * condition.forces.back().second.value;
   }
-  if (none.value != 0.0 || std::abs(at([](int c) { return 2.0 + c; }).value - sum) > 1e-9 * (1 + std::abs(sum)))
+  if (std::abs(at([](int c) { return 2.0 + c; }).value - sum) > 1e-9 * (1 + std::abs(sum)))
     throw ConfigError("'" + e.text() +
                       "' is not linear in the forces; allowed: such as abs(tangential(foot)) <= 0.8*normal(foot)");
   return condition;
