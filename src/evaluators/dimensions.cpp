@@ -82,8 +82,8 @@ class Check {
       if (const auto control = model_.variable({quantity.arguments[0], {}}))
         return of_unit(std::string(model_.unit(*control)) + "/s");
     if (quantity.name == "reaction" && quantity.arguments.size() == 1)
-      if (const auto coordinate = model_.variable({quantity.arguments[0], {}}))
-        return of_unit(model_.slides(coordinate->index) ? "N" : "N m");
+      if (const auto held = model_.variable({quantity.arguments[0], {}}))
+        return of_unit(std::string_view(model_.unit(*held)) == "m" ? "N" : "N m");
     const auto& known = quantity.arguments.size() == 2 ? functions : others;
     const auto at = known.find(quantity.name);
     return at == known.end() ? std::nullopt : std::optional(of_unit(at->second));

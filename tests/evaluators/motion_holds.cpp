@@ -319,6 +319,8 @@ TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
   EXPECT_NE(solved("normal(front) >= 2.4*normal(rear)").evaluation.status, Status::ok);
   EXPECT_EQ(solved("normal(front) <= 12.7 N").evaluation.status, Status::ok);  // it carries 18 N * 0.7
   EXPECT_NE(solved("normal(front) <= 12.5 N").evaluation.status, Status::ok);
+  for (const std::string place : {"front.x", "front.y", "rear.x", "rear.y"})
+    EXPECT_EQ(solved("abs(reaction(" + place + ")) <= 12.7 N").evaluation.status, Status::ok) << place;
   EXPECT_EQ(solved("normal(front) - normal(rear) >= 7.1 N").evaluation.status, Status::ok);
   EXPECT_NE(solved("normal(front) - normal(rear) >= 7.3 N").evaluation.status, Status::ok);
   EXPECT_EQ(
