@@ -309,7 +309,7 @@ std::vector<int> inputs_of(const MotionProblem& problem, int phase, const PathFu
   return inputs;
 }
 
-// Calls add(element, inputs) at all knots, points or jumps of a phase.
+// Calls add(element, inputs, place) at all knots, points or jumps of a phase.
 template <class Add>
 void for_places(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, Add add) {
   const PhaseIndex& index = problem.index(phase);
@@ -317,15 +317,16 @@ void for_places(const MotionProblem& problem, int phase, const PathFunction& f, 
   for (int point = 0; point < (f.place == Place::points ? index.degree : 1); ++point) {
     const std::vector<Element> e = elements_of(problem, phase, f, values, first, end, point);
     for (int k = first; k < end; ++k)
-      add(e[static_cast<std::size_t>(k - first)], inputs_of(problem, phase, f, k, point));
+      add(e[static_cast<std::size_t>(k - first)], inputs_of(problem, phase, f, k, point), k);
   }
 }
 
 }  // namespace
 
-void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
-                         bool equality) {
-  for_places(problem, phase, f, values, [&](const Element& e, std::vector<int> inputs) {
+void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, bool equality,
+                         const std::function<bool(int place)>& skips) {
+  for_places(problem, phase, f, values, [&](const Element& e, std::vector<int> inputs, int place) {
+    if (skips && skips(place)) return;
     const int row = problem.problem().add_rows(1, 0.0, equality ? 0.0 : nlp::infinity);
     problem.problem().add_element(e, std::move(inputs), {{0, row, 1.0}});
   });
@@ -359,7 +360,7 @@ void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Co
 
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight) {
-  for_places(problem, phase, f, values, [&](const Element& e, std::vector<int> inputs) {
+  for_places(problem, phase, f, values, [&](const Element& e, std::vector<int> inputs, int) {
     problem.problem().add_element(e, std::move(inputs), {{1, nlp::AssembledProblem::objective_row, weight}});
   });
 }

@@ -61,8 +61,10 @@ NamedPositionFunction position_function(const System& system, const std::vector<
 
 using Lookup = std::function<Coefficient(const std::string& parameter)>;
 
-// Adds value >= 0 (or == 0) at all knots, points or jumps of a phase.
-void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, bool equality);
+// Adds value >= 0 (or == 0) at all knots, points or jumps of a phase, except at places that `skips` names: knot, point or
+// jump, from 0.
+void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, bool equality,
+                         const std::function<bool(int place)>& skips = nullptr);
 // Limits the rate of a coordinate at the quadrature points to `speed` in both directions; no effect on a held
 // coordinate.
 void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Coefficient& speed);

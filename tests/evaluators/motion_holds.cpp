@@ -333,6 +333,32 @@ TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
       Status::ok);
 }
 
+// A foot that stands at height zero satisfies foot.y >= 0 exactly. Such rows have no interior, so they are left out. Rows
+// that are satisfied by more, or violated, stay.
+TEST(MotionHolds, ConditionsThatAHoldSatisfiesExactlyAreLeftOut) {
+  const auto rows = [](const std::string& require, const std::string& start) {
+    std::string text = stand("u.push >= -1" + require);
+    text.replace(text.find("x = 0\ny = 0\na = 0\n"), 18, start);
+    const std::filesystem::path file = written_study(table, own_model + text);
+    const MotionDesigns designs(read_settings(file.string(), {}));
+    std::filesystem::remove_all(file.parent_path());
+    const Eigen::VectorXd design(0);
+    return designs.plan(design, designs.initial_guess(design, 1, 0)).problem.problem().constraints();
+  };
+  for (const std::string start :
+       {"x = 0\ny = 0\na = 0\n", "require = front.x == 1, 2*front.y - 0.6 == 0, rear.y == 0.3\n"}) {
+    const bool by_names = start.front() == 'r';
+    const std::string height = by_names ? "0.3" : "0", lower = by_names ? "0.2" : "-0.1",
+                      higher = by_names ? "0.4" : "0.1";
+    const int without = rows("", start);
+    EXPECT_EQ(rows(", front.y >= " + height, start), without) << start;
+    EXPECT_EQ(rows(", front.y + rear.y >= 2*" + height, start), without) << start;
+    EXPECT_EQ(rows(", front.y >= " + lower, start), without + 6) << start;
+    EXPECT_EQ(rows(", front.y >= " + higher, start), without + 6) << start;
+    EXPECT_EQ(rows(", front.x + x >= 0", start), without + 6) << start;
+  }
+}
+
 // A brick in space swings about a held corner. Half the step reduces the error by a factor of 4.
 TEST(MotionHolds, ABrickInSpaceSwingsAboutItsHeldCorner) {
   const std::string brick =

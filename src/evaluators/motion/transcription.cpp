@@ -7,6 +7,7 @@
 #include "dmoc/link_rows.hpp"
 #include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/contacts.hpp"
+#include "evaluators/motion/pinned.hpp"
 
 namespace dodyn::evaluators {
 
@@ -194,6 +195,7 @@ TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& 
   if (!motion.avoided.empty())
     planned.separation = dmoc::SeparatingPlanes(problem, avoided_parts(motion, design), size);
 
+  const std::vector<PinnedPositions> pinned = pinned_positions(motion, all);
   const Coefficient per = 1.0 / all.evaluated(motion.per);
   dmoc::Effort effort = motion.effort;
   if (motion.loss)
@@ -203,7 +205,14 @@ TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& 
   for (int i = 0; i < count; ++i) {
     const MotionPhase& p = motion.phases[static_cast<std::size_t>(i)];
     ask(planned, "require in [phase " + p.name + "]");
-    for (const auto& [function, equality] : p.constraints) add_path_constraint(problem, i, function, lookup, equality);
+    const PinnedPositions& at = pinned[static_cast<std::size_t>(i)];
+    const auto pinned_at = [&, last = problem.index(i).knots() - 1](int knot) -> const PinnedPositions::Values& {
+      return knot == 0 ? at.first : knot == last ? at.last : at.inner;
+    };
+    for (const auto& constraint : p.constraints)
+      add_path_constraint(problem, i, constraint.first, lookup, constraint.second, [&](int knot) {
+        return !constraint.second && is_pinned_at_zero(constraint.first, pinned_at(knot), all);
+      });
     ask(planned, "");
     problem.add_effort(i, effort, per);
     for (const auto& cost : p.costs) add_path_cost(problem, i, cost, lookup, per);

@@ -1,0 +1,117 @@
+#include "evaluators/motion/pinned.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace dodyn::evaluators {
+
+namespace {
+
+using Values = PinnedPositions::Values;
+
+constexpr double zero = 1e-9;    // m or rad; the default tolerance of the solver
+constexpr double linear = 1e-9;  // deviation of an equality from a linear one, relative to its slope
+
+bool is_parameter(const dmoc::PathFunction& f, const Expression::Quantity& q) {
+  return std::find(f.parameters.begin(), f.parameters.end(), q.text()) != f.parameters.end();
+}
+
+// Returns an expression's value, where `of` has the values of quantities that are not parameters.
+double value_of(const dmoc::PathFunction& f, const MotionValues& values, const Values& of) {
+  std::vector<double> numbers;
+  for (const auto& q : f.expression.quantities())
+    numbers.push_back(is_parameter(f, q) ? values.named(q.text()).value : of.at(q.text()));
+  return f.expression.evaluate<double>(numbers);
+}
+
+// Adds the position that an equality of this position alone determines, if it is linear.
+void pin(const dmoc::PathFunction& equality, const MotionValues& values, Values& pinned) {
+  std::optional<std::string> only;
+  for (const auto& q : equality.expression.quantities()) {
+    if (is_parameter(equality, q)) continue;
+    if (only || !q.arguments.empty()) return;
+    only = q.text();
+  }
+  if (!only) return;
+  const auto at = [&](double position) { return value_of(equality, values, {{*only, position}}); };
+  const double slope = at(1.0) - at(0.0);
+  if (slope == 0.0 || !(std::abs(at(2.0) - at(0.0) - 2.0 * slope) <= linear * std::abs(slope))) return;
+  pinned.emplace(*only, -at(0.0) / slope);
+}
+
+// Adds the points whose place follows from coordinates that the start or the goal gives.
+void add_points(const PhasedMotion& motion, const MotionValues& values, bool end, Values& pinned) {
+  const dmoc::System& system = *motion.system;
+  std::vector<double> numbers, q(static_cast<std::size_t>(system.n()), 0.0);
+  for (const dmoc::Coefficient& number : values.model.numbers) numbers.push_back(number.value);
+  for (const GivenCoordinate& g : motion.at(end).given)
+    if (!g.rate) q[static_cast<std::size_t>(g.coordinate)] = values.evaluated(g.value).value;
+  const auto tree = system.model().tree<double>(numbers);
+  const auto frames = tree.frames(q.data());
+  for (const auto& [name, place] : tree.named_points) {
+    const std::vector<int> coordinates = system.coordinates_of(place.link);
+    if (place.link < 0 ||
+        !std::all_of(coordinates.begin(), coordinates.end(), [&](int c) { return motion.at(end).gives(c); }))
+      continue;
+    const auto at = frames[static_cast<std::size_t>(place.link)].point(place.at);
+    for (int axis = 0; axis < tree.dimension; ++axis)
+      pinned.emplace(name + "." + "xyz"[axis], at[static_cast<std::size_t>(axis)]);
+  }
+}
+
+Values pinned_at(const PhasedMotion& motion, const MotionValues& values, bool end) {
+  Values pinned;
+  for (const GivenCoordinate& g : motion.at(end).given)
+    if (!g.rate)
+      pinned.emplace(motion.system->structure().coordinate_names[static_cast<std::size_t>(g.coordinate)],
+                     values.evaluated(g.value).value);
+  for (const auto& [function, equality] : motion.at(end).conditions)
+    if (equality) pin(function, values, pinned);
+  add_points(motion, values, end, pinned);
+  return pinned;
+}
+
+// Returns the pinned positions that a phase holds.
+Values held(const PhasedMotion& motion, const MotionPhase& phase, const Values& pinned) {
+  Values all;
+  const auto keep = [&](const std::string& name) {
+    if (const auto at = pinned.find(name); at != pinned.end()) all.insert(*at);
+  };
+  for (const int c : phase.held) keep(motion.system->structure().coordinate_names[static_cast<std::size_t>(c)]);
+  if (phase.holds)
+    for (const std::string& name : phase.holds->names) keep(name);
+  return all;
+}
+
+}  // namespace
+
+std::vector<PinnedPositions> pinned_positions(const PhasedMotion& motion, const MotionValues& values) {
+  const std::size_t count = motion.phases.size();
+  std::vector<PinnedPositions> all(count);
+  // emplace() and insert() keep the first value of a name
+  Values now = pinned_at(motion, values, false);
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i].first.insert(now.begin(), now.end());
+    now = held(motion, motion.phases[i], now);
+    all[i].inner.insert(now.begin(), now.end());
+    all[i].last.insert(now.begin(), now.end());
+  }
+  now = pinned_at(motion, values, true);
+  for (std::size_t i = count; i-- > 0;) {
+    all[i].last.insert(now.begin(), now.end());
+    now = held(motion, motion.phases[i], now);
+    all[i].inner.insert(now.begin(), now.end());
+    all[i].first.insert(now.begin(), now.end());
+  }
+  return all;
+}
+
+bool is_pinned_at_zero(const dmoc::PathFunction& inequality, const Values& pinned, const MotionValues& values) {
+  if (inequality.place != dmoc::PathFunction::Place::knots || inequality.of_time) return false;
+  for (const auto& q : inequality.expression.quantities())
+    if (!is_parameter(inequality, q) && !pinned.contains(q.text())) return false;
+  return std::abs(value_of(inequality, values, pinned)) <= zero;
+}
+
+}  // namespace dodyn::evaluators
