@@ -343,7 +343,7 @@ def matrices(program, folder, model, robot, states):
             q, none = random.uniform(-1, 1, robot.n), np.zeros(robot.n)
             M = robot.equations(q, none)[0]
             if not is_positive(M):
-                raise NotCompared("not compared: its mass matrix is singular")
+                raise NotCompared("not compared: its mass matrix is singular, because a joint moves no mass or inertia of the file")
             units = np.diag(1 / np.sqrt(np.diag(M)))
             pairs = [(i, j) for i in range(robot.n) for j in range(i)]
             slopes = []  # coordinate, weight, step of a difference of potential energies
@@ -523,6 +523,7 @@ On this page you see which robots of public collections dodyn imports, and how f
 
 `bench/robots.py` imports each robot with two moving joints or more, and writes this page. The folders have the files of public repositories of
 GitHub, at the commits in the first table. The robots are not part of dodyn. Files with the same links, joints and numbers count once.
+With `--results FILE` a run continues earlier ones.
 DATE, commit COMMIT, on two cores with much other work.
 
 The separate program reads the URDF on its own, and projects Newton's and Euler's equations of each link onto the joints. It uses the frames of the file.
