@@ -3,10 +3,13 @@
 
     bench/robots.py PROGRAM FOLDER... > robots.md
     bench/robots.py PROGRAM FOLDER... --results FILE          # continues an interrupted run: FILE has a line for each finished robot
+    bench/robots.py PROGRAM FOLDER... --results FILE --minutes 60 --motions panda,ur5_robot    # what is not done then is counted as not tried
     bench/robots.py PROGRAM FOLDER... --check                 # one line for each robot, no motions; exit code 1 if a robot misses its tolerance
 
+A FOLDER is a checkout, or the files of one next to a file FOLDER.commit with the commit.
+
 Robots are URDF files, and MJCF files with a world, with two moving joints or more. Files with the same links, joints and numbers count once. Each is
-imported by `dodyn import`.
+imported by the module behind `dodyn import`.
 
 The comparison reads the URDF on its own, and uses the frames of the file, not those of the model. The program's numbers come from `dodyn serve` with
 the evaluator `hybrid`. Kinetic energies in pairs of rates are the entries of the mass matrix. Differences of potential energies are the torques of
@@ -14,6 +17,7 @@ gravity, exactly: along a hinge the potential is a sine, along a slide a straigh
 """
 import argparse
 import collections
+import datetime
 import hashlib
 import json
 import math
@@ -23,6 +27,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as xml
 
@@ -30,6 +35,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the matrices are small
 import numpy as np  # noqa: E402
 from large_mechanisms import number, reach
 from scipy.integrate import solve_ivp
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+import dodyn.robots  # noqa: E402
 
 GRAVITY = 9.81  # m/s2
 STATES = 2  # random postures for mass matrix and gravity
@@ -258,15 +267,28 @@ class Served:
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([program, "serve", "study.cfg", *words], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
 
-    def ask(self, q, v):
-        """Returns the rows of a motion from this state: {channel: {coordinate: values}}."""
+    def ask(self, states):
+        """Returns for each state (q, v) the rows of a motion from there: {channel: {coordinate: values}}. All questions are written at once."""
         n = len(self.coordinates)
-        design = {f"start_{k}": float(q[k]) for k in range(n)} | {f"rate_{k}": float(v[k]) for k in range(n)}
-        try:
-            self.process.stdin.write(json.dumps({"design": design, "trajectory": True}) + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
+        lines = []
+        for q, v in states:
+            design = {f"start_{k}": float(q[k]) for k in range(n)} | {f"rate_{k}": float(v[k]) for k in range(n)}
+            lines.append(json.dumps({"design": design, "trajectory": True}) + "\n")
+
+        def write():
+            try:
+                self.process.stdin.write("".join(lines))
+                self.process.stdin.flush()
+            except BrokenPipeError:
+                pass  # the missing answer has the reason
+
+        writer = threading.Thread(target=write)  # both pipes can be full
+        writer.start()
+        answers = [self.answer() for _ in lines]
+        writer.join()
+        return answers
+
+    def answer(self):
         line = self.process.stdout.readline()
         if not line:
             self.process.wait()
@@ -317,32 +339,32 @@ def matrices(program, folder, model, robot, states):
     with Served(program, folder, model, 2, 1e-6, 1e-6) as served:
         at = places(robot, served.coordinates)
 
-        def energies(q, v):
-            rows = served.ask(*(x[np.argsort(at)] for x in (q, v)))["energy"]
-            return rows["kinetic"][0], rows["potential"][0]
-
         for _ in range(states):
             q, none = random.uniform(-1, 1, robot.n), np.zeros(robot.n)
             M = robot.equations(q, none)[0]
             if not is_positive(M):
-                raise NotCompared("not compared: its mass matrix is singular")
+                raise NotCompared("not compared: its mass matrix is singular, because a joint moves no mass or inertia of the file")
             units = np.diag(1 / np.sqrt(np.diag(M)))
-            alone = [energies(q, unit)[0] for unit in units]
-            for i in range(robot.n):
-                worst_mass = max(worst_mass, abs(2 * alone[i] - 1))
-                for j in range(i):
-                    entry = energies(q, units[i] + units[j])[0] - alone[i] - alone[j]
-                    worst_mass = max(worst_mass, abs(entry - M[i, j] * units[i, i] * units[j, j]))
-            torques = np.zeros(robot.n)
+            pairs = [(i, j) for i in range(robot.n) for j in range(i)]
+            slopes = []  # coordinate, weight, step of a difference of potential energies
             for i, name in enumerate(robot.names):
-                step = np.eye(robot.n)[i]
                 if name in robot.follows:
                     h = FOLLOWED_STEP / robot.steepest[name]
-                    pairs = [(weight / h, (k + 1) * h) for k, weight in enumerate(WEIGHTS)]
+                    slopes += [(i, weight / h, (k + 1) * h) for k, weight in enumerate(WEIGHTS)]
                 else:
-                    h = 1.0 if robot.slides[i] else math.pi / 2
-                    pairs = [(0.5, h)]
-                torques[i] = sum(weight * (energies(q + h * step, none)[1] - energies(q - h * step, none)[1]) for weight, h in pairs)
+                    slopes += [(i, 0.5, 1.0 if robot.slides[i] else math.pi / 2)]
+            steps = [sign * h * np.eye(robot.n)[i] for i, _, h in slopes for sign in (1, -1)]
+            asked = [(q, unit) for unit in units] + [(q, units[i] + units[j]) for i, j in pairs] + [(q + step, none) for step in steps]
+            found = [rows["energy"] for rows in served.ask([tuple(x[np.argsort(at)] for x in state) for state in asked])]
+            alone = [2 * rows["kinetic"][0] for rows in found[: robot.n]]
+            worst_mass = max(worst_mass, *(abs(entry - 1) for entry in alone))
+            for (i, j), rows in zip(pairs, found[robot.n :]):
+                entry = rows["kinetic"][0] - 0.5 * (alone[i] + alone[j])
+                worst_mass = max(worst_mass, abs(entry - M[i, j] * units[i, i] * units[j, j]))
+            potential = [rows["potential"][0] for rows in found[len(found) - len(steps) :]]
+            torques = np.zeros(robot.n)
+            for (i, weight, _), ahead, behind in zip(slopes, potential[::2], potential[1::2]):
+                torques[i] += weight * (ahead - behind)
             wanted = robot.gravity(q)
             floor = 1e-9 * robot.mass * GRAVITY
             worst_gravity = max(worst_gravity, np.abs(torques - wanted).max() / max(np.abs(wanted).max(), floor))
@@ -360,7 +382,7 @@ def fall(program, folder, model, robot):
         with Served(program, folder, model, 6, step, FALL_S) as served:
             at = places(robot, served.coordinates)
             try:
-                rows = served.ask(*(x[np.argsort(at)] for x in (q, v)))["q"]
+                rows = served.ask([tuple(x[np.argsort(at)] for x in (q, v))])[0]["q"]
             except NotCompared:  # a step that is too long for the joint's damping
                 if step < 1.5 * FIRST_STEP_S / 2**HALVINGS:
                     raise
@@ -444,17 +466,23 @@ def files(folders):
     return found, repeated
 
 
-def imported(program, path, base, folder):
-    """Returns (model without shapes, message of a refusal)."""
-    words = ["--base", base] if path.suffix == ".urdf" else []
+def refusal(path, base, parts):
+    """Returns why the module behind `dodyn import` refuses a file: one process for all files of a folder."""
     try:
-        done = subprocess.run([program, "import", path, *words], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        return "", f"{path.name}: no answer in {LIMIT_S} s"
+        dodyn.robots.convert(path, base if path.suffix == ".urdf" else "", parts)
+    except dodyn.robots.RobotError as error:
+        place = f"{(error.file or path).name}:{error.line}" if error.line else (error.file or path).name
+        return re.sub(r"(?<!\w)/\S*/", "", f"{place}: {error}")  # without folders of this machine
+    return ""
+
+
+def imported(program, path, base, folder):
+    """Returns the model without shapes."""
+    words = ["--base", base] if path.suffix == ".urdf" else []
+    done = subprocess.run([program, "import", path, "--parts", "none", *words], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S)
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or [f"{path.name}: exit code {done.returncode}"]
-        return "", said[-1].replace(str(path), path.name).removeprefix("dodyn: ")
-    return without(done.stdout, ["shape"]), ""
+        raise NotCompared((done.stderr.strip().splitlines() or [f"{path.name}: exit code {done.returncode}"])[-1].replace(str(path), path.name))
+    return done.stdout
 
 
 def compared(program, path, base):
@@ -462,12 +490,8 @@ def compared(program, path, base):
     result = {}
     with tempfile.TemporaryDirectory(prefix="dodyn-robots-") as place:
         folder = pathlib.Path(place)
-        model, refused = imported(program, path, base, folder)
-        if refused:
-            return {"refused": refused}
-        if path.suffix != ".urdf":
-            return result
         try:
+            model = imported(program, path, base, folder)
             robot = Robot(path.read_bytes(), base == "free")
             result["coordinates"] = robot.n
             result["mass"], result["gravity"] = matrices(program, folder, model, robot, STATES)
@@ -480,12 +504,13 @@ def compared(program, path, base):
 def moved(program, path, base):
     with tempfile.TemporaryDirectory(prefix="dodyn-robots-") as place:
         folder = pathlib.Path(place)
-        model, refused = imported(program, path, base, folder)
-        return {"motion": refused} if refused else motion(program, folder, model)
+        return motion(program, folder, imported(program, path, base, folder))
 
 
 def commit(folder):
     """Returns the commit of a checkout, in short, or an empty text."""
+    if (beside := folder.parent / f"{folder.name}.commit").is_file():
+        return beside.read_text().split()[0][:7]
     done = subprocess.run(["git", "-C", folder, "log", "-1", "--format=%h"], capture_output=True, text=True) if (folder / ".git").exists() else None
     return done.stdout.strip()[:7] if done and done.returncode == 0 else ""
 
@@ -494,8 +519,12 @@ HEAD = """# Public robots
 
 On this page you see which robots of public collections dodyn imports, and how far their equations are from those of a separate program.
 
-`bench/robots.py PROGRAM FOLDER...` imports each robot with two moving joints or more, and writes this page. FOLDER is a checkout of a repository that you
-fetched. The robots are not part of dodyn. Files with the same links, joints and numbers count once.
+    COMMAND
+
+`bench/robots.py` imports each robot with two moving joints or more, and writes this page. The folders have the files of public repositories of
+GitHub, at the commits in the first table. The robots are not part of dodyn. Files with the same links, joints and numbers count once.
+With `--results FILE` a run continues earlier ones.
+DATE, commit COMMIT, on two cores with much other work.
 
 The separate program reads the URDF on its own, and projects Newton's and Euler's equations of each link onto the joints. It uses the frames of the file.
 
@@ -504,9 +533,9 @@ The separate program reads the URDF on its own, and projects Newton's and Euler'
 * **Fall**: the largest difference of a coordinate (rad, m) after FALL s without torques, from a random posture and random rates. Damping acts.
 * **Steps agree**: the change of that fall when the steps of the program's integrator are halved. "Fall" cannot be expected to be smaller.
 * **Motion**: from rest to rest between two postures in MOTION s, on INTERVALS intervals and with GUESSES initial guesses
-  (see "reach" in [large mechanisms](large-mechanisms.md)). Its tracking error (rad, m) and the time of the whole command follow.
+  (see "reach" in [large mechanisms](large-mechanisms.md)). A guess may take LIMIT s. Its tracking error (rad, m) and the time of the whole command follow.
 
-MJCF files are imported and moved, but not compared.
+Collision parts are converted of MESHES. MJCF files are imported, but not compared. [Models](../models.md#mjcf) states how they agree with MuJoCo. Motions are those of `--motions` alone.
 
 """
 
@@ -520,10 +549,24 @@ def worst(rows, key):
     return shown(max(values)) if values else ""
 
 
-def page(rows, repeated, commits):
+def listed(rows, key):
+    """Prints the texts of `key`, each with the robots that have it."""
+    alike = collections.defaultdict(list)
+    for row in rows:
+        if key in row:
+            alike[row[key].removeprefix("not compared: ")].append(row["robot"] + row["kind"])
+    if not alike:
+        print("None.")
+    for text, names in alike.items():
+        print(f"* {', '.join(dict.fromkeys(names))}: {text}" if key == "why" else f"* `{text}`" + (f" ({len(names)} times)" if len(names) > 1 else ""))
+
+
+def page(rows, repeated, commits, command, meshes):
     """Prints the tables."""
-    constants = {"STATES": STATES, "FALL": FALL_S, "MOTION": f"{MOTION_S:g}", "INTERVALS": INTERVALS, "GUESSES": GUESSES}
-    print(re.sub("|".join(constants), lambda found: str(constants[found.group()]), HEAD), end="")
+    commit_here = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h"], capture_output=True, text=True).stdout.strip()[:8]
+    constants = {"STATES": STATES, "FALL": FALL_S, "MOTION": f"{MOTION_S:g}", "INTERVALS": INTERVALS, "GUESSES": GUESSES, "LIMIT": MOTION_LIMIT_S}
+    constants |= {"MESHES": "all robots" if meshes == math.inf else f"robots with at most {meshes:g} joints", "COMMAND": command, "DATE": f"{datetime.date.today():%-d %B %Y}", "COMMIT": commit_here}
+    print(re.sub(rf"\b(?:{'|'.join(constants)})\b", lambda found: str(constants[found.group()]), HEAD), end="")
     print("| repository | robots | imported | compared | mass matrix | gravity | fall | motions solved |\n|" + "---|" * 8)
     groups = collections.defaultdict(list)
     for row in rows:
@@ -531,21 +574,21 @@ def page(rows, repeated, commits):
     for name, group in [*sorted(groups.items()), ("all", rows)]:
         tried = [row for row in group if "motion" in row]
         counts = [len(group), sum("refused" not in row for row in group), sum("fall" in row for row in group)]
-        solved = f"{sum(row['motion'] == 'ok' for row in tried)} of {len(tried)}"
+        solved = f"{sum(row['motion'] == 'ok' for row in tried)} of {len(tried)}" if tried else ""
         title = f"{name} ({commits[name]})" if commits.get(name) else name
         print(f"| {title} | {' | '.join(map(str, counts))} | {worst(group, 'mass')} | {worst(group, 'gravity')} | {worst(group, 'fall')} | {solved} |")
-    print(f"\n{repeated} more files repeat one of these robots. Refused:\n")
+    agreeing = [row for row in rows if "fall" in row and not misses(row)]
+    waiting = sum("compared" not in row and "refused" not in row and row["kind"] == ".urdf" for row in rows)
+    print(f"\n{repeated} more files repeat one of these robots. Of {sum('fall' in row for row in rows)} compared robots, {len(agreeing)} agree: mass matrix and gravity to")
+    print(f"{TOLERANCE:.0e}, the fall to {TOLERANCE:.0e} or {FALL_FACTOR} times \"steps agree\". {waiting} URDF robots were not tried in the time of the run.")
+    print("\n## Refused\n\nEach line names file, line and reason. A URDF file is refused for an error in the file, an MJCF file mostly for an element that a model does not have.\n")
+    listed(rows, "refused")
+    print("\n## Imported, and not compared to the end\n")
+    listed(rows, "why")
+    print("\n## Each robot\n\n| robot | joints | coordinates | mass matrix | gravity | fall | steps agree | motion | deviation | time, s |\n|" + "---|" * 10)
     for row in rows:
-        if "refused" in row:
-            print(f"* `{row['refused']}`")
-    print("\nImported, and not compared to the end:\n")
-    for row in rows:
-        if "why" in row:
-            print(f"* {row['robot']}: {row['why'].removeprefix('not compared: ')}")
-    print("\n| robot | joints | coordinates | mass matrix | gravity | fall | steps agree | motion | deviation | time, s |\n|" + "---|" * 10)
-    for row in rows:
-        if "refused" not in row:
-            cells = [row["robot"] + row["kind"], str(row["joints"]), str(row.get("coordinates", ""))]
+        if "mass" in row or "motion" in row:
+            cells = [f"{row['repository'].split('/')[1]}: {row['robot']}{row['kind']}", str(row["joints"]), str(row.get("coordinates", ""))]
             cells += [shown(row.get(key)) for key in ("mass", "gravity", "fall", "agreed")]
             cells += [row.get("motion", ""), shown(row.get("deviation"), "{:.2g}"), shown(row.get("seconds"), "{:.1f}")]
             print(f"| {' | '.join(cells)} |")
@@ -555,7 +598,7 @@ def misses(row):
     """Returns whether mass matrix, gravity or fall are farther from the separate program than they may be."""
     if "refused" in row or "why" in row:
         return True
-    return row["kind"] == ".urdf" and not (row["mass"] < TOLERANCE and row["gravity"] < TOLERANCE and row["fall"] < max(TOLERANCE, FALL_FACTOR * row["agreed"]))
+    return row["kind"] == ".urdf" and "compared" in row and not (row["mass"] < TOLERANCE and row["gravity"] < TOLERANCE and row["fall"] < max(TOLERANCE, FALL_FACTOR * row["agreed"]))
 
 
 def main():
@@ -564,29 +607,45 @@ def main():
     parser.add_argument("folders", type=pathlib.Path, nargs="+", help="each a repository, or a folder of robots")
     parser.add_argument("--results", type=pathlib.Path, help="where finished robots are stored")
     parser.add_argument("--base", choices=["fixed", "free"], default="fixed", help="of URDF robots")
-    parser.add_argument("--no-motion", action="store_true", help="compare only")
+    parser.add_argument("--motions", default="all", help="robots that move, by the names of their files without ending, separated by commas; all, or none")
+    parser.add_argument("--meshes", type=float, default=math.inf, metavar="JOINTS", help="collision parts are converted of robots with at most this number of joints; of all by default")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="time after which no further robot is tried")
     parser.add_argument("--check", action="store_true", help="compare only, and judge")
     given = parser.parse_args()
     program, folders = given.program.resolve(), [folder.resolve() for folder in given.folders]
+    end = time.monotonic() + 60 * given.minutes
     found, repeated = files(folders)
-    done = {}  # results by file, in parts: a comparison, then a motion
+    done = {}  # results by file, in parts: import, comparison, motion
     if given.results and given.results.exists():
         for row in map(json.loads, given.results.read_text().splitlines()):
             done.setdefault(row["file"], {}).update(row)
-    for part in ("compared",) if given.check or given.no_motion else ("compared", "moved"):
+    joints_of = {path: joints for _, path, joints in found}
+
+    def tried(path):
+        why = refusal(path, given.base, "hulls" if joints_of[path] <= given.meshes else "none")
+        return {"refused": why} if why else {}
+
+    parts = {"imported": tried, "compared": lambda path: compared(program, path, given.base)}
+    if not given.check:
+        parts["moved"] = lambda path: moved(program, path, given.base)
+    names = given.motions.split(",")
+    for part, run in parts.items():
         for repository, path, joints in sorted(found, key=lambda one: one[2]):
             row = done.setdefault(str(path), {"file": str(path), "repository": repository, "robot": path.stem, "kind": path.suffix, "joints": joints})
-            if part in row or "refused" in row:
+            if part in row or "refused" in row or (part == "compared" and row["kind"] != ".urdf") or (part == "moved" and given.motions != "all" and path.stem not in names):
                 continue
-            row.update({part: True, **(compared if part == "compared" else moved)(program, path, given.base)})
+            if part != "imported" and time.monotonic() > end:
+                break
+            row.update({part: True, **run(path)})
             if given.results:
                 with given.results.open("a") as file:
                     file.write(json.dumps(row) + "\n")
-            if not given.check:
-                print(f"{part} {row['robot']}: {row.get('refused') or row.get('why') or [row.get(k) for k in ('mass', 'gravity', 'fall', 'agreed', 'motion')]}", file=sys.stderr, flush=True)
+            if not given.check and part != "imported":
+                print(f"{part} {row['robot']}: {row.get('why') or [row.get(k) for k in ('mass', 'gravity', 'fall', 'agreed', 'motion')]}", file=sys.stderr, flush=True)
     rows = [done[str(path)] for _, path, _ in found]
     if not given.check:
-        page(rows, repeated, {folder.name.replace("+", "/"): commit(folder) for folder in folders})
+        words = " ".join("FILE" if word == str(given.results) else word for word in sys.argv[2:] if not pathlib.Path(word).is_dir())
+        page(rows, repeated, {folder.name.replace("+", "/"): commit(folder) for folder in folders}, f"bench/robots.py PROGRAM FOLDER... {words}", given.meshes)
         return 0
     for row in rows:
         verdict = "MISSED" if misses(row) else "ok"

@@ -9,6 +9,7 @@ the file draws it. Forces of contacts, friction and controls are not those of Mu
 from __future__ import annotations
 
 import difflib
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,9 +27,9 @@ ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity")
 # note. All others are refused.
 READ = {
     "mujoco": ("", "model", ""),
-    "compiler": ("angle eulerseq autolimits meshdir assetdir strippath inertiafromgeom inertiagrouprange",
+    "compiler": ("angle eulerseq autolimits meshdir assetdir strippath inertiafromgeom inertiagrouprange settotalmass",
                  "coordinate texturedir discardvisual convexhull fitaabb fusestatic usethread saveinertial", ""),
-    "option": ("gravity", "timestep apirate impratio tolerance ls_tolerance noslip_tolerance ccd_tolerance mpr_tolerance o_margin o_solref o_solimp o_friction "
+    "option": ("gravity collision", "timestep apirate impratio tolerance ls_tolerance noslip_tolerance ccd_tolerance mpr_tolerance o_margin o_solref o_solimp o_friction "
                "integrator cone jacobian solver iterations ls_iterations noslip_iterations ccd_iterations mpr_iterations sdf_iterations sdf_initpoints "
                "actuatorgroupdisable", "density viscosity wind magnetic"),
     "flag": ("gravity", "warmstart eulerdamp multiccd nativeccd island energy fwdinv invdiscrete sensor midphase filterparent refsafe clampctrl autoreset sleep override",
@@ -488,8 +489,22 @@ class MjcfReader:
         mass = density * volume if mass is None else mass
         return mass, centre, mass / volume * tensor
 
+    @functools.cached_property
+    def mass_factor(self) -> float:
+        """The factor that gives the bodies together the mass `settotalmass`."""
+        wanted = real(self.compiler, "settotalmass", -1.0)
+        total = sum(self.own_mass(body)[0] for body in self.bodies if body.above is not None) if wanted > 0 else 0.0
+        if wanted > 0 and not total > 0:
+            raise RobotError(self.compiler, f'settotalmass="{shown(wanted)}", but no body has a mass; give one')
+        return wanted / total if wanted > 0 else 1.0
+
     def body_mass(self, body: Body) -> tuple[float, Array, Array]:
         """Returns (mass, centre, tensor about it) of a body in its own frame."""
+        mass, centre, tensor = self.own_mass(body)
+        return self.mass_factor * mass, centre, self.mass_factor * tensor
+
+    def own_mass(self, body: Body) -> tuple[float, Array, Array]:
+        """Returns the same without `settotalmass`."""
         inertial, rule = body.element.find("inertial"), self.compiler.get("inertiafromgeom", "auto")
         if body.above is not None and inertial is not None and rule != "true":
             self.check(inertial, "inertial")
@@ -547,6 +562,12 @@ class MjcfWriter(Writer):
         for option in robot.root.findall("option"):
             robot.check(option, "option")
             self.gravity = numbers(option, "gravity") if "gravity" in option.attributes else self.gravity
+            touching = option.get("collision", "all")  # an attribute of MuJoCo 2
+            if touching not in ("all", "dynamic", "predefined"):
+                raise RobotError(option, f'<option> has collision="{quoted(touching)}"; write all, dynamic or predefined')
+            if touching == "predefined" and self.parts == "hulls":  # only pairs touch, and a model has none
+                self.parts = "none"
+                robot.note('contact of geoms under collision="predefined"', option)
             for flag in option.findall("flag"):
                 robot.check(flag, "flag")
                 self.gravity = np.zeros(3) if flag.get("gravity") == "disable" else self.gravity

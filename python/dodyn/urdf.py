@@ -73,6 +73,11 @@ def in_package(name: str, rest: str, folder: Path, packages: Mapping[str, Path])
     return next((one for one in tried if one.exists()), tried[0])
 
 
+def expect_volume(shape: Element, key: str, smallest: float) -> None:
+    if smallest < POSITIVE:
+        raise LeftOut(f'<{shape.tag}> has {key}="{quoted(shape.get(key))}", so no volume')
+
+
 def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple[Array | float, str]:
     """Returns (corners of a <geometry> in its own frame, or the radius of a ball; its dimensions in words)."""
     found = [child for child in geometry.children if child.tag in SHAPES]
@@ -81,7 +86,8 @@ def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple
         raise RobotError(geometry, f"<geometry> has {several}; give it one")
     shape = found[0]
     if shape.tag == "box":
-        size = numbers(shape, "size", lowest=POSITIVE)
+        size = numbers(shape, "size", lowest=0.0)
+        expect_volume(shape, "size", float(size.min()))
         return box(size), f"box {vector(size)}"
     if shape.tag == "mesh":
         name = shape.get("filename", "")
@@ -94,10 +100,12 @@ def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple
             return hull(read_mesh(path)[0] * scale), f"convex hull of {quoted(Path(name).name)}"
         except RobotError as error:
             raise RobotError(shape, f"mesh {quoted(path, 200)}: {error}") from None
-    radius = real(shape, "radius", lowest=POSITIVE)
+    radius = real(shape, "radius", lowest=0.0)
+    expect_volume(shape, "radius", radius)
     if shape.tag == "sphere":
         return radius, f"sphere of radius {shown(radius)}"
-    half = real(shape, "length", lowest=POSITIVE) / 2
+    half = real(shape, "length", lowest=0.0) / 2
+    expect_volume(shape, "length", half)
     words = f"{shape.tag} of radius {shown(radius)}, length {shown(2 * half)}"
     return rounded(radius, half, shape.tag == "capsule"), words  # the length in the URDF is that of the cylinder between the caps
 

@@ -294,7 +294,7 @@ class SimulationEvaluator final : public Evaluator {
   template <int n>
   void expect_long_steps_fit(const rigid::World<n>& world) const {
     const auto& run_options = own_.run_options;
-    if (run_options.largest_step < 4.0 * run_options.options.step) return;
+    if (!run_options.allows(4.0 * run_options.options.step)) return;
     const auto& system = model_.structure;
     const bool charged_points = std::any_of(world.charges.begin(), world.charges.end(), [&](const auto& charge) {
       return world.bodies[static_cast<std::size_t>(charge.body)].parts.empty();
@@ -307,7 +307,8 @@ class SimulationEvaluator final : public Evaluator {
                                                      : nullptr;
     if (cause)
       throw settings_.error("simulation.max-step", std::string("does not support a model with ") + cause +
-                                                       ", which needs short steps far from contact, too; remove it");
+                                                       ", which needs short steps far from contact, too; allowed: "
+                                                       "step, or less than 4 times simulation.step");
   }
 
   // Throws if the model has [contact NAME] or [stop NAME], and the contact method does not resolve contacts by impulses.

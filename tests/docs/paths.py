@@ -1,4 +1,5 @@
 """Every file that a comment or a page names exists: names with a folder of the sources (`docs/models.md`), and names of C++ files.
+A block below the sentence that a configuration is a complete example has sections and values of that file.
 No entry stands twice in the history. All files that state the version state the same."""
 
 import os
@@ -48,6 +49,29 @@ for path in files:
             beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
             if not any(f in (name, beside) or f.endswith("/" + name) for f in files):
                 bad.append(f"{path}:{number}: {name} does not exist")
+
+
+def values(lines):
+    """Yields (section, key, value) of the entries of a configuration, without comments."""
+    section = ""
+    for line in lines:
+        line = line.split("#")[0].strip()
+        if line.startswith("["):
+            section = line
+        elif "=" in line:
+            key, value = line.split("=", 1)
+            yield section, key.strip(), value.strip()
+
+
+examples = 0
+for path in (f for f in files if f.endswith(".md")):
+    page = open(path, encoding="utf-8").read()
+    for name, block in re.findall(r"`configs/([\w-]+)\.cfg` is a complete example.*\n\n((?:    .*\n|\n)+)", page):
+        given = set(values(open(f"configs/{name}.cfg", encoding="utf-8")))
+        examples += 1
+        bad += [f"{path}: configs/{name}.cfg has no {section} {key} = {value}" for section, key, value in values(block.splitlines()) if (section, key, value) not in given]
+if not examples:
+    bad.append("no page has a block below 'is a complete example'")
 entries = [line for line in open("CHANGELOG.md", encoding="utf-8") if line.startswith("- ")]
 bad += [f"CHANGELOG.md: twice: {line.strip()}" for line in sorted(set(entries)) if entries.count(line) > 1]
 VERSIONS = {"CMakeLists.txt": r"^project\(dodyn VERSION (\S+)", "python/dodyn/__init__.py": r'^__version__ = "(.*)"', "CITATION.cff": r"^version: (\S+)"}

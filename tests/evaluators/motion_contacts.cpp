@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
@@ -460,6 +461,28 @@ TEST(MotionContacts, MistakesAreOneLine) {
             std::string::npos);
   EXPECT_NE(complaint("restitution 1", "[contact side]\nnode = 5\ntouch = wall, cube\n").find("outward"),
             std::string::npos);
+}
+
+// The square is above the wall at the start and the goal. Below, it faces the wall's lower side.
+TEST(MotionContacts, OutwardOfTheOppositeFaceIsRefused) {
+  const Settings settings = in_line(10, 20);
+  const std::filesystem::path model = std::filesystem::path(settings.file).parent_path() / "line.model";
+  std::ostringstream text;
+  text << std::ifstream(model).rdbuf();
+  const auto complaint = [&](const std::string& outward, double y) {
+    std::string changed = text.str();
+    const std::string old = "at = 0, -0.1\noutward = 0, 1";
+    changed.replace(changed.find(old), old.size(), "at = 0, " + std::to_string(y) + "\noutward = " + outward);
+    std::ofstream(model) << changed;
+    return message_of<ConfigError>([&] { make_evaluator(settings); }, "none");
+  };
+  EXPECT_EQ(complaint("0, 1", -0.1), "none");
+  EXPECT_NE(complaint("0, -1", -0.1)
+                .find("[contact wall]: at the start and the goal the face of 'wall' that outward names is turned away; "
+                      "name the opposite face by outward of [shape wall]"),
+            std::string::npos)
+      << complaint("0, -1", -0.1);
+  EXPECT_EQ(complaint("0, -1", 0.4), "none");
 }
 
 }  // namespace

@@ -227,6 +227,9 @@ def closed_forms():
     _, ((M, b), (_, small)) = equations(model(pendulum), [([0.3], [1.7]), ([1e-6], [0.0])])
     assert abs(M[0, 0] / inertia - 1) < 1e-12 and abs(b[0] / (mass * gravity * half * math.sin(0.3)) - 1) < 1e-12, (M, b)
     assert abs(math.sqrt(small[0] / 1e-6 / M[0, 0]) / math.sqrt(gravity * half / (radius**2 / 4 + half**2 * 4 / 3)) - 1) < 1e-9
+    total = model(pendulum.replace("<mujoco>", '<mujoco><compiler settotalmass="3"/>'))  # scales mass and inertia
+    _, ((heavy, push),) = equations(total, [([0.3], [1.7])])
+    assert abs(heavy[0, 0] / M[0, 0] * mass / 3 - 1) < 1e-12 and abs(push[0] / b[0] * mass / 3 - 1) < 1e-12, (heavy, M)
     _, out, err = imported("arm.xml", ARM)
     for said in ("shoulder_min = -1  # rad", "shoulder_max = 2  # rad", "elbow_armature = 0.01", "motor_effort = 10  # N m", "servo_effort = 4  # N m",
                  "[rotor elbow]\nplace = elbow\nmass = elbow_armature\n", "[actuator motor]\ncoordinate = shoulder\nlimit = motor_effort\n"):  # fmt: skip
@@ -235,6 +238,9 @@ def closed_forms():
                  "shapes are polytopes inside: capsules as polytopes of 38 corners"):  # fmt: skip
         assert said in err and said.removeprefix("note: ") in out, err
     assert "2 degrees of freedom" in checked("arm.model", out)
+    assert "[shape" in out and imported("arm.xml", changed(ARM, ("<actuator>", '<option collision="all"/><actuator>')))[1] == out
+    code, bare, err = imported("arm.xml", changed(ARM, ("<actuator>", '<option collision="predefined"/><actuator>')))  # pairs alone touch
+    assert code == 0 and "[shape" not in bare and 'note: contact of geoms under collision="predefined" (line ' in err, err
 
 
 def mujoco():
@@ -294,8 +300,9 @@ def bad_input():
         ("tendon", changed(ARM, ("<actuator>", '<tendon><fixed name="t" stiffness="2"/></tendon><actuator>')), "<fixed", "does not support stiffness of tendons"),
         ("ball", changed(ARM, ('name="elbow"', 'name="elbow" type="ball"')), 'name="elbow"', "stiffness and armature of ball"),
         ("springdamper", changed(ARM, ('name="elbow"', 'name="elbow" springdamper="1 1"')), 'name="elbow"', 'has springdamper="1 1"; a model does not support it'),
-        ("settotalmass", changed(ARM, ('angle="radian"', 'angle="radian" settotalmass="3"')), "<compiler", 'settotalmass="3"; a model does not support it'),
+        ("settotalmass", changed(ARM, ('density="500"', 'density="0"'), ('angle="radian"', 'angle="radian" settotalmass="3"')), "<compiler", "no body has a mass"),
         ("global", changed(ARM, ('angle="radian"', 'angle="radian" coordinate="global"')), "<compiler", "coordinates other than local"),
+        ("touching", changed(ARM, ("<actuator>", '<option collision="some"/><actuator>')), "some", 'has collision="some"; write all, dynamic or predefined'),
         ("misspelt", changed(ARM, ('armature="0.01"', 'armatur="0.01"')), "armatur=", "did you mean armature?"),
         ("class", changed(ARM, ('name="brick" class="link"', 'name="brick" class="lnik"')), "lnik", "no class 'lnik'; did you mean link?"),
         ("joint", changed(ARM, ('joint="elbow"', 'joint="elbwo"')), "elbwo", "no joint 'elbwo'; did you mean elbow?"),

@@ -46,10 +46,10 @@ with tempfile.TemporaryDirectory() as place:
     done = run(DODYN, free, "--check", "--base", "free")
     assert done.returncode == 0 and done.stdout.startswith("arm: ok: mass "), (done.stdout, done.stderr)
     results = pathlib.Path(place) / "results"
-    done = run(DODYN, folder, "--no-motion", "--results", results)
-    assert done.returncode == 0 and "| some/robots | 3 | 2 | 2 |" in done.stdout and "| again.urdf | 3 | 3 |" in done.stdout, (done.stdout, done.stderr)
-    assert "1 more files repeat" in done.stdout and len(results.read_text().splitlines()) == 3, done.stdout
-    assert run("/bin/false", folder, "--no-motion", "--results", results).stdout == done.stdout, "finished robots are not run again"
+    done = run(DODYN, folder, "--motions", "none", "--results", results)
+    assert done.returncode == 0 and "| some/robots | 3 | 2 | 2 |" in done.stdout and "| robots: again.urdf | 3 | 3 |" in done.stdout, (done.stdout, done.stderr)
+    assert "1 more files repeat" in done.stdout and len(results.read_text().splitlines()) == 5, done.stdout
+    assert run("/bin/false", folder, "--motions", "none", "--results", results).stdout == done.stdout, "finished robots are not run again"
     for name in ("again", "arm", "broken"):
         (folder / f"{name}.urdf").unlink()
     for old, new, missed in (("fore_mass = 1.5 ", "fore_mass = 1.5015 ", "mass"), ("shoulder_damping = 0.2", "shoulder_damping = 0.21", "fall")):

@@ -107,7 +107,7 @@ def bad_input():
         ("vector", arm('xyz="0 0.05 0.4"', 'xyz="0 0.05"'), 'xyz="0 0.05"', "write 3 numbers"),
         ("limit", arm('lower="-0.5"', 'lower="a"'), '"a"', "write a number"),
         ("two masses", arm('<mass value="3"/>', '<mass value="3"/>\n<mass value="4"/>'), 'value="4"', "a second <mass> in this <inertial>"),
-        ("flat", arm('size="0.06 0.06 0.3"', 'size="0.06 0 0.3"'), "0.06 0 0.3", "write 3 numbers above 0"),
+        ("flat", arm('size="0.06 0.06 0.3"', 'size="0.06 -0.1 0.3"'), "0.06 -0.1 0.3", "write 3 numbers from 0"),
         ("no radius", arm('<cylinder radius="0.05"', "<cylinder"), "<cylinder", "<cylinder> has no radius"),
         ("no shape", arm(mesh, "<geometry/>"), "<geometry/>", "<geometry> has no box"),
         ("symlink", arm(mesh, '<geometry><mesh filename="zero.stl"/></geometry>'), "zero.stl", "mesh zero.stl: not a regular file"),
@@ -148,6 +148,12 @@ def left_out():
     for said in ("wrist has no range: its limits 1 and 1", "<sensor> in <robot> (line 17 and 1 more) is left out", 'unit="..." of <mass> (line 10) is left out', "shapes are polytopes inside: cylinders as prisms of 24 corners"):  # fmt: skip
         assert f"note: {said}" in err and f"# note: {said}" in out, (said, err)
     assert all(line.startswith("note: ") for line in err.splitlines())
+    # Parts without volume, as publishers write them where a link has no shape
+    with_part = ARM.replace("<cylinder", '<SHAPE/></geometry></collision><collision><geometry><cylinder', 1)
+    for shape in ('box size="0 0 0"', 'box size="1 0 2"', 'sphere radius="0"', 'cylinder radius="0.1" length="0"', 'capsule radius="0" length="1"'):
+        code, with_flat, err = imported("flat.urdf", with_part.replace("SHAPE", shape))
+        assert code == 0 and f'a part (line 6) is left out: <{shape.split()[0]}> has ' in err and "so no volume" in err, (shape, err)
+        assert with_flat.count("[shape") == imported("full.urdf", ARM)[1].count("[shape"), shape
     for said in ("elbow_speed = 2.5  # rad/s", "elbow_effort = 40  # N m", "from = elbow_min\nto = elbow_max\nspeed = elbow_speed\n", "limit = elbow_effort\n"):
         assert said in out, (said, out)
 

@@ -166,4 +166,25 @@ std::string overlap(const PhasedMotion& motion, const MotionValues& values, cons
   return "";
 }
 
+std::string behind_face(const PhasedMotion& motion, const MotionValues& values) {
+  const std::vector<double> numbers = autodiff::values_of(values.model.numbers);
+  const Postures ends = postures(motion, values);
+  const auto is_behind = [&](const MotionContact& contact, bool end) {
+    const auto [one, other] = links_of(motion, contact);
+    if (!placed(motion, motion.at(end), one, other)) return false;
+    const auto heights = dmoc::heights(*motion.system, numbers, contact_event(motion, contact, values),
+                                       motion.system->no_reference(), ends.at[end ? 1 : 0]);
+    return *std::max_element(heights.begin(), heights.end()) < -contact_slack;
+  };
+  for (const MotionContact& contact : motion.contacts)
+    if (!contact.edges && !contact.side && is_behind(contact, false) && is_behind(contact, true)) {
+      const auto& shape = motion.system->model().shapes[static_cast<std::size_t>(contact.shape)];
+      return formatted(
+          "[contact %s]: at the start and the goal the face of '%s' that outward names is turned away; "
+          "name the opposite face by outward of [shape %s]",
+          contact.name.c_str(), shape.name.c_str(), shape.name.c_str());
+    }
+  return "";
+}
+
 }  // namespace dodyn::evaluators

@@ -14,5 +14,8 @@ std::vector<dmoc::PartPair> avoided_parts(const PhasedMotion& motion, const Eige
 std::string pair_name(const PhasedMotion& motion, std::size_t pair);
 // Describes an overlap of parts at the start or the goal; empty: none.
 std::string overlap(const PhasedMotion& motion, const MotionValues& values, const Eigen::VectorXd& design);
+// Describes a contact whose part is behind the touched face at the start and at the goal, so that `outward` probably
+// names the opposite face; empty: none.
+std::string behind_face(const PhasedMotion& motion, const MotionValues& values);
 
 }  // namespace dodyn::evaluators

@@ -193,6 +193,8 @@ PhasedMotion read_motion(const Settings& settings) {
     throw ConfigError(complaint);
   if (const std::string complaint = overlap(motion, all, middle); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
+  if (const std::string complaint = behind_face(motion, all); !complaint.empty())
+    throw ConfigError(settings.file + ": " + complaint);
   return motion;
 }
 

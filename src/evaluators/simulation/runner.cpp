@@ -80,7 +80,7 @@ Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<doub
   } else {
     levels_.emplace_back(world, options);
   }
-  for (options.step *= 4.0; options.step <= run_options.largest_step * (1.0 + 1e-9); options.step *= 4.0) {
+  for (options.step *= 4.0; run_options.allows(options.step); options.step *= 4.0) {
     options.response = rigid::Response::none;
     levels_.emplace_back(world, options);
   }

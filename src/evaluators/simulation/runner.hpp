@@ -44,6 +44,8 @@ struct SimulationOptions {
   std::optional<Formula> cost;  // formula of the final state
 
   bool uses(StateQuantity::Kind kind) const;
+  // Whether far from contact a step of this length is allowed: options.step times a power of 4 up to largest_step.
+  bool allows(double step) const { return step <= largest_step * (1.0 + 1e-9); }
   // Whether contacts are solved by impulses, not by forces or not at all.
   bool by_impulses() const {
     return options.response == rigid::Response::exact || options.response == rigid::Response::decomposition;
