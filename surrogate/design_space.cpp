@@ -48,7 +48,7 @@ DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vect
     }
     lower_(i) = v.lower;
     range_(i) = v.upper - v.lower;
-    if (own.kind == Domain::logarithmic) {
+    if (on_log_scale(i)) {
       if (!(v.lower > 0))
         throw std::invalid_argument(prefix + "a logarithmic scale needs a range above 0; that of " + v.name +
                                     " begins at " + to_text(v.lower));
@@ -62,20 +62,38 @@ DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vect
     }
     if (own.kind == Domain::category && range_(i) >= 30)
       throw std::invalid_argument(prefix + v.name + " has more than 30 categories");
+    whole_moves_ |= moves(i) && !real(i);
     embedded_ += width(i);
   }
 }
 
-int DesignSpace::levels(Index i) const { return static_cast<int>(range_(i)) + 1; }
+int DesignSpace::levels(Index i) const {
+  const Variable& v = variables_[static_cast<std::size_t>(i)];
+  return static_cast<int>(domain(i) == Domain::list ? range_(i) : v.upper - v.lower) + 1;
+}
 
-double DesignSpace::unit_of_level(Index i, int level) const { return range_(i) > 0 ? level / range_(i) : 0; }
+double DesignSpace::unit_of_level(Index i, int level) const {
+  if (!(range_(i) > 0)) return 0;
+  if (!on_log_scale(i)) return level / range_(i);
+  return (std::log(variables_[static_cast<std::size_t>(i)].lower + level) - lower_(i)) / range_(i);
+}
+
+int DesignSpace::level(Index i, double u) const {
+  return static_cast<int>(whole_number(i, u) - variables_[static_cast<std::size_t>(i)].lower);
+}
+
+double DesignSpace::whole_number(Index i, double u) const {
+  const Variable& v = variables_[static_cast<std::size_t>(i)];
+  const double at = lower_(i) + u * range_(i);
+  return std::round(u >= 1 ? v.upper : std::clamp(on_log_scale(i) ? std::exp(at) : at, v.lower, v.upper));
+}
 
 VectorXd DesignSpace::unit(const VectorXd& x) const {
   assert(x.size() == dimensions());
   VectorXd at = x;
   for (Index i = 0; i < x.size(); ++i) {
     const Domain& own = domains_[static_cast<std::size_t>(i)];
-    if (own.kind == Domain::logarithmic) at(i) = std::log(std::max(x(i), 1e-300));
+    if (on_log_scale(i)) at(i) = std::log(std::max(x(i), 1e-300));
     if (own.kind == Domain::list) {  // rounds to the nearest value of the list
       const auto closer = [&](double a, double b) { return std::abs(a - x(i)) < std::abs(b - x(i)); };
       at(i) = static_cast<double>(std::min_element(own.values.begin(), own.values.end(), closer) - own.values.begin());
@@ -94,14 +112,27 @@ VectorXd DesignSpace::design(const VectorXd& u) const {
       x(i) = own.values[static_cast<std::size_t>(std::lround(std::clamp(u(i), 0.0, 1.0) * range_(i)))];
       continue;
     }
+    if (!real(i)) {
+      x(i) = whole_number(i, u(i));
+      continue;
+    }
     const double at = lower_(i) + u(i) * range_(i);
-    x(i) = u(i) >= 1 ? v.upper : std::clamp(own.kind == Domain::logarithmic ? std::exp(at) : at, v.lower, v.upper);
-    if (!real(i)) x(i) = std::round(x(i));
+    x(i) = u(i) >= 1 ? v.upper : std::clamp(on_log_scale(i) ? std::exp(at) : at, v.lower, v.upper);
   }
   if (conditional_)
     for (Index i = 0; i < u.size(); ++i)
       if (const Domain& own = domains_[static_cast<std::size_t>(i)]; own.active && !own.active(x))
         x(i) = variables_[static_cast<std::size_t>(i)].lower;
+  return x;
+}
+
+VectorXd DesignSpace::relaxed(const VectorXd& u) const {
+  VectorXd x = design(u);
+  for (Index i = 0; whole_moves_ && i < u.size(); ++i) {
+    if (real(i) || !moves(i) || !active(i, x)) continue;
+    const double at = lower_(i) + u(i) * range_(i);
+    x(i) = on_log_scale(i) ? std::exp(at) : at;
+  }
   return x;
 }
 
@@ -120,16 +151,16 @@ VectorXd DesignSpace::embed(const VectorXd& at) const {
   Index k = 0;
   for (Index i = 0; i < u.size(); ++i) {
     const Domain& own = domains_[static_cast<std::size_t>(i)];
-    const double level = std::round(u(i) * range_(i));
-    if (real(i))
+    const double position = std::round(u(i) * range_(i));
+    if (moves(i))
       z(k) = u(i);
     else if (own.kind == Domain::integer)
-      z(k) = range_(i) > 0 ? level / range_(i) : 0;
+      z(k) = unit_of_level(i, level(i, u(i)));
     else if (own.kind == Domain::list)
-      z(k) =
-          (own.values[static_cast<std::size_t>(level)] - own.values.front()) / (own.values.back() - own.values.front());
+      z(k) = (own.values[static_cast<std::size_t>(position)] - own.values.front()) /
+             (own.values.back() - own.values.front());
     else
-      z(k + static_cast<Index>(level)) = 1;
+      z(k + static_cast<Index>(position)) = 1;
     k += width(i);
   }
   return z;
@@ -138,7 +169,7 @@ VectorXd DesignSpace::embed(const VectorXd& at) const {
 VectorXd DesignSpace::slope(const VectorXd& x) const {
   VectorXd out = range_;
   for (Index i = 0; i < x.size(); ++i)
-    if (domain(i) == Domain::logarithmic) out(i) *= x(i);
+    if (on_log_scale(i)) out(i) *= x(i);
   return out;
 }
 
@@ -147,7 +178,7 @@ VectorXd DesignSpace::pull_back(const VectorXd& gradient) const {
   VectorXd out = VectorXd::Zero(dimensions());
   Index k = 0;
   for (Index i = 0; i < dimensions(); ++i) {
-    if (real(i)) out(i) = gradient(k);
+    if (moves(i)) out(i) = gradient(k);
     k += width(i);
   }
   return out;

@@ -28,6 +28,7 @@ struct Domain {
 
   Kind kind;
   std::vector<double> values = {};
+  bool on_log_scale = false;  // whole numbers: the unit cube holds their logarithm
   // Whether the design has this variable. If not, the variable is at its lower bound. Empty: always.
   std::function<bool(const Eigen::VectorXd& design)> active = {};
 };
@@ -48,6 +49,15 @@ class DesignSpace {
   const std::vector<Variable>& variables() const { return variables_; }  // whole numbers: bounds rounded inwards
   Domain::Kind domain(Eigen::Index i) const { return domains_[static_cast<std::size_t>(i)].kind; }
   bool real(Eigen::Index i) const { return domain(i) == Domain::real || domain(i) == Domain::logarithmic; }
+  // Whether the unit cube holds the logarithm of the variable.
+  bool on_log_scale(Eigen::Index i) const {
+    return domain(i) == Domain::logarithmic || domains_[static_cast<std::size_t>(i)].on_log_scale;
+  }
+  // Whether the search moves variable i as a real one, and rounds its result: real variables, and whole numbers of too
+  // many values to try all of them.
+  bool moves(Eigen::Index i) const {
+    return real(i) || (domain(i) == Domain::integer && levels(i) > most_tried_levels);
+  }
   // Whether a design has variable i.
   bool active(Eigen::Index i, const Eigen::VectorXd& design) const {
     const Domain& own = domains_[static_cast<std::size_t>(i)];
@@ -58,27 +68,37 @@ class DesignSpace {
   // levels(): number of values of a variable that is not real. level(): their positions in the unit cube.
   int levels(Eigen::Index i) const;
   double unit_of_level(Eigen::Index i, int level) const;
+  int level(Eigen::Index i, double unit) const;  // nearest, of a whole number
   // Returns the number of embedded coordinates of variable i: one, or one for each label.
   Eigen::Index width(Eigen::Index i) const { return domain(i) == Domain::category ? levels(i) : 1; }
 
   Eigen::VectorXd unit(const Eigen::VectorXd& design) const;  // clamped to the unit cube
   Eigen::VectorXd design(const Eigen::VectorXd& unit) const;  // whole numbers are rounded
+  // Returns the design, in which whole numbers that move as real variables are not rounded.
+  Eigen::VectorXd relaxed(const Eigen::VectorXd& unit) const;
   // Returns the nearest design with values that its variables can have. A real variable keeps its value if the design
   // has this variable.
   Eigen::VectorXd nearest_valid(const Eigen::VectorXd& design) const;
+  // Whole numbers and labels are rounded first; whole numbers that move as real ones are not.
   Eigen::VectorXd embed(const Eigen::VectorXd& unit) const;
+  // Returns the nearest point of the unit cube that is a design, if a whole number moves as a real variable; else the
+  // point itself.
+  Eigen::VectorXd rounded(const Eigen::VectorXd& u) const { return whole_moves_ && u.size() > 0 ? unit(design(u)) : u; }
   // Returns d design / d unit of the real variables at this design.
   Eigen::VectorXd slope(const Eigen::VectorXd& design) const;
-  // Converts a gradient with respect to embed(unit) to one with respect to the real variables (0 for the others).
+  // Converts a gradient with respect to embed(unit) to one with respect to the variables that move (0 for the others).
   Eigen::VectorXd pull_back(const Eigen::VectorXd& gradient) const;
 
+  static constexpr int most_tried_levels = 50;  // values of a variable that a search tries one by one
+
  private:
+  double whole_number(Eigen::Index i, double u) const;  // nearest to the coordinate u of the unit cube
   std::vector<Variable> variables_;
   std::vector<Domain> domains_;
   Eigen::VectorXd lower_,
       range_;  // range of each coordinate before scaling: values, logarithms, or positions in a list
   Eigen::Index embedded_ = 0;
-  bool all_real_ = true, plain_ = true, conditional_ = false;
+  bool all_real_ = true, plain_ = true, conditional_ = false, whole_moves_ = false;
 };
 
 // Returns the end of a message about a value that a variable cannot have, such as " is not one of the variable's values;

@@ -81,6 +81,9 @@ struct EgoOptions {
   // Whether a design satisfies the conditions on designs. Others are never evaluated, and known evaluations of others
   // are left out. `possible` implies it. Empty: there are no conditions.
   std::function<bool(const Eigen::VectorXd& design)> within;
+  // Margins of the conditions on designs, each at least 0 where its condition is satisfied. Searches follow them. Empty:
+  // there are no conditions, or they are no comparisons joined by 'and'.
+  std::vector<std::function<double(const Eigen::VectorXd& design)>> margins;
   std::string reason;           // why this strategy was chosen; part of the note of the initial designs
   std::vector<int> objectives;  // two or three entries: index of a metric, or -1 for the cost. Empty: the cost alone
 };

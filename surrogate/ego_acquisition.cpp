@@ -37,26 +37,63 @@ std::vector<const Evaluation*> good_designs(const EgoState& ego) {
   return front;
 }
 
-// Improves a point by gradient steps in the real variables, then by trying all values of each discrete variable in
-// turn.
+// Improves an allowed point where the maximum of the acquisition is not allowed: at the last allowed point on the way to
+// that maximum, and about it.
+void along_the_conditions(const EgoState& ego, const AcquisitionModel& acquisition, const VectorXd& maximum,
+                          const BoundedSearch& limits, Maximum& best) {
+  const VectorXd edge = ego.last_possible(best.at, maximum);
+  if (const double value = acquisition.score(edge, nullptr); ego.possible(edge) && value > best.value)
+    best = {edge, value};
+  constexpr Index tries = 60;
+  Random random(ego.options.seed * 9001 + ego.observed.evaluations.size());
+  for (double size = 0.1; size > 1e-3; size /= 3) {
+    MatrixXd about(ego.dimensions(), tries);
+    for (Index i = 0; i < tries; ++i) {
+      VectorXd u = best.at;
+      for (Index k = 0; k < ego.dimensions(); ++k)
+        if (ego.observed.space.moves(k))
+          u(k) = std::clamp(u(k) + size * random.normal(), limits.lower(k), limits.upper(k));
+      about.col(i) = ego.observed.space.rounded(u);
+    }
+    const VectorXd values = acquisition.scores(about);
+    for (Index i = 0; i < tries; ++i)
+      if (values(i) > best.value && ego.possible(about.col(i))) best = {about.col(i), values(i)};
+  }
+}
+
+// Improves a point by gradient steps in the variables that move, then by trying the values of each discrete variable in
+// turn: all of them, or the neighbours of a whole number that moves.
 Maximum refine(const EgoState& ego, const AcquisitionModel& acquisition, const VectorXd& start, const VectorXd& lower,
                const VectorXd& upper) {
   const DesignSpace& space = ego.observed.space;
   const bool large = ego.models.objectives()[0].model().samples() > 300;
   BoundedSearch limits{lower, upper, large ? 25 : 60, 1e-8, 1e-6};
   for (Index k = 0; k < ego.dimensions(); ++k)
-    if (!space.real(k)) limits.lower(k) = limits.upper(k) = start(k);
+    if (!space.moves(k)) limits.lower(k) = limits.upper(k) = start(k);
+  limits.at_most_zero = ego.conditions();
   Maximum best{start, acquisition.score(start, nullptr)};
-  const Maximum found =
+  Maximum found =
       maximise([&](const VectorXd& u, VectorXd* slope) { return acquisition.score(u, slope); }, start, limits);
-  if (found.value > best.value) best = found;
+  if (const VectorXd rounded = space.rounded(found.at); rounded != found.at)
+    found = {rounded, acquisition.score(rounded, nullptr)};
+  if (found.at.size() == 0 || ego.possible(found.at)) {
+    if (found.value > best.value) best = found;
+  } else {
+    along_the_conditions(ego, acquisition, found.at, limits, best);
+  }
   for (Index k = 0; k < ego.dimensions(); ++k) {
     if (space.real(k)) continue;
-    for (int level = 0; level < std::min(space.levels(k), 50); ++level) {
+    int first = 0, last = space.levels(k) - 1;
+    if (space.moves(k)) {
+      const int own = space.level(k, best.at(k));
+      first = std::max(first, own - 1);
+      last = std::min(last, own + 1);
+    }
+    for (int level = first; level <= last; ++level) {
       VectorXd u = best.at;
       u(k) = space.unit_of_level(k, level);
       const double other = acquisition.score(u, nullptr);
-      if (other > best.value) best = {u, other};
+      if (other > best.value && ego.possible(u)) best = {u, other};
     }
   }
   return best;
@@ -125,6 +162,7 @@ MatrixXd candidates_in(const EgoState& ego, const VectorXd& lower, const VectorX
       if (!ego.observed.space.real(k) && random.uniform() < share) u(k) = random.uniform();
     points.col(spread + i) = u.cwiseMax(lower).cwiseMin(upper);
   }
+  for (Index i = 0; i < spread + around; ++i) points.col(i) = ego.observed.space.rounded(points.col(i));
   if (repeats)
     for (std::size_t i = 0; i < good.size(); ++i)
       points.col(spread + around + static_cast<Index>(i)) = ego.observed.unit(*good[i]);

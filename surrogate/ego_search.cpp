@@ -1,6 +1,7 @@
 #include "surrogate/ego_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace dodyn::surrogate {
@@ -13,6 +14,45 @@ bool EgoState::is_distinct(const VectorXd& u, double within) const {
   const bool noisy = observed.noisy();
   if (noisy && options.repeat) return true;
   return !observed.tried(observed.space.unit(observed.space.design(u)), noisy ? apart : within);
+}
+
+std::vector<Smooth> EgoState::conditions() const {
+  constexpr double step = 1e-6;  // of the differences
+  std::vector<Smooth> all;
+  for (const auto& margin : options.margins) {
+    double scale = 1e-300;
+    for (const double u : {0.0, 0.5, 1.0}) {
+      const double value = std::abs(margin(observed.space.design(VectorXd::Constant(dimensions(), u))));
+      if (std::isfinite(value)) scale = std::max(scale, value);
+    }
+    all.push_back([this, &margin, scale](const VectorXd& u, VectorXd* slope) {
+      const auto value_at = [&](const VectorXd& point) {
+        const double value = -margin(observed.space.relaxed(point)) / scale;
+        return std::isfinite(value) ? value : 1.0;
+      };
+      const double value = value_at(u);
+      if (slope) *slope = VectorXd::Zero(u.size());
+      for (Index k = 0; slope && k < u.size(); ++k) {
+        if (!observed.space.moves(k)) continue;
+        VectorXd other = u;
+        other(k) += u(k) < 0.5 ? step : -step;
+        (*slope)(k) = (value_at(other) - value) / (other(k) - u(k));
+      }
+      return value;
+    });
+  }
+  return all;
+}
+
+VectorXd EgoState::last_possible(const VectorXd& from, const VectorXd& to) const {
+  if (possible(to) || !possible(from)) return to;
+  constexpr int halvings = 30;
+  VectorXd inside = from, outside = to;
+  for (int i = 0; i < halvings; ++i) {
+    const VectorXd middle = 0.5 * (inside + outside);
+    (possible(middle) ? inside : outside) = middle;
+  }
+  return observed.space.rounded(inside);
 }
 
 MatrixXd EgoState::possible_ones(const MatrixXd& units) const {

@@ -65,6 +65,10 @@ struct EgoState {
   bool possible(const Eigen::VectorXd& unit) const {
     return !options.possible || options.possible(observed.space.design(unit));
   }
+  // Returns the conditions on designs as functions of the unit cube that are at most 0 where a design satisfies them.
+  std::vector<Smooth> conditions() const;
+  // Returns the last allowed point on the straight way from an allowed point.
+  Eigen::VectorXd last_possible(const Eigen::VectorXd& from, const Eigen::VectorXd& to) const;
   bool is_within(const Eigen::VectorXd& design) const { return !options.within || options.within(design); }
   Eigen::MatrixXd possible_ones(const Eigen::MatrixXd& units) const;  // returns the allowed columns; all columns, if
                                                                       // none is allowed

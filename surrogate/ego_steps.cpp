@@ -95,10 +95,10 @@ Proposal along_the_edge(const EgoState& ego) {
   const auto consider = [&](const MatrixXd& points) { keep_least(cost, space, points, inside, best); };
   const auto within = [&](VectorXd u) {
     for (Index k = 0; k < ego.dimensions(); ++k)
-      u(k) = space.real(k)
+      u(k) = space.moves(k)
                  ? std::clamp(u(k), std::max(0.0, centre(k) - ego.edge_side), std::min(1.0, centre(k) + ego.edge_side))
                  : centre(k);
-    return u;
+    return space.rounded(u);
   };
   const std::uint64_t seed = ego.options.seed * 7001 + ego.observed.evaluations.size();
   MatrixXd points = sobol(static_cast<int>(ego.dimensions()), static_cast<int>(200 * ego.dimensions()), seed);
@@ -126,6 +126,7 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
   const DesignSpace& space = ego.observed.space;
   const double margin = std::exp(std::clamp(0.8 * ego.required_log_odds, -1.6, 1.0));
   BoundedSearch limits{VectorXd::Zero(ego.dimensions()), VectorXd::Ones(ego.dimensions()), 60, 1e-9, 0};
+  limits.at_most_zero = ego.conditions();
   for (std::size_t k = 0; k < ego.observed.constraints.size(); ++k) {
     const IncrementalKriging& model = ego.models.constraints()[k];
     const double limit = model.warp().forward(ego.observed.constraints[k].limit);
@@ -153,14 +154,20 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
   for (const VectorXd& start : starts) {
     BoundedSearch own = limits;
     for (Index k = 0; k < ego.dimensions(); ++k)
-      if (!space.real(k)) own.lower(k) = own.upper(k) = start(k);
-    const Maximum found = maximise(
+      if (!space.moves(k)) own.lower(k) = own.upper(k) = start(k);
+    Maximum found = maximise(
         [&](const VectorXd& u, VectorXd* slope) {
           const Prediction p = cost.predict(space.embed(u));
           if (slope) *slope = space.pull_back(-p.mean_gradient);
           return -p.mean;
         },
         start, own);
+    if (const VectorXd rounded = space.rounded(found.at); rounded != found.at)
+      found = {rounded, -cost.predict(space.embed(rounded)).mean};
+    if (found.at.size() > 0 && !ego.possible(found.at)) {  // rounding moved it over the border of a condition
+      found.at = ego.last_possible(start, found.at);
+      found.value = -cost.predict(space.embed(found.at)).mean;
+    }
     if (found.value > best.value && inside(found.at)) best = found;
   }
   Random random(ego.options.seed * 7001 + ego.observed.evaluations.size());
@@ -168,7 +175,8 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
     MatrixXd about(ego.dimensions(), 100);
     for (Index i = 0; i < about.cols(); ++i)
       for (Index k = 0; k < ego.dimensions(); ++k)
-        about(k, i) = space.real(k) ? std::clamp(best.at(k) + size * random.normal(), 0.0, 1.0) : best.at(k);
+        about(k, i) = space.moves(k) ? std::clamp(best.at(k) + size * random.normal(), 0.0, 1.0) : best.at(k);
+    for (Index i = 0; i < about.cols(); ++i) about.col(i) = space.rounded(about.col(i));
     consider(about);
   }
   return step_of(ego, best, Rule::limits, "on this side of the constraints");
@@ -176,7 +184,9 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
 
 Proposal step_of_descent(const EgoState& ego) {
   Proposal proposal;
-  const LocalDescent::Step step = ego.local.step(ego.observed, ego.least_gain(), ego.options.gradient);
+  LocalDescent::Step step = ego.local.step(ego.observed, ego.least_gain(), ego.options.gradient, ego.conditions());
+  if (step.at.size() > 0 && ego.options.possible)
+    step.at = ego.last_possible(ego.observed.unit(*ego.observed.best_of_region()), step.at);
   if (step.at.size() == 0 || !ego.possible(step.at) || !ego.is_distinct(step.at, same_design)) return proposal;
   proposal.rule = Rule::descent;
   proposal.step = step;

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "surrogate/bounded_search.hpp"
 #include "surrogate/quasi_newton.hpp"
 #include "surrogate/sampling.hpp"
 #include "surrogate/strategy.hpp"
@@ -170,7 +169,8 @@ class Quadratic {
 
 }  // namespace
 
-LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least_gain, bool gradient) const {
+LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least_gain, bool gradient,
+                                      const std::vector<Smooth>& at_most_zero) const {
   Step out;
   const Evaluation* const best = observed.best_of_region();
   if (!best || radius_ < least_radius) return out;
@@ -183,14 +183,30 @@ LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least
   const Quadratic model(observed, *best, free);
   if (model.data() < 1) return out;
   const VectorXd centre = observed.unit(*best)(free);
-  const BoundedSearch box{(-centre).cwiseMax(-radius_), (1 - centre.array()).matrix().cwiseMin(radius_),
-                          most_model_evaluations};
+  BoundedSearch box{(-centre).cwiseMax(-radius_), (1 - centre.array()).matrix().cwiseMin(radius_),
+                    most_model_evaluations};
+  const auto moved = [&](const VectorXd& s) {
+    VectorXd at = observed.unit(*best);
+    at(free) += s;
+    return VectorXd(at.cwiseMax(0).cwiseMin(1));
+  };
+  for (const Smooth& condition : at_most_zero)
+    box.at_most_zero.push_back([&](const VectorXd& s, VectorXd* slope) {
+      VectorXd of_all;
+      const double value = condition(moved(s), slope ? &of_all : nullptr);
+      if (slope) *slope = of_all(free);
+      return value;
+    });
+  const auto allowed = [&](const VectorXd& s) {
+    return std::all_of(box.at_most_zero.begin(), box.at_most_zero.end(),
+                       [&](const Smooth& condition) { return condition(s, nullptr) <= 0; });
+  };
   const MatrixXd spread =
       sobol(static_cast<int>(d), static_cast<int>(points_per_variable * d), observed.evaluations.size());
   const auto search = [&](const Smooth& worth) {
     Maximum best_of{VectorXd::Zero(d), 0};
     const auto consider = [&](const VectorXd& s) {
-      if (const double value = worth(s, nullptr); value > best_of.value) best_of = {s, value};
+      if (const double value = worth(s, nullptr); value > best_of.value && allowed(s)) best_of = {s, value};
     };
     consider(model.newton().cwiseMax(box.lower).cwiseMin(box.upper));
     for (Index i = 0; i < spread.cols(); ++i) consider(box.lower + spread.col(i).cwiseProduct(box.upper - box.lower));
@@ -213,9 +229,7 @@ LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least
   out.explores = found.value < least_gain;
   if (out.explores) found = search(possible_gain);
   if (found.value < least_gain) return out;
-  VectorXd at = observed.unit(*best);
-  at(free) += found.at;
-  out.at = at.cwiseMax(0).cwiseMin(1);
+  out.at = moved(found.at);
   out.gain = found.value;
   out.length = found.at.cwiseAbs().maxCoeff() / radius_;
   return out;

@@ -19,6 +19,7 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "surrogate/bounded_search.hpp"
 #include "surrogate/observed_data.hpp"
 
 namespace dodyn::surrogate {
@@ -34,8 +35,10 @@ class LocalDescent {
   };
 
   // Returns the next step from the best design. Real variables move; the others stay. `least_gain`: a smaller gain does
-  // not matter. `gradient`: whether gradients count.
-  Step step(const ObservedData& observed, double least_gain, bool gradient = false) const;
+  // not matter. `gradient`: whether gradients count. `at_most_zero`: conditions on points of the unit cube; without
+  // gradients the step satisfies them.
+  Step step(const ObservedData& observed, double least_gain, bool gradient = false,
+            const std::vector<Smooth>& at_most_zero = {}) const;
 
   // Processes an evaluation: `step` is empty if another rule has chosen it. `gain`: by how much the best cost fell.
   void observe(const ObservedData& observed, const Step& step, double gain, double least_gain);

@@ -57,24 +57,26 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 using Condition = std::function<bool(const Eigen::VectorXd&)>;
 
-// Parses one condition. `of`: name of the variable to which the condition applies, and which it must not use; empty:
-// none.
-Condition parse_condition(const std::string& text, const std::vector<Variable>& variables, const TextOf& text_of,
-                          const std::string& of = "") {
-  const std::vector<std::string> names = names_of(variables);
+// A value of a quantity in a condition: that of a variable, or a fixed one.
+struct Value {
+  int variable = -1;
+  double fixed = 0;
+};
+
+struct ParsedCondition {
   Expression expression;
-  try {
-    expression = Expression::parse(text, names);
-  } catch (const ExpressionError& error) {
-    throw std::invalid_argument("'" + text + "': " + error.what());
-  }
-  if (!expression.is_condition())
-    throw std::invalid_argument("'" + text +
-                                "' is not a condition; allowed: a comparison of expressions, as in x + y <= 1");
-  struct Value {
-    int variable = -1;
-    double fixed = 0;
-  };
+  std::vector<Value> values;  // of its quantities
+};
+
+std::vector<double> values_at(const std::vector<Value>& values, const Eigen::VectorXd& design) {
+  std::vector<double> at;
+  for (const Value& v : values) at.push_back(v.variable < 0 ? v.fixed : design(v.variable));
+  return at;
+}
+
+std::vector<Value> values_of(const Expression& expression, const std::string& text,
+                             const std::vector<Variable>& variables, const TextOf& text_of, const std::string& of) {
+  const std::vector<std::string> names = names_of(variables);
   std::vector<Value> values;
   for (const Expression::Quantity& q : expression.quantities()) {
     const auto at = std::find(names.begin(), names.end(), q.name);
@@ -88,10 +90,29 @@ Condition parse_condition(const std::string& text, const std::vector<Variable>& 
     if (!fixed) index_of(q.text(), names, false);  // throws if the name is unknown
     values.push_back({-1, *fixed});
   }
-  return [expression, values](const Eigen::VectorXd& design) {
-    std::vector<double> at;
-    for (const Value& v : values) at.push_back(v.variable < 0 ? v.fixed : design(v.variable));
-    return expression.holds(at);
+  return values;
+}
+
+// Parses one condition. `of`: name of the variable to which the condition applies, and which it must not use; empty:
+// none.
+ParsedCondition parse_expression(const std::string& text, const std::vector<Variable>& variables, const TextOf& text_of,
+                                 const std::string& of = "") {
+  Expression expression;
+  try {
+    expression = Expression::parse(text, names_of(variables));
+  } catch (const ExpressionError& error) {
+    throw std::invalid_argument("'" + text + "': " + error.what());
+  }
+  if (!expression.is_condition())
+    throw std::invalid_argument("'" + text +
+                                "' is not a condition; allowed: a comparison of expressions, as in x + y <= 1");
+  return {expression, values_of(expression, text, variables, text_of, of)};
+}
+
+Condition parse_condition(const std::string& text, const std::vector<Variable>& variables, const TextOf& text_of,
+                          const std::string& of = "") {
+  return [parsed = parse_expression(text, variables, text_of, of)](const Eigen::VectorXd& design) {
+    return parsed.expression.holds(values_at(parsed.values, design));
   };
 }
 
@@ -157,6 +178,10 @@ std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable
   std::vector<std::string> sources(variables.size());
   bool any = false;
   const auto one = [&](std::size_t i, Domain domain, const std::string& source) {
+    if (domains[i].kind == Domain::integer && domain.kind == Domain::logarithmic) {  // whole numbers on a log scale
+      domains[i].on_log_scale = true;
+      return;
+    }
     if (!sources[i].empty()) throw std::invalid_argument(names[i] + " has a type already, by " + sources[i]);
     domains[i] = std::move(domain);
     sources[i] = source;
@@ -196,6 +221,27 @@ std::function<bool(const Eigen::VectorXd&)> parse_conditions(const std::string& 
   return [conditions](const Eigen::VectorXd& design) {
     return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& c) { return c(design); });
   };
+}
+
+std::vector<std::function<double(const Eigen::VectorXd&)>> parse_margins(const std::string& text,
+                                                                         const std::vector<Variable>& variables,
+                                                                         const TextOf& text_of) {
+  std::vector<std::function<double(const Eigen::VectorXd&)>> margins;
+  for (const std::string& part : parts_of(text)) {
+    std::vector<Expression::Comparison> comparisons;
+    try {
+      comparisons = parse_expression(part, variables, text_of).expression.comparisons();
+    } catch (const ExpressionError&) {  // another condition, such as one with 'or'
+      return {};
+    }
+    for (const Expression::Comparison& comparison : comparisons) {
+      if (comparison.equality) return {};
+      margins.push_back(
+          [what = comparison.what, values = values_of(comparison.what, part, variables, text_of, "")](
+              const Eigen::VectorXd& design) { return what.evaluate<double>(values_at(values, design)); });
+    }
+  }
+  return margins;
 }
 
 }  // namespace dodyn::surrogate

@@ -44,4 +44,10 @@ std::function<bool(const Eigen::VectorXd& design)> parse_conditions(const std::s
                                                                     const std::vector<Variable>& variables,
                                                                     const TextOf& text_of);
 
+// Returns the margin of each comparison of these conditions, at least 0 where it is satisfied. Empty if a condition is
+// not a conjunction of comparisons. Throws as parse_constraints().
+std::vector<std::function<double(const Eigen::VectorXd& design)>> parse_margins(const std::string& text,
+                                                                                const std::vector<Variable>& variables,
+                                                                                const TextOf& text_of);
+
 }  // namespace dodyn::surrogate

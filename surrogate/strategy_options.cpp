@@ -70,7 +70,8 @@ const KeyTable<Named>& variable_keys() {
           .add("categories", &Named::categories,
                {.description = "free variables whose whole numbers are labels, without an order"})
           .add("log-scale", &Named::logarithmic,
-               {.description = "free variables on a logarithmic scale, such as 'stiffness, damping'"})
+               {.description =
+                    "free variables on a logarithmic scale, such as 'stiffness, damping'; real or whole numbers"})
           .add("conditional", &Named::conditional,
                {.description = "free variables of some designs only, such as 'stiffness if springs > 0'; other designs "
                                "have their lower bound"})

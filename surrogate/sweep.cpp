@@ -50,7 +50,7 @@ class Sweep final : public Strategy {
       Eigen::VectorXd unit(dimensions);
       for (Eigen::Index k = 0; k < dimensions; ++k) {
         const int i = index[k], last = points[k] - 1;
-        unit(k) = last > 0 ? static_cast<double>(i) / last : space.real(k) ? 0.5 : 0.0;
+        unit(k) = !space.real(k) ? space.unit_of_level(k, i) : last > 0 ? static_cast<double>(i) / last : 0.5;
         point.level = std::max(point.level, levels[k][i]);
       }
       point.design = space.design(unit);

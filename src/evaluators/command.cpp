@@ -179,6 +179,7 @@ class Command final : public Evaluator {
     // Other scenarios are evaluated under the same id, perhaps at the same time.
     if (settings.given("scenario")) name_ = "-" + settings.text("scenario");
     workers_ = settings.integer("study.workers");
+    paired_ = settings.integer("command.paired");
     if (settings.given("command.ranks")) {
       find_processors();
     } else {
@@ -201,7 +202,15 @@ class Command final : public Evaluator {
     for (const auto& name : metrics_) all.push_back({name, "", "reported by the program"});
     return all;
   }
-  Channels channels() const override { return {}; }
+  Channels channels() const override {
+    if (paired_ == 1) return {};
+    return {{std::string(channel_of_states),
+             "",
+             "cost: of each draw; the cost of the design is their mean",
+             paired_,
+             {std::string(cost_of_state)}}};
+  }
+  Pairing pairing() const override { return paired_ > 1 ? Pairing::extensible : Pairing::none; }
   int concurrency() const override {
     if (!mismatch_.empty()) throw ConfigError(mismatch_);
     return workers_;
@@ -222,6 +231,7 @@ class Command final : public Evaluator {
     refuse_changed_files();
     Outcome outcome = settings_.text("command.serve").empty() ? evaluate_once(task) : be_served(task);
     refuse_changed_files();  // a changed file may have been used in either version
+    if (paired_ > 1 && outcome.evaluation.ok()) outcome.trajectory.values = {outcome.evaluation.paired_costs};
     return outcome;
   }
 
@@ -466,6 +476,13 @@ class Command final : public Evaluator {
     if (forget) WorkingDirectories::remove(served.directory);
   }
 
+  // Returns the seed for the program. Paired costs: the number of the set of draws; strategies that do not number the
+  // sets have the first one.
+  std::uint64_t seed_of(const Evaluation& asked) const {
+    constexpr std::uint64_t max_sets = 1000;
+    return paired_ == 1 || asked.seed < max_sets ? asked.seed : 0;
+  }
+
   // Returns the contents of design.json.
   json request(const Task& task) const {
     const Evaluation& evaluation = task.evaluation;
@@ -476,7 +493,7 @@ class Command final : public Evaluator {
       else
         design[name] = word;
     });
-    json text = {{"id", evaluation.id}, {"seed", evaluation.seed}, {"design", design}, {"time_limit", nullptr}};
+    json text = {{"id", evaluation.id}, {"seed", seed_of(evaluation)}, {"design", design}, {"time_limit", nullptr}};
     for (const auto& [name, unit] : units()) text["units"][name] = unit;
     if (std::isfinite(task.time_limit)) text["time_limit"] = task.time_limit;
     return text;
@@ -532,7 +549,7 @@ class Command final : public Evaluator {
   std::vector<std::string> hand_over(const Task& task, const fs::path& directory) const {
     const Evaluation& evaluation = task.evaluation;
     std::vector<std::string> more = {
-        "DODYN_ID=" + std::to_string(evaluation.id), "DODYN_SEED=" + std::to_string(evaluation.seed),
+        "DODYN_ID=" + std::to_string(evaluation.id), "DODYN_SEED=" + std::to_string(seed_of(evaluation)),
         "DODYN_DESIGN_FILE=" + (directory / "design.json").string(),
         "DODYN_RESULT_FILE=" + (directory / "result.json").string(), "DODYN_STUDY=" + study_.string()};
     for_each_design(evaluation, [&](const std::string& name, double value, const std::string& word) {
@@ -578,7 +595,7 @@ class Command final : public Evaluator {
     }
     if (!result.is_object()) throw std::runtime_error("is not an object");
     for (const auto& [key, value] : result.items())
-      if (const std::vector<std::string> known = {"id", "status", "reason", "cost", "cost_stderr", "gradient",
+      if (const std::vector<std::string> known = {"id", "status", "reason", "cost", "costs", "cost_stderr", "gradient",
                                                   "metrics"};
           std::ranges::find(known, key) == known.end())
         throw std::runtime_error("unknown key '" + key + "'" + did_you_mean(key, known));
@@ -600,6 +617,7 @@ class Command final : public Evaluator {
       return value;
     };
     if (result.contains("cost")) evaluation.cost = number("cost", result["cost"]);
+    if (result.contains("costs")) add_costs(result, evaluation);
     if (result.contains("cost_stderr")) evaluation.cost_stderr = number("cost_stderr", result["cost_stderr"]);
     for (const char* name : {"reason", "status"})
       if (result.contains(name) && !result[name].is_string())
@@ -625,14 +643,37 @@ class Command final : public Evaluator {
       if (!evaluation.ok() && evaluation.reason.empty()) evaluation.reason = "says the command";
     } else if (!end.succeeded()) {
       evaluation.reason = end.text() + (evaluation.reason.empty() ? "" : ": " + evaluation.reason);
-    } else if (result.contains("cost")) {
+    } else if (result.contains("cost") || result.contains("costs")) {
       evaluation.status = Status::ok;
     } else {
       throw std::runtime_error("has neither a cost nor a status");
     }
+    if (paired_ > 1 && evaluation.ok() && evaluation.paired_costs.size() == 0)
+      throw std::runtime_error("has no costs; with command.paired it has " + std::to_string(paired_) + " of them");
     if (evaluation.ok() && result.contains("cost_stderr") && result["cost_stderr"].is_null())
       throw std::runtime_error("cost_stderr is null; expected a number; leave it out if the cost has no error");
     return evaluation;
+  }
+
+  // Reads the costs of the draws; the cost is their mean, with its standard error.
+  void add_costs(const json& result, Evaluation& evaluation) const {
+    if (paired_ == 1) throw std::runtime_error("has costs; give their number, command.paired");
+    for (const char* other : {"cost", "cost_stderr", "gradient"})
+      if (result.contains(other))
+        throw std::runtime_error(std::string("has costs and ") + other + "; the cost is the mean of costs");
+    const json& costs = result["costs"];
+    if (!costs.is_array() || static_cast<int>(costs.size()) != paired_)
+      throw std::runtime_error("costs is " + shown(costs.dump()) +
+                               "; expected a list of command.paired = " + std::to_string(paired_) + " numbers");
+    Eigen::VectorXd all(paired_);
+    for (int i = 0; i < paired_; ++i) {
+      if (!costs[i].is_number())
+        throw std::runtime_error("costs has " + shown(costs[i].dump()) + "; expected a number");
+      all(i) = costs[i].get<double>();
+    }
+    evaluation.cost = all.mean();
+    evaluation.cost_stderr = std::sqrt((all.array() - all.mean()).square().sum() / (paired_ - 1) / paired_);
+    evaluation.paired_costs = all;
   }
 
   // Reads one number for each free variable, and no others.
@@ -663,6 +704,7 @@ class Command final : public Evaluator {
   std::string name_;             // suffix of the id in the name of a directory
   bool own_folder_;              // whether the folder of the working directories was made for this study
   int workers_ = 1, ranks_ = 1;  // concurrent evaluations; processors of an evaluation
+  int paired_ = 1;               // number of costs of an evaluation; 1: not paired
   std::string launcher_;
   std::shared_ptr<Processors> processors_;       // null: programs are started without a launcher
   std::string mismatch_;                         // what this machine cannot provide; empty: nothing
@@ -705,6 +747,13 @@ EvaluatorKind command_kind() {
       {.name = "command.metrics",
        .type = Type::text,
        .description = "names of the metrics that the program reports; separated by commas or spaces"},
+      {.name = "command.paired",
+       .type = Type::integer,
+       .default_value = "1",
+       .description =
+           "number of costs that the program writes, of random draws that all designs share; the cost of the "
+           "design is their mean; DODYN_SEED is 0, and 1, 2, ... for further draws; 1: one cost, not paired",
+       .minimum = 1},
       {.name = "command.ranks",
        .type = Type::integer,
        .default_value = "1",

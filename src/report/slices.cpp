@@ -26,10 +26,11 @@ Json json_of(const surrogate::PredictionInterval& p) {
   return {{"median", number_or_null(p.middle)}, {"lower", number_or_null(p.lower)}, {"upper", number_or_null(p.upper)}};
 }
 
-// Returns the coordinates in the unit cube at which variable i is drawn: equidistant, or all its levels.
+// Returns the coordinates in the unit cube at which variable i is drawn: equidistant, or all its levels if the search
+// tries all of them.
 std::vector<double> grid_of(const surrogate::DesignSpace& space, Index i, int points) {
   std::vector<double> units;
-  if (space.real(i))
+  if (space.moves(i))
     for (int k = 0; k < points; ++k) units.push_back(static_cast<double>(k) / (points - 1));
   else
     for (int k = 0; k < space.levels(i); ++k) units.push_back(space.unit_of_level(i, k));

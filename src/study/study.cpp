@@ -859,6 +859,7 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
   locate("surrogate.design-constraints", named.within,
          [&] { within = surrogate::parse_conditions(named.within, settings.variables, text_of); });
   ego.within = within;
+  ego.margins = surrogate::parse_margins(named.within, settings.variables, text_of);
   const auto impossible = evaluator.infeasibility_test();
   if (within || impossible)
     ego.possible = [within, impossible](const Eigen::VectorXd& design) {

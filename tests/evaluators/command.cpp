@@ -165,6 +165,40 @@ TEST_F(CommandTest, AFailureSaysWhatTheProgramSaidLast) {
   EXPECT_EQ(evaluate("kill -SEGV $$").evaluation.status, Status::failed);
 }
 
+// Costs of draws that all designs share: the cost is their mean, and a study reads each of them from the trajectory.
+TEST_F(CommandTest, PairedCosts) {
+  const auto answer = [&](const std::string& json, const std::string& number) {
+    std::ofstream(directory + "/answer") << json;
+    return evaluate("echo $DODYN_SEED > " + directory + "/told; cp " + directory + "/answer $DODYN_RESULT_FILE",
+                    {"--command.paired=" + number});
+  };
+  const Outcome outcome = answer(R"({"costs": [1, 2, 6], "metrics": {"mass": 2}})", "3");
+  const Evaluation& e = outcome.evaluation;
+  EXPECT_EQ(e.status, Status::ok) << e.reason;
+  EXPECT_EQ(e.cost, 3);
+  EXPECT_DOUBLE_EQ(e.cost_stderr, std::sqrt((4 + 1 + 9) / 2.0 / 3));
+  EXPECT_EQ(e.metrics(1), 2);
+  const auto evaluator = evaluator_of("true", {"--command.paired=3"});
+  EXPECT_EQ(evaluator->pairing(), Pairing::extensible);
+  EXPECT_EQ(costs_of_states(evaluator->channels(), outcome.trajectory), Eigen::Vector3d(1, 2, 6));
+  EXPECT_EQ(text("told"), "0\n");  // the first set of draws for strategies without such numbers
+  EXPECT_EQ(evaluator_of("true")->pairing(), Pairing::none);
+  EXPECT_TRUE(evaluator_of("true")->channels().empty());
+  EXPECT_EQ(answer(R"({"costs": [1, 2, 6], "status": "infeasible", "reason": "no"})", "3").evaluation.status,
+            Status::infeasible);
+  const std::string prefix = "exit code 0, result.json: ";
+  const auto refusal = [&](const std::string& json, const std::string& number) {
+    return answer(json, number).evaluation.reason;
+  };
+  EXPECT_EQ(refusal(R"({"cost": 3})", "3"), prefix + "has no costs; with command.paired it has 3 of them");
+  EXPECT_EQ(refusal(R"({"costs": [1, 2]})", "3"),
+            prefix + "costs is [1,2]; expected a list of command.paired = 3 numbers");
+  EXPECT_EQ(refusal(R"({"costs": [1, null, 2]})", "3"), prefix + "costs has null; expected a number");
+  EXPECT_EQ(refusal(R"({"costs": [1, 2, 3], "cost": 2})", "3"),
+            prefix + "has costs and cost; the cost is the mean of costs");
+  EXPECT_EQ(refusal(R"({"costs": [1, 2, 3]})", "1"), prefix + "has costs; give their number, command.paired");
+}
+
 TEST_F(CommandTest, AnswersThatAreNoneAreRefused) {
   const std::string prefix = "exit code 0, result.json: ";
   EXPECT_EQ(answers("{}").evaluation.reason, prefix + "has neither a cost nor a status");

@@ -33,6 +33,38 @@ TEST(DesignSpace, UnitAndDesignInvertEachOther) {
   EXPECT_EQ(g, (VectorXd(3) << 1, 0, 0).finished());
 }
 
+Domain whole_on_log_scale() {
+  Domain domain(Domain::integer);
+  domain.on_log_scale = true;
+  return domain;
+}
+
+TEST(DesignSpace, WholeNumbersOnALogarithmicScale) {
+  for (const double last : {9.0, 5000.0}) {  // few enough to try all of them; so many that they move as real variables
+    const DesignSpace space({{"n", "", 2, last}}, {whole_on_log_scale()}, "test");
+    EXPECT_EQ(space.levels(0), static_cast<int>(last) - 1);
+    EXPECT_EQ(space.moves(0), last > 9);
+    EXPECT_FALSE(space.real(0));
+    for (const double n : {2.0, 3.0, 7.0, last}) {
+      const VectorXd u = space.unit(VectorXd::Constant(1, n));
+      EXPECT_NEAR(u(0), std::log(n / 2) / std::log(last / 2), 1e-12);
+      EXPECT_EQ(space.design(u)(0), n);
+      const int level = space.level(0, u(0));
+      EXPECT_EQ(level, static_cast<int>(n) - 2);
+      EXPECT_NEAR(space.unit_of_level(0, level), u(0), 1e-12);
+      EXPECT_NEAR(space.embed(u)(0), u(0), 1e-12);
+    }
+    Random random(3);
+    for (int i = 0; i < 100; ++i) {
+      const VectorXd u = VectorXd::Constant(1, random.uniform()), x = space.design(u);
+      EXPECT_EQ(x(0), std::round(x(0)));
+      EXPECT_TRUE(x(0) >= 2 && x(0) <= last);
+      if (space.moves(0)) EXPECT_EQ(space.rounded(u), space.unit(x));
+    }
+  }
+  EXPECT_THROW(DesignSpace({{"n", "", 0, 9}}, {whole_on_log_scale()}, "test"), std::invalid_argument);
+}
+
 TEST(DesignSpace, RefusesWhatHoldsNothing) {
   EXPECT_THROW(DesignSpace({}, {}, "test"), std::invalid_argument);
   EXPECT_THROW(DesignSpace({{"a", "", 1, 1}}, {}, "test"), std::invalid_argument);

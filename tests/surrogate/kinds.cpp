@@ -28,12 +28,17 @@ struct Kind {
 
 std::vector<Kind> kinds() {
   const auto whole = [](const VectorXd& x) { return x(1) == std::round(x(1)); };
+  Domain logarithmic_whole(Domain::integer);
+  logarithmic_whole.on_log_scale = true;
   Domain conditional;
   conditional.active = [](const VectorXd& x) { return x(0) > 40; };
   return {
       {"integer", {Domain::real, Domain::integer}, whole},
       {"category", {Domain::real, Domain::category}, whole},
       {"logarithmic", {Domain::logarithmic, Domain::real}, [](const VectorXd&) { return true; }},
+      {"whole on a log scale",
+       {logarithmic_whole, Domain::real},
+       [](const VectorXd& x) { return x(0) == std::round(x(0)); }},
       {"list",
        {Domain::real, Domain({0, 1.5, 6})},
        [](const VectorXd& x) { return x(1) == 0 || x(1) == 1.5 || x(1) == 6; }},
@@ -128,6 +133,71 @@ TEST(Kinds, LogarithmicScaleFindsWhatTheLinearOneOverlooks) {
   }
 }
 
+// A whole number of so many values that a search cannot try all of them: it moves as a real variable.
+TEST(Kinds, WholeNumbersOfManyValues) {
+  const std::vector<Variable> wide = {{"x", "m", 0, 1}, {"tubes", "", 1, 9000}};
+  const auto cost = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = std::pow(std::log(x(1) / 700) + x(0) - 0.4, 2) + 4 * std::pow(x(0) - 0.4, 2);
+    e.metrics = VectorXd::Constant(1, x(1));
+    return e;
+  };
+  Named named;
+  named.integers = "tubes";
+  named.logarithmic = "tubes";
+  for (const bool limited : {false, true}) {  // the minimum is inside, or at a constraint
+    StrategyOptions choice;
+    choice.name = "ego";
+    choice.ego.domains = parse_domains(named, wide, [](const std::string&) { return ""; });
+    if (limited) choice.ego.constraints = parse_constraints("n >= 1500", {"n"});
+    const Search found = search(*make_strategy(choice, wide), cost, 1, 30);
+    double least = infinity;
+    for (const Evaluation& e : found.evaluations) {
+      EXPECT_EQ(e.design(1), std::round(e.design(1)));
+      if (!limited || e.design(1) >= 1500) least = std::min(least, e.cost);
+    }
+    const double t = std::log(1500.0 / 700);  // at the limit: the minimum over x of (t + x - 0.4)^2 + 4 (x - 0.4)^2
+    EXPECT_LT(least, limited ? 0.8 * t * t + 1e-4 : 1e-4) << limited;
+  }
+}
+
+// The minimum is where two conditions on designs meet. Maxima of the acquisition lie beyond them.
+TEST(Kinds, TheMinimumAtAConditionOnDesigns) {
+  const std::vector<Variable> square = {{"x", "", 0, 1}, {"y", "", 0, 1}, {"z", "", 0, 1}};
+  const auto cost = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = (x.array() - 1).matrix().squaredNorm();
+    return e;
+  };
+  int reached = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    StrategyOptions choice;
+    choice.name = "ego";
+    choice.ego.seed = seed;
+    const std::string conditions = "x + y <= 1, z <= x*y + 0.25";
+    choice.ego.possible = parse_conditions(conditions, square, [](const std::string&) { return ""; });
+    choice.ego.margins = parse_margins(conditions, square, [](const std::string&) { return ""; });
+    const Search found = search(*make_strategy(choice, square), cost, 1, 25);
+    for (const Evaluation& e : found.evaluations) EXPECT_TRUE(choice.ego.possible(e.design)) << e.design.transpose();
+    reached += found.best().cost < 0.75 + 1e-4;  // at x = y = z = 1/2
+  }
+  EXPECT_EQ(reached, 5);
+}
+
+TEST(Kinds, MarginsOfConditions) {
+  const auto text_of = [](const std::string& name) { return name == "fixed" ? std::string("40") : std::string(); };
+  const auto margins = parse_margins("x + n <= fixed, 2 <= x and x > n^2", box, text_of);
+  ASSERT_EQ(margins.size(), 3u);
+  const Eigen::Vector2d at(20, 5);
+  EXPECT_DOUBLE_EQ(margins[0](at), 15);
+  EXPECT_DOUBLE_EQ(margins[1](at), 18);
+  EXPECT_DOUBLE_EQ(margins[2](at), -5);
+  EXPECT_TRUE(parse_margins("x <= 3 or n <= 1", box, text_of).empty());
+  EXPECT_TRUE(parse_margins("", box, text_of).empty());
+}
+
 TEST(Kinds, ListsAndConditionsAsText) {
   const auto text_of = [](const std::string& name) {
     return name == "n" ? std::string("0, 1.5, 6") : name == "fixed" ? std::string("40") : std::string();
@@ -145,6 +215,11 @@ TEST(Kinds, ListsAndConditionsAsText) {
   const auto names = parse_domains({}, box, [](const std::string& name) { return name == "n" ? "steel, brass" : ""; });
   EXPECT_EQ(names[1].kind, Domain::category);
   EXPECT_TRUE(parse_domains({}, box, [](const std::string&) { return ""; }).empty());
+  Named whole;
+  whole.integers = whole.logarithmic = "x";
+  const auto both = parse_domains(whole, box, [](const std::string&) { return ""; });
+  EXPECT_EQ(both[0].kind, Domain::integer);
+  EXPECT_TRUE(both[0].on_log_scale);
   named.integers = "n";
   EXPECT_THROW(parse_domains(named, box, text_of), std::invalid_argument);  // a list already
   const auto refusal = [](const std::string& integers, const std::string& categories, const std::string& conditional) {

@@ -331,6 +331,69 @@ TEST(LowFidelity, PublishedPairsNeedFewerEvaluations) {
   }
 }
 
+// Branin's function within a disc of designs, as a metric that must not be positive. The cheaper study has other costs
+// and another metric, whose limit is elsewhere.
+TEST(LowFidelity, ConstraintsHaveModelsOfTheCheaperStudy) {
+  const TwoFidelities branin = published_two_fidelities()[1];
+  const auto evaluation = [](const std::function<double(const VectorXd&)>& cost, double middle, double factor) {
+    return [cost, middle, factor](const VectorXd& x) {
+      Evaluation e = evaluation_of(cost)(x);
+      e.metrics = VectorXd::Constant(1, factor * (std::pow(x(0) - middle, 2) + std::pow(x(1) - 6, 2) - 16));
+      return e;
+    };
+  };
+  const Function high = evaluation(branin.high, 5, 1), low = evaluation(branin.low, 4.5, 0.3);
+  const DesignSpace space(branin.box, {}, "");
+  double least = infinity;  // on a grid
+  for (int i = 0; i <= 400; ++i)
+    for (int j = 0; j <= 400; ++j) {
+      const Evaluation e = high(space.design(Eigen::Vector2d(i / 400.0, j / 400.0)));
+      if (e.metrics(0) <= 0) least = std::min(least, e.cost);
+    }
+  double sums[2] = {0, 0};  // evaluations to within 0.1 of the least cost
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    for (const bool with : {false, true}) {
+      EgoOptions options;
+      options.seed = seed;
+      options.constraints = {{.name = "g", .metric = 0, .limit = 0, .below = true}};
+      if (with) {
+        const Search cheap = search(*make_ego(branin.box, options), low, 1, 30);
+        options.low_fidelity = cheap.evaluations;
+      }
+      const auto strategy = make_ego(branin.box, options);
+      const Search found = search(*strategy, high, 1, 30);
+      std::size_t count = 0;
+      while (count < found.evaluations.size() &&
+             !(found.evaluations[count].metrics(0) <= 0 && found.evaluations[count].cost < least + 0.1))
+        ++count;
+      sums[with] += static_cast<double>(count + 1);
+      const Iteration last = strategy->describe(0);
+      EXPECT_EQ(with, std::any_of(last.numbers.begin(), last.numbers.end(),
+                                  [](const auto& one) { return one.first == "low_fidelity_factor_g<=0"; }));
+    }
+  EXPECT_LT(sums[true], 0.8 * sums[false]) << sums[true] << " with, " << sums[false] << " without";
+}
+
+// A cheaper study without any design that satisfies the constraints still helps.
+TEST(LowFidelity, ACheaperStudyWithoutAFeasibleDesign) {
+  const TwoFidelities branin = published_two_fidelities()[1];
+  EgoOptions options;
+  options.low_fidelity = cheap_study(branin, branin.low, 1);
+  for (Evaluation& e : options.low_fidelity) e.metrics = VectorXd::Constant(1, 1 + e.design.squaredNorm());
+  options.constraints = {{.name = "g", .metric = 0, .limit = 0, .below = true}};
+  const auto strategy = make_ego(branin.box, options);
+  const Search found = search(
+      *strategy,
+      [&](const VectorXd& x) {
+        Evaluation e = evaluation_of(branin.high)(x);
+        e.metrics = VectorXd::Constant(1, x.squaredNorm() - 4);
+        return e;
+      },
+      1, 20);
+  EXPECT_TRUE(std::any_of(found.evaluations.begin(), found.evaluations.end(),
+                          [](const Evaluation& e) { return e.metrics(0) <= 0; }));
+}
+
 // An unrelated cheaper function is left out, and costs little.
 TEST(LowFidelity, AnUnrelatedFunctionIsLeftOut) {
   const TwoFidelities branin = published_two_fidelities()[1];
