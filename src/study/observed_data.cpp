@@ -155,12 +155,14 @@ std::string low_fidelity_text(const archive::Contents& contents) {
   if (path.empty()) return {};
   for (auto i = contents.iterations.rbegin(); i != contents.iterations.rend(); ++i) {
     const double factor = number_of(*i, surrogate::low_fidelity_factor);
-    if (std::isnan(factor)) continue;  // an iteration without a model
-    return factor == 0 ? "low fidelity: left out; without " + path + " the model predicts the costs at least as well"
-                       : "low fidelity: the model of the costs has that of " + path + " with the factor " +
+    if (std::isnan(factor)) continue;                                         // an iteration without a model
+    const double count = number_of(*i, surrogate::low_fidelity_evaluations);  // earlier archives do not have it
+    const std::string of = (count > 0 ? formatted("%g evaluations of ", count) : "") + path;
+    return factor == 0 ? "low fidelity: left out; without " + of + " the model predicts the costs at least as well"
+                       : "low fidelity: the model of the costs has that of " + of + " with the factor " +
                              formatted("%.3g", factor);
   }
-  return {};
+  return "low fidelity: " + path + " gave a first design only; there is no model of the costs yet";
 }
 
 }  // namespace dodyn::study
