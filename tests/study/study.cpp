@@ -553,6 +553,26 @@ TEST_F(StudyTest, TheTextStatesHowMuchOfACheaperStudyCounts) {
       << without;
 }
 
+// Each objective and each limit has a model of its own, which uses the cheaper study or leaves it out.
+TEST_F(StudyTest, TheTextStatesTheFactorOfEachModel) {
+  write("name = branin\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n");
+  run("cheap.h5",
+      {"--surrogate.strategy=sweep", "--surrogate.points=5", "--study.max-evaluations=25", "--testfunction.noise=0.1"});
+  const auto text_with = [&](const std::string& archive, const std::string& more) {
+    run(archive, {"--surrogate.strategy=ego", "--study.max-evaluations=9", more,
+                  "--surrogate.low-fidelity=" + directory + "/cheap.h5"});
+    const std::string text = report::table(contents(archive));
+    const auto at = text.find("low fidelity: ");
+    return at == text.npos ? "" : text.substr(at, text.find('\n', at) - at);
+  };
+  const std::string limited = text_with("limited.h5", "--surrogate.constraints=slope <= 20");
+  EXPECT_TRUE(limited.find("; slope<=20: ") != limited.npos) << limited;
+  const std::string both = text_with("both.h5", "--surrogate.objectives=cost, slope");
+  EXPECT_TRUE(both.find("the costs") != both.npos && both.find("; slope: ") != both.npos) << both;
+  const std::string reversed = text_with("reversed.h5", "--surrogate.objectives=slope, cost");
+  EXPECT_TRUE(reversed.find(" slope ") != reversed.npos && reversed.find("; cost: ") != reversed.npos) << reversed;
+}
+
 // The search depends on the evaluations of these files. A study does not continue with others.
 TEST_F(StudyTest, AFileOfTheSearchWithOtherEvaluationsIsRefused) {
   write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
