@@ -36,6 +36,14 @@ Study study_of(const std::string& path) {
   }
 }
 
+// States on standard error that evaluations of other archives do not count here.
+void note_other_evaluations(const Study& study, const std::string& path) {
+  for (const char* key : {"surrogate.low-fidelity", "surrogate.prior-evaluations"})
+    if (const std::string file = study::text_in(study.contents.provenance.configuration, key); !file.empty())
+      std::cerr << "note: only the evaluations of " << path << " count here, not those of " << key << " = " << file
+                << "\n";
+}
+
 // Returns the indices of the metrics in --quantity, -1 for the cost.
 std::vector<int> quantities(const std::string& names, const Study& study) {
   std::vector<std::string> metrics;
@@ -128,6 +136,7 @@ ExitCode predict(const Invocation& call) {
     throw ConfigError("command line: --units is not for --export, which has the archive's units");
   const Study study = study_of(path);
   note_unused(units, study.contents.layout, path);
+  note_other_evaluations(study, path);
   if ((optimum || !file.empty()) && !given.keys.empty())
     throw ConfigError(std::string("command line: ") + (optimum ? "--optimum finds" : "--export needs") +
                       " no design; leave --design.* out");
@@ -182,6 +191,7 @@ ExitCode sensitivity(const Invocation& call) {
   const report::OutputUnits units = units_of(given);
   const Study study = study_of(path);
   note_unused(units, study.contents.layout, path);
+  note_other_evaluations(study, path);
   const std::vector<int> metrics = quantities(of.empty() ? "cost" : of, study);
   if (metrics.size() != 1) throw ConfigError("command line: --quantity takes one name");
   try {

@@ -1,6 +1,7 @@
 // dodyn's search on the functions of BBOB (bbob_functions.hpp), by the defaults and the stop rule of `dodyn run`.
 //
 //   run:    bbob [--variables 2] [--per-variable 100] [--instances 3] [--first-instance 1] [--tolerance 1e-6] [--only TEXT]
+//                [--strategy auto]
 //   tables: bench/bbob.py
 //
 // Each run prints one line: function; instance; evaluations; 1 if `dodyn run` calls the run finished; the minimum; the
@@ -24,12 +25,13 @@ using Eigen::VectorXd;
 struct Options {
   int variables = 2, per_variable = 100, instances = 3, first_instance = 1;
   double tolerance = 1e-6;
-  std::string only;
+  std::string only, strategy = "auto";
   bool serves = false;
 };
 
-void run(const Problem& p, std::uint64_t seed, double tolerance) {
+void run(const Problem& p, std::uint64_t seed, double tolerance, const std::string& strategy_name) {
   dodyn::surrogate::StrategyOptions choice;
+  choice.name = strategy_name;
   choice.ego.seed = seed;
   choice.ego.tolerance = tolerance;
   const auto strategy = dodyn::surrogate::make_strategy(choice, p.box);
@@ -77,6 +79,8 @@ Options parse(int argc, char** argv) {
       options.tolerance = std::atof(value.c_str());
     } else if (word == "--only") {
       options.only = value;
+    } else if (word == "--strategy") {
+      options.strategy = value;
     } else if (word == "--serve") {
       options.serves = true;
     } else {
@@ -103,7 +107,7 @@ int main(int argc, char** argv) {
         return 0;
       }
       std::printf("%s;%d;", name.c_str(), i);
-      run(p, seed, options.tolerance);
+      run(p, seed, options.tolerance, options.strategy);
     }
   }
 }

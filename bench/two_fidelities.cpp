@@ -3,10 +3,15 @@
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target two_fidelities
 //   run:    two_fidelities [--seeds 20] [--limit 60]
+//           two_fidelities --stops 3 [--seeds 20] [--first-seed 1] [--only TEXT]
 //
 // The cheaper study is a search of 20 evaluations for each variable, with the same seed. Prints a table in Markdown: the
 // evaluations of the expensive function until it is within 1 % of its standard deviation over the box from its minimum.
 // A pair with an unrelated cheaper function shows the price of a bad choice.
+//
+// --stops counts wrong stops: of the published pairs, and of pairs with misleading cheaper functions in one variable up to
+// this number. Searches end by their own rule, or after 20 evaluations and 40 for each variable. A stop is wrong if
+// `dodyn run` calls the search finished above the target.
 #include "../tests/surrogate/two_fidelities.hpp"
 
 #include <algorithm>
@@ -30,16 +35,19 @@ constexpr int cheap_evaluations = 20;  // for each variable
 
 struct Run {
   std::vector<Evaluation> evaluations;
-  int to_target = 0;  // limit + 1: not reached
-  double factor = 0;  // of the cheaper function, at the end
+  int to_target = 0;      // limit + 1: not reached
+  double factor = 0;      // of the cheaper function, at the end
+  bool finished = false;  // as `dodyn run` calls it
 };
 
-Run run(const std::vector<dodyn::Variable>& box, const EgoOptions& options, const Cost& cost, int limit,
-        double target) {
+// `to_stop`: continues after the target, until the search ends by its own rule.
+Run run(const std::vector<dodyn::Variable>& box, const EgoOptions& options, const Cost& cost, int limit, double target,
+        bool to_stop = false) {
   const auto strategy = make_ego(box, options);
   Run out;
   out.to_target = limit + 1;
-  while (strategy->stopped().empty() && static_cast<int>(out.evaluations.size()) < limit && out.to_target > limit) {
+  while (strategy->stopped().empty() && static_cast<int>(out.evaluations.size()) < limit &&
+         (to_stop || out.to_target > limit)) {
     for (const VectorXd& x : strategy->ask(1)) {
       Evaluation e;
       e.id = static_cast<std::int64_t>(out.evaluations.size());
@@ -54,7 +62,13 @@ Run run(const std::vector<dodyn::Variable>& box, const EgoOptions& options, cons
   }
   for (const auto& [name, value] : strategy->describe(0).numbers)
     if (name == low_fidelity_factor) out.factor = value;
+  const std::string reason = strategy->stopped();
+  out.finished = !reason.empty() && !reason.starts_with(mostly_undecided) && !reason.starts_with(same_cost);
   return out;
+}
+
+std::vector<Evaluation> cheap_study(const TwoFidelities& pair, const EgoOptions& options) {
+  return run(pair.box, options, pair.low, cheap_evaluations * static_cast<int>(pair.box.size()), -infinity).evaluations;
 }
 
 std::string quantiles(std::vector<int> counts, int limit) {
@@ -66,13 +80,78 @@ std::string quantiles(std::vector<int> counts, int limit) {
   return at(0.5) + " (" + at(0.1) + " to " + at(0.9) + ")";
 }
 
+// Searches of one pair that end by their own rule.
+struct Stops {
+  int finished = 0, wrong = 0, reached = 0;
+  std::vector<int> evaluations;
+
+  void add(const Run& found, int limit) {
+    const auto count = static_cast<int>(found.evaluations.size());
+    evaluations.push_back(found.finished ? count : limit + 1);
+    finished += found.finished;
+    reached += found.to_target <= limit;
+    wrong += found.finished && found.to_target > limit;
+  }
+};
+
+void print_stops(const std::string& name, int variables, int seeds, int limit, const Stops& without,
+                 const Stops& with) {
+  std::printf("| %s | %d |", name.c_str(), variables);
+  for (const Stops& one : {without, with})
+    std::printf(" %d of %d | %d | %d | %s |", one.reached, seeds, one.finished, one.wrong,
+                limit > 0 ? quantiles(one.evaluations, limit).c_str() : "");
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void count_stops(int most_variables, int first_seed, int seeds, const std::string& only) {
+  std::printf(
+      "| pair | variables | solved, without | finished | wrong | evaluations | solved, with | finished | wrong | "
+      "evaluations |\n|---|---|---|---|---|---|---|---|---|---|\n");
+  Stops all, all_with;
+  int searches = 0;
+  const auto measure = [&](const std::string& name, int d, const auto& pair_of) {
+    if (name.find(only) == std::string::npos) return;
+    const int limit = 20 + 40 * d;
+    Stops without, with;
+    for (int seed = first_seed; seed < first_seed + seeds; ++seed) {
+      const TwoFidelities pair = pair_of(static_cast<std::uint64_t>(seed));
+      EgoOptions options;
+      options.seed = static_cast<std::uint64_t>(seed);
+      const Run alone = run(pair.box, options, pair.high, limit, pair.target, true);
+      without.add(alone, limit), all.add(alone, limit);
+      options.low_fidelity = cheap_study(pair, options);
+      const Run helped = run(pair.box, options, pair.high, limit, pair.target, true);
+      with.add(helped, limit), all_with.add(helped, limit);
+    }
+    print_stops(name, d, seeds, limit, without, with);
+    searches += seeds;
+  };
+  const std::vector<TwoFidelities> published = published_two_fidelities();
+  for (const TwoFidelities& pair : published)
+    measure(pair.name, static_cast<int>(pair.box.size()), [&](std::uint64_t) { return pair; });
+  for (int d = 1; d <= most_variables; ++d)
+    for (std::size_t i = 0; i < misleading_two_fidelities(d, 1).size(); ++i)
+      measure(misleading_two_fidelities(d, 1)[i].name, d,
+              [&](std::uint64_t seed) { return misleading_two_fidelities(d, seed)[i]; });
+  print_stops("all", 0, searches, 0, all, all_with);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  int seeds = 20, limit = 60;
+  int seeds = 20, limit = 60, most_variables = 0, first_seed = 1;
+  std::string only;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::string(argv[i]) == "--seeds") seeds = std::atoi(argv[i + 1]);
     if (std::string(argv[i]) == "--limit") limit = std::atoi(argv[i + 1]);
+    if (std::string(argv[i]) == "--first-seed") first_seed = std::atoi(argv[i + 1]);
+    if (std::string(argv[i]) == "--only") only = argv[i + 1];
+    if (std::string(argv[i]) == "--stops") most_variables = std::atoi(argv[i + 1]);
+  }
+  if (most_variables > 0) {
+    count_stops(most_variables, first_seed, seeds, only);
+    return 0;
   }
   std::vector<TwoFidelities> pairs = published_two_fidelities();
   TwoFidelities unrelated = pairs[1];
@@ -89,9 +168,7 @@ int main(int argc, char** argv) {
       EgoOptions options;
       options.seed = static_cast<std::uint64_t>(seed);
       without.push_back(run(pair.box, options, pair.high, limit, pair.target).to_target);
-      options.low_fidelity =
-          run(pair.box, options, pair.low, cheap_evaluations * static_cast<int>(pair.box.size()), -infinity)
-              .evaluations;
+      options.low_fidelity = cheap_study(pair, options);
       cheap.push_back(static_cast<int>(options.low_fidelity.size()));
       const Run found = run(pair.box, options, pair.high, limit, pair.target);
       with.push_back(found.to_target);

@@ -26,7 +26,8 @@ constexpr Index most_of_low_fidelity = 200;
 
 }  // namespace
 
-const Evaluation* Models::set_low_fidelity(const ObservedData& low) {
+const Evaluation* Models::set_low_fidelity(const ObservedData& low,
+                                           const std::function<bool(const VectorXd& unit)>& possible) {
   const auto base = [&](IncrementalKriging& tracked, int metric) {
     // few starts, coarse meshes and loose tolerances scatter
     const IncrementalKriging model = ArchiveModel(low, metric, most_of_low_fidelity, true).model();
@@ -39,7 +40,7 @@ const Evaluation* Models::set_low_fidelity(const ObservedData& low) {
   const Evaluation* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const Evaluation& e : low.evaluations) {
-    if (!low.feasible(e)) continue;
+    if (!low.feasible(e) || !possible(low.unit(e))) continue;
     const double predicted = first.model().predict(low.space.embed(low.unit(e))).mean;
     if (predicted < least) least = predicted, best = &e;
   }

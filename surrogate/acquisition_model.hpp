@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,9 +28,10 @@ class Models {
  public:
   Models(std::size_t objectives, std::size_t constraints) : objectives_(objectives), constraints_(constraints) {}
   // Bases the models on those of a cheaper study of the same variables, objectives and constraints (kriging.hpp (1)).
-  // Throws std::invalid_argument if it has too few evaluations. Returns its evaluation of the lowest predicted cost;
-  // null: none is feasible.
-  const Evaluation* set_low_fidelity(const ObservedData& low);
+  // Throws std::invalid_argument if it has too few evaluations. Returns its evaluation of the lowest predicted cost among
+  // those whose point of the unit cube is `possible`; null: none of these is feasible.
+  const Evaluation* set_low_fidelity(const ObservedData& low,
+                                     const std::function<bool(const Eigen::VectorXd& unit)>& possible);
   void update(const ObservedData& observed, KrigingOptions options, bool gradient);
   const std::vector<IncrementalKriging>& objectives() const { return objectives_; }
   const std::vector<IncrementalKriging>& constraints() const { return constraints_; }

@@ -101,8 +101,9 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
     low.evaluations = options.low_fidelity;
     for (Evaluation& e : low.evaluations)
       if (std::isnan(e.cost_stderr)) e.cost_stderr = 0;
-    const Evaluation* const best = models.set_low_fidelity(low);
-    if (best && possible(observed.space.unit(best->design))) initial_.push_back(best->design);
+    const Evaluation* const best =
+        models.set_low_fidelity(low, [this](const VectorXd& unit) { return possible(unit); });
+    if (best) initial_.push_back(best->design);
   }
   for (Index i = 0; i < options.given.cols(); ++i) initial_.push_back(options.given.col(i));
   for (const Evaluation& e : options.known) {

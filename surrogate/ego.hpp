@@ -96,6 +96,8 @@ inline constexpr std::string_view mostly_undecided = "most of the design range i
 // Name of the number in Iteration::numbers: the factor of the cheaper study's model in the model of the cost; 0: left
 // out.
 inline constexpr std::string_view low_fidelity_factor = "low_fidelity_factor";
+// Likewise: the number of evaluations in that study's model of the cost.
+inline constexpr std::string_view low_fidelity_evaluations = "low_fidelity_evaluations";
 
 // Message if no design satisfies EgoOptions::within.
 inline constexpr std::string_view nothing_within =

@@ -96,6 +96,7 @@ std::vector<std::string> names_of_numbers(const EgoState& ego) {
     for (std::size_t k = 0; k < ego.observed.objectives.size(); ++k)
       names.push_back(factor + ObservedData::label_of_objective(k));
     for (const Constraint& c : ego.observed.constraints) names.push_back(factor_of + c.label());
+    names.emplace_back(low_fidelity_evaluations);
   }
   if (ego.reports_selection())
     names.insert(names.end(), {"recommended_cost", "recommended_deviation", "indifference", "probability_best",
@@ -119,6 +120,7 @@ std::vector<double> numbers_of(const EgoState& ego, const Proposal& proposal) {
   if (!ego.options.low_fidelity.empty()) {
     for (const IncrementalKriging& tracked : ego.models.objectives()) values.push_back(tracked.factor());
     for (const IncrementalKriging& tracked : ego.models.constraints()) values.push_back(tracked.factor());
+    values.push_back(static_cast<double>(ego.models.objectives()[0].low_fidelity_samples()));
   }
   if (ego.reports_selection())
     values.insert(values.end(), {ego.selection.cost, ego.selection.deviation, ego.selection.indifference,

@@ -31,6 +31,8 @@ class IncrementalKriging {
   void set_low_fidelity(LowFidelity low) { low_ = std::move(low); }
   // Returns the factor of the approximation in the present model; 0: none, or left out.
   double factor() const { return model_ ? model_->factor() : 0; }
+  // Returns the number of samples of the approximation; 0: there is none.
+  Eigen::Index low_fidelity_samples() const { return low_ ? low_->model->samples() : 0; }
   // Updates the model. Unless `restart`, `samples` must begin with the samples of the last call. `limit`: limit of the
   // quantity, equal in all calls.
   void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,

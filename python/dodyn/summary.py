@@ -126,11 +126,17 @@ def cheaper_study(study: Archive) -> str:
     path = study.configuration.get("surrogate.low-fidelity", "")
     factors = [i.diagnostics.get("low_fidelity_factor", math.nan) for i in study.iterations]
     factors = [factor for factor in factors if not math.isnan(factor)]  # steps of a descent have no model
-    if not path or not factors:
+    if not path:
         return ""
+    what = "the costs" if study.objectives[:1] in ([], ["cost"]) else study.objectives[0]
+    if not factors:
+        return f"Low fidelity: {path} gave a first design only; there is no model of {what} yet."
+    counts = [i.diagnostics.get("low_fidelity_evaluations", math.nan) for i in study.iterations]
+    counts = [count for count in counts if count > 0]  # earlier archives do not have it
+    of = (f"{counts[-1]:g} evaluations of " if counts else "") + path
     if factors[-1] == 0:
-        return f"Low fidelity: left out; without {path} the model predicts the costs at least as well."
-    return f"Low fidelity: the model of the costs has that of {path} with the factor {number(factors[-1], 3)}."
+        return f"Low fidelity: left out; without {of} the model predicts {what} at least as well."
+    return f"Low fidelity: the model of {what} has that of {of} with the factor {number(factors[-1], 3)}."
 
 
 def costs(study: Archive, evaluation: Evaluation, cost: float | None = None, stderr: float | None = None) -> str:

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "record/text.hpp"
+#include "settings/expression.hpp"
 #include "settings/settings.hpp"
 #include "study/study.hpp"
 #include "surrogate/strategy_options.hpp"
@@ -153,14 +154,31 @@ std::optional<StatedChoice> stated_choice(const archive::Contents& contents) {
 std::string low_fidelity_text(const archive::Contents& contents) {
   const std::string path = text_in(contents.provenance.configuration, "surrogate.low-fidelity");
   if (path.empty()) return {};
+  std::vector<std::string> objectives = split_list(text_in(contents.provenance.configuration, "surrogate.objectives"));
+  if (objectives.empty() || objectives[0] == "cost")
+    objectives.resize(std::max<std::size_t>(objectives.size(), 1)), objectives[0] = "the costs";
   for (auto i = contents.iterations.rbegin(); i != contents.iterations.rend(); ++i) {
     const double factor = number_of(*i, surrogate::low_fidelity_factor);
-    if (std::isnan(factor)) continue;  // an iteration without a model
-    return factor == 0 ? "low fidelity: left out; without " + path + " the model predicts the costs at least as well"
-                       : "low fidelity: the model of the costs has that of " + path + " with the factor " +
-                             formatted("%.3g", factor);
+    if (std::isnan(factor)) continue;                                         // an iteration without a model
+    const double count = number_of(*i, surrogate::low_fidelity_evaluations);  // earlier archives do not have it
+    const std::string of = (count > 0 ? formatted("%g evaluations of ", count) : "") + path;
+    const std::string& what = objectives[0];
+    std::string text =
+        factor == 0 ? "left out; without " + of + " the model predicts " + what + " at least as well"
+                    : "the model of " + what + " has that of " + of + " with the factor " + formatted("%.3g", factor);
+    // further objectives, and limits
+    const std::string first = std::string(surrogate::low_fidelity_factor) + '_', objective = "objective_";
+    for (const auto& [name, value] : i->numbers) {
+      if (!name.starts_with(first)) continue;
+      const std::string label = name.substr(first.size());
+      std::size_t which = 0;
+      while (which < objectives.size() && label != objective + std::to_string(which + 1)) ++which;
+      text += "; " + (which < objectives.size() ? objectives[which] : label) + ": " +
+              (value == 0 ? "left out" : "factor " + formatted("%.3g", value));
+    }
+    return "low fidelity: " + text;
   }
-  return {};
+  return "low fidelity: " + path + " gave a first design only; there is no model of " + objectives[0] + " yet";
 }
 
 }  // namespace dodyn::study

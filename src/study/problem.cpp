@@ -17,6 +17,7 @@
 #include "record/text.hpp"
 #include "settings/expression.hpp"
 #include "settings/read_text.hpp"
+#include "study/archived.hpp"
 #include "study/observed_data.hpp"
 #include "study/study.hpp"
 #include "surrogate/design_space.hpp"
@@ -263,7 +264,7 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Us
   const auto files = evaluator->input_files();
   for (const auto& [key, sum] : problem.provenance.configuration) {
     const std::string end = "-checksum";
-    if (!key.ends_with(end)) continue;
+    if (!key.ends_with(end) || of_the_search(key)) continue;
     const auto file =
         std::find_if(files.begin(), files.end(), [&, key = key](const auto& one) { return one.key == key; });
     if (file != files.end() && file->checksum == sum) continue;
@@ -282,12 +283,34 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Us
   return evaluator;
 }
 
+std::vector<std::string> search_file_keys(const Settings& settings) {
+  std::vector<std::string> keys;
+  for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.low-fidelity"})
+    if (settings.given(key) && std::count(settings.idle.begin(), settings.idle.end(), key) == 0) keys.emplace_back(key);
+  return keys;
+}
+
+std::string search_file_checksum(const std::string& path) {
+  if (!is_archive(path)) return checksum(content_of(path));
+  const archive::Contents contents = archive::read(path);
+  std::string text;
+  for (const Variable& variable : contents.layout.variables) text += variable.name + " " + variable.unit + "\n";
+  for (const Quantity& metric : contents.layout.metrics) text += metric.name + "\n";
+  for (const auto& [id, row] : archive::latest(contents)) {
+    const Evaluation& e = contents.evaluations[row];
+    text += std::to_string(static_cast<int>(e.status)) + " " + to_text(e.cost) + " " + to_text(e.cost_stderr);
+    for (const Eigen::VectorXd* const values : {&e.design, &e.gradient, &e.metrics})
+      for (const double value : *values) text += " " + to_text(value);
+    text += "\n";
+  }
+  return checksum(text);
+}
+
 void add_files(const Settings& settings, const evaluators::Evaluator& evaluator, archive::Provenance& provenance) {
   provenance.holds_files = true;
   auto files = evaluator.input_files();
-  for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.low-fidelity"})
-    if (settings.given(key) && std::count(settings.idle.begin(), settings.idle.end(), key) == 0)
-      files.push_back({"", "", settings.text(key), "", settings.path(key)});
+  for (const std::string& key : search_file_keys(settings))
+    files.push_back({"", "", settings.text(key), "", settings.path(key)});
   // A path on the command line is relative to the working directory. The configuration in an archive has the full path.
   for (auto& file : files)
     for (const Setting& setting : settings.all)

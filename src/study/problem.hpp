@@ -54,6 +54,13 @@ Problem read_problem(const std::string& path, const std::vector<std::string>& wo
 // changed, and if this machine cannot run the evaluator.
 std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Use use = Use::evaluated);
 
+// Returns the keys of the files that the search reads: designs and evaluations to begin with.
+std::vector<std::string> search_file_keys(const Settings& settings);
+
+// Returns the checksum of a file that the search reads. Only the evaluations of an archive count, not the events and times
+// of its runs.
+std::string search_file_checksum(const std::string& path);
+
 // Adds the files that the settings name to `provenance`, with their contents up to the archive's limit.
 void add_files(const Settings& settings, const evaluators::Evaluator& evaluator, archive::Provenance& provenance);
 

@@ -572,8 +572,23 @@ Settings identity_of(Settings settings, const Evaluator& evaluator) {
   return settings;
 }
 
+namespace {
+
+// Returns the settings that identify a study, with the checksums of the files that its evaluator and its search read.
+Settings identity_with_search(const Settings& settings, const Evaluator& evaluator) {
+  Settings identity = identity_of(settings, evaluator);
+  for (const std::string& key : search_file_keys(settings)) {
+    const std::string value = search_file_checksum(settings.path(key));
+    // An archive of an earlier version has no checksum, and agrees.
+    identity.all.push_back({{.name = key + "-checksum", .type = Type::text, .default_value = value}, value, "default"});
+  }
+  return identity;
+}
+
+}  // namespace
+
 std::string study_mismatch(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents) {
-  return differences(identity_of(settings, evaluator), contents.provenance.configuration);
+  return differences(identity_with_search(settings, evaluator), contents.provenance.configuration);
 }
 
 namespace {
@@ -593,7 +608,7 @@ std::string search_difference(Settings settings, std::vector<std::pair<std::stri
 // Returns the settings in use. A file named on the command line gets its full path, because the archive does not know
 // the working directory.
 std::vector<std::pair<std::string, std::string>> archived_configuration(Settings settings, const Evaluator& evaluator) {
-  settings = identity_of(std::move(settings), evaluator);
+  settings = identity_with_search(settings, evaluator);
   for (Setting& setting : settings.all)
     if (setting.key.type == Type::path && setting.source == "command line" && std::filesystem::exists(setting.value))
       setting.value = std::filesystem::absolute(setting.value).string();
@@ -807,6 +822,7 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
 void read_low_fidelity(const std::string& path, const Settings& settings, const Evaluator& evaluator,
                        const std::vector<std::string>& metrics, surrogate::EgoOptions& ego) {
   const std::string key = "surrogate.low-fidelity";
+  if (!std::filesystem::exists(path)) throw settings.error(key, "does not exist; expected the .h5 file of a study");
   if (!is_archive(path)) throw settings.error(key, "is not an archive; expected the .h5 file of a study");
   archive::Contents contents = read_archive(path);
   for (const Variable& variable : settings.variables)
@@ -829,6 +845,12 @@ void read_low_fidelity(const std::string& path, const Settings& settings, const 
   }
   read_paired_costs(path, contents);
   ego.low_fidelity = samples_in(contents, path, settings, metrics, ego.domains);
+  const auto usable = std::count_if(ego.low_fidelity.begin(), ego.low_fidelity.end(),
+                                    [](const Evaluation& e) { return e.ok() && std::isfinite(e.cost); });
+  if (usable < 2)
+    throw settings.error(key, (usable == 0 ? "none" : "only one") +
+                                  std::string(" of its evaluations in this study's ranges has a usable cost; two are "
+                                              "needed"));
   ego.low_fidelity_noise = text_in(contents.provenance.configuration, "surrogate.noise") == "true";
 }
 

@@ -69,5 +69,10 @@ with tempfile.TemporaryDirectory() as folder:
         again = subprocess.run([DODYN, "predict", archive, "--export", "model.h5"], capture_output=True, text=True)
         assert again.returncode == 2 and "exists already" in again.stderr, again
         os.remove("model.h5")
+    # A model has no evaluations of other archives. A note states that.
+    run("run", "f.cfg", "--study.archive", "later.h5", "--surrogate.prior-evaluations", archive, "--study.max-evaluations", "6")
+    for command in ("predict", "sensitivity"):
+        told = subprocess.run([DODYN, command, "later.h5"], capture_output=True, text=True)
+        assert told.returncode == 0 and f"later.h5 count here, not those of surrogate.prior-evaluations = {os.path.abspath(archive)}" in told.stderr, told
     print(f"largest difference {worst:.1e} of the largest term")
     assert worst < 1e-12

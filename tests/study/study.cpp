@@ -517,7 +517,8 @@ TEST_F(StudyTest, ACheaperStudyCountsInTheModels) {
   const archive::Contents all = contents("whole.h5");
   EXPECT_NEAR(all.evaluations.front().design(0), 0.757, 0.05);  // the best of the cheaper study
   const std::string text = report::table(all);
-  EXPECT_NE(text.find("low fidelity: the model of the costs has that of " + directory + "/cheap.h5 with the factor "),
+  EXPECT_NE(text.find("low fidelity: the model of the costs has that of 21 evaluations of " + directory +
+                      "/cheap.h5 with the factor "),
             std::string::npos)
       << text;
   EXPECT_EQ(run("cut.h5", with, 1, 4).ending, Ending::interrupted);
@@ -525,6 +526,96 @@ TEST_F(StudyTest, ACheaperStudyCountsInTheModels) {
   expect_same("whole.h5", "cut.h5");
   run("spread.h5", with, 4);
   expect_same("whole.h5", "spread.h5");
+}
+
+// Evaluations outside of the ranges do not count, and the text states how many count. Without a model nothing counts but
+// the best design.
+TEST_F(StudyTest, TheTextStatesHowMuchOfACheaperStudyCounts) {
+  write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
+  const auto text_with = [&](const std::string& low, const std::string& archive, const std::string& limit) {
+    run(archive, {"--surrogate.strategy=ego", "--surrogate.gradient=false", "--study.max-evaluations=" + limit,
+                  "--surrogate.low-fidelity=" + directory + "/" + low});
+    return report::table(contents(archive));
+  };
+  run("wide.h5",
+      {"--surrogate.strategy=sweep", "--surrogate.points=21", "--design.x.max=2", "--testfunction.noise=0.1"});
+  const std::string of_part = text_with("wide.h5", "part.h5", "8");
+  EXPECT_NE(of_part.find(" 11 evaluations of "), std::string::npos) << of_part;
+  run("many.h5", {"--surrogate.strategy=sweep", "--surrogate.points=301", "--study.max-evaluations=301",
+                  "--testfunction.noise=0.1"});
+  const std::string of_many = text_with("many.h5", "of_many.h5", "8");
+  EXPECT_NE(of_many.find(" 200 evaluations of "), std::string::npos) << of_many;
+  const std::string without = text_with("wide.h5", "early.h5", "2");
+  EXPECT_NE(without.find("low fidelity: " + directory +
+                         "/wide.h5 gave a first design only; there is no model of the "
+                         "costs yet"),
+            std::string::npos)
+      << without;
+}
+
+// Each objective and each limit has a model of its own, which uses the cheaper study or leaves it out.
+TEST_F(StudyTest, TheTextStatesTheFactorOfEachModel) {
+  write("name = branin\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n");
+  run("cheap.h5",
+      {"--surrogate.strategy=sweep", "--surrogate.points=5", "--study.max-evaluations=25", "--testfunction.noise=0.1"});
+  const auto text_with = [&](const std::string& archive, const std::string& more) {
+    run(archive, {"--surrogate.strategy=ego", "--study.max-evaluations=9", more,
+                  "--surrogate.low-fidelity=" + directory + "/cheap.h5"});
+    const std::string text = report::table(contents(archive));
+    const auto at = text.find("low fidelity: ");
+    return at == text.npos ? "" : text.substr(at, text.find('\n', at) - at);
+  };
+  const std::string limited = text_with("limited.h5", "--surrogate.constraints=slope <= 20");
+  EXPECT_TRUE(limited.find("; slope<=20: ") != limited.npos) << limited;
+  const std::string both = text_with("both.h5", "--surrogate.objectives=cost, slope");
+  EXPECT_TRUE(both.find("the costs") != both.npos && both.find("; slope: ") != both.npos) << both;
+  const std::string reversed = text_with("reversed.h5", "--surrogate.objectives=slope, cost");
+  EXPECT_TRUE(reversed.find(" slope ") != reversed.npos && reversed.find("; cost: ") != reversed.npos) << reversed;
+}
+
+// The search depends on the evaluations of these files. A study does not continue with others.
+TEST_F(StudyTest, AFileOfTheSearchWithOtherEvaluationsIsRefused) {
+  write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
+  const std::string noise = "--testfunction.noise=0.1";
+  run("cheap.h5", {"--surrogate.strategy=sweep", "--surrogate.points=11", noise});
+  run("more.h5", {"--surrogate.strategy=sweep", "--surrogate.points=21", noise});
+  run("prior.h5", {"--surrogate.strategy=sweep", "--surrogate.points=3"});
+  run("other.h5", {"--surrogate.strategy=sweep", "--surrogate.points=5"});
+  std::ofstream(directory + "/first.csv") << "x\n0.1\n";
+  std::ofstream(directory + "/second.csv") << "x\n0.1\n0.3\n";
+  struct Case {
+    std::string key, file, other;
+  };
+  for (const auto& [key, file, other] :
+       {Case{"low-fidelity", "cheap.h5", "more.h5"}, Case{"prior-evaluations", "prior.h5", "other.h5"},
+        Case{"initial-designs", "first.csv", "second.csv"}}) {
+    SCOPED_TRACE(key);
+    const auto of = [&](const std::string& name) { return std::filesystem::path(directory) / name; };
+    const auto used = of(key).replace_extension(std::filesystem::path(file).extension());
+    const std::string archive = key + "-study.h5", setting = "--surrogate." + key + "=" + used.string();
+    const auto words = [&](int limit) {
+      return std::vector<std::string>{"--surrogate.strategy=ego", setting,
+                                      "--study.max-evaluations=" + std::to_string(limit)};
+    };
+    std::filesystem::copy_file(of(file), used);
+    run(archive, words(3));
+    std::filesystem::copy_file(of(other), used, std::filesystem::copy_options::overwrite_existing);
+    const std::string said = refusal(archive, words(6));
+    EXPECT_NE(said.find("surrogate." + key + " has changed"), std::string::npos) << said;
+    std::filesystem::copy_file(of(file), used, std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(run(archive, words(6)).evaluated, 3);
+  }
+  // The same evaluations in another file: their study was interrupted, and its archive has other events and times.
+  EXPECT_EQ(run("cut.h5", {"--surrogate.strategy=sweep", "--surrogate.points=11", noise}, 1, 4).ending,
+            Ending::interrupted);
+  run("cut.h5", {"--surrogate.strategy=sweep", "--surrogate.points=11", noise});
+  ASSERT_NE(contents("cut.h5").events.size(), contents("cheap.h5").events.size());
+  std::filesystem::copy_file(directory + "/cut.h5", directory + "/low-fidelity.h5",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(run("low-fidelity-study.h5", {"--surrogate.strategy=ego", "--study.max-evaluations=7",
+                                          "--surrogate.low-fidelity=" + directory + "/low-fidelity.h5"})
+                .evaluated,
+            1);
 }
 
 // Another model has other costs and its own metrics.
@@ -545,7 +636,7 @@ TEST_F(StudyTest, ACheaperStudyThatDoesNotFitIsRefused) {
                                           "--study.max-evaluations=9"};
   run("same.h5", sweep);
   expect_refused("same.h5", {}, "same.h5: its costs are those of this study; use surrogate.prior-evaluations");
-  expect_refused("missing.h5", {}, "missing.h5: is not an archive; expected the .h5 file of a study");
+  expect_refused("missing.h5", {}, "surrogate.low-fidelity = missing.h5: does not exist");
   std::ofstream(directory + "/table.csv") << report::csv(contents("same.h5"), {});
   expect_refused("table.csv", {}, "table.csv: is not an archive");
   const std::string other = "--testfunction.name=quadratic";
@@ -554,6 +645,14 @@ TEST_F(StudyTest, ACheaperStudyThatDoesNotFitIsRefused) {
   EXPECT_NE(refusal("no.h5", {"--surrogate.strategy=sweep", "--surrogate.low-fidelity=" + directory + "/same.h5"})
                 .find("surrogate.low-fidelity"),
             std::string::npos);
+  std::vector<std::string> failing = sweep;
+  failing.insert(failing.end(), {"--testfunction.fail-above=-5", other});
+  run("failing.h5", failing);
+  failing[3] = "--testfunction.fail-above=-6";
+  run("failed.h5", failing);
+  EXPECT_EQ(refusal("three.h5", with("failing.h5", {"--study.max-evaluations=1"})), "accepted");
+  expect_refused("failed.h5", {},
+                 "failed.h5: none of its evaluations in this study's ranges has a usable cost; two are needed");
   // a program's costs, without metrics
   std::ofstream(config) << "[study]\nevaluator = command\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n"
                            "[command]\nrun = echo '{\"cost\": 1}' > \"$DODYN_RESULT_FILE\"\n";

@@ -322,6 +322,24 @@ TEST(LowFidelity, AnEqualFunctionLeadsToTheOptimumAtOnce) {
   }
 }
 
+// Where conditions exclude the best design of the cheaper study, the best one that satisfies them is the first.
+TEST(LowFidelity, TheFirstDesignSatisfiesTheConditions) {
+  const TwoFidelities branin = published_two_fidelities()[1];
+  EgoOptions options;
+  options.low_fidelity = cheap_study(branin, branin.high, 1);
+  options.possible = [](const VectorXd& x) { return x(0) + x(1) <= 2; };
+  options.within = options.possible;
+  double least = infinity, least_of_all = infinity;
+  for (const Evaluation& e : options.low_fidelity) {
+    least_of_all = std::min(least_of_all, e.cost);
+    if (options.possible(e.design)) least = std::min(least, e.cost);
+  }
+  ASSERT_GT(least, least_of_all);
+  const auto first = make_ego(branin.box, options)->ask(1);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(branin.high(first[0]), least);
+}
+
 TEST(LowFidelity, PublishedPairsNeedFewerEvaluations) {
   const auto pairs = published_two_fidelities();
   for (const std::size_t which : {0, 1, 2}) {

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <numbers>
 #include <string>
 #include <vector>
 
 #include "record/evaluation.hpp"
+#include "surrogate/random.hpp"
+#include "surrogate/sampling.hpp"
 
 namespace dodyn::surrogate {
 
@@ -66,6 +69,74 @@ inline std::vector<TwoFidelities> published_two_fidelities() {
                                    currin(x(0) - 0.05, x(1) + 0.05) + currin(x(0) - 0.05, below));
                  },
                  -13.7987, -13.7722});
+  return all;
+}
+
+// Sets the minimum of `high` and the target: pattern searches from the best of 4096 points of the unit cube.
+inline void find_minimum(TwoFidelities& pair) {
+  constexpr int points = 4096, starts = 20;
+  const auto d = static_cast<int>(pair.box.size());
+  const Eigen::MatrixXd at = sobol(d, points, 1);
+  std::vector<std::pair<double, Eigen::Index>> costs;
+  double sum = 0, squares = 0;
+  for (Eigen::Index i = 0; i < points; ++i) {
+    const double cost = pair.high(at.col(i));
+    costs.emplace_back(cost, i);
+    sum += cost, squares += cost * cost;
+  }
+  std::sort(costs.begin(), costs.end());
+  pair.least = costs[0].first;
+  for (int start = 0; start < starts; ++start) {
+    Eigen::VectorXd x = at.col(costs[static_cast<std::size_t>(start)].second);
+    double cost = costs[static_cast<std::size_t>(start)].first;
+    for (double step = 0.02; step > 1e-7; step /= 2)
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (int k = 0; k < 2 * d; ++k) {
+          Eigen::VectorXd y = x;
+          y(k / 2) = std::clamp(y(k / 2) + (k % 2 ? step : -step), 0.0, 1.0);
+          if (const double other = pair.high(y); other < cost) x = y, cost = other, moved = true;
+        }
+      }
+    pair.least = std::min(pair.least, cost);
+  }
+  pair.target = pair.least + 0.01 * std::sqrt(squares / points - std::pow(sum / points, 2));
+}
+
+// Pairs whose cheaper function has its minimum elsewhere, although it resembles the other one in most of the unit cube.
+// Each seed has other places.
+inline std::vector<TwoFidelities> misleading_two_fidelities(int d, std::uint64_t seed) {
+  using Eigen::VectorXd;
+  using std::numbers::pi;
+  Random random(1000 * static_cast<std::uint64_t>(d) + seed);
+  constexpr double apart = 0.4;
+  std::vector<VectorXd> at;
+  while (at.size() < 4) {
+    const VectorXd x = VectorXd::NullaryExpr(d, [&] { return 0.1 + 0.8 * random.uniform(); });
+    // four places on a line cannot be that far from each other
+    const double distance = d == 1 ? apart / 2.5 : apart;
+    if (std::all_of(at.begin(), at.end(), [&](const VectorXd& other) { return (x - other).norm() >= distance; }))
+      at.push_back(x);
+  }
+  const double width = (d == 1 ? 0.06 : 0.12) * std::sqrt(static_cast<double>(d));
+  const auto well = [=](const VectorXd& x, std::size_t which, double size = 1) {
+    return std::exp(-(x - at[which]).squaredNorm() / (2 * std::pow(size * width, 2)));
+  };
+  const auto wells = [=](const VectorXd& x) { return -well(x, 0) - 0.8 * well(x, 1) - 0.6 * well(x, 2); };
+  const auto bowl = [=](const VectorXd& x) { return (x - at[1]).squaredNorm(); };
+  const double depth = 0.2 + 1.5 * bowl(at[0]);
+  const VectorXd phase = VectorXd::NullaryExpr(d, [&] { return random.uniform(); });
+  const auto ripples = [=](const VectorXd& x) { return (1 - (2 * pi * (3 * x - phase).array()).cos()).sum(); };
+  std::vector<Variable> box;
+  for (int k = 0; k < d; ++k) box.push_back({"x" + std::to_string(k + 1), "1", 0, 1});
+  std::vector<TwoFidelities> all = {
+      {"swapped minima", "", box, wells,
+       [=](const VectorXd& x) { return -0.6 * well(x, 0) - 0.8 * well(x, 1) - well(x, 2); }},
+      {"missing minimum", "", box, [=](const VectorXd& x) { return bowl(x) - depth * well(x, 0); }, bowl},
+      {"additional minimum", "", box, wells, [=](const VectorXd& x) { return wells(x) - 1.5 * well(x, 3); }},
+      {"covered minimum", "", box, wells, [=](const VectorXd& x) { return wells(x) + 2 * well(x, 0, 1.5); }},
+      {"missing ripples", "", box, [=](const VectorXd& x) { return 4 * bowl(x) + 0.3 * ripples(x); }, bowl}};
+  for (TwoFidelities& pair : all) find_minimum(pair);
   return all;
 }
 
