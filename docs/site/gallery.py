@@ -28,7 +28,7 @@ PICTURES = {"knee": "knee.svg", "knee-motor": "knee-fold.svg", "docking": "docki
             "knee-spatial": "knee-spatial.svg", "knee-underactuated": "walker-underactuated.svg"}  # fmt: skip
 
 # The cards of the site's front door, in their order.
-FRONT = ("knee", "docking", "manipulator", "codesign", "burr", "squat", "docking-space", "scene-assembly", "latch", "quadrotor", "woodpecker", "command-beam")
+FRONT = ("knee", "docking", "manipulator", "codesign", "burr", "squat", "docking-space", "scene-assembly", "latch", "quadruped", "woodpecker", "command-beam")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 # What each finds, in a sentence; the figures are those of the pages of cases/ and measured/, and of the heads.
@@ -73,6 +73,7 @@ FINDS = {
     "pendulum-wall": "A tick every 0.454083 s.",
     "piano-mover": "Effort 0.43549, from each of 4 initial guesses.",
     "quadrotor": "Effort 44.397, without touching.",
+    "quadruped": "8.2 N m/rad at each knee: the squared torques are 82 % less than without ([more](cases/motions.md#feet-that-stand-and-leave)).",
     "satellite-reach": "Arm 0.06 m, thrusters at (0, 0.1) m: half the cost, at the bounds of the craft.",
     "satellites": "Effort 0.1332, 2.3 times that of craft that pass through each other ([more](cases/motions.md)).",
     "scene-assembly": "Stronger charges assemble the prisms sooner: 0.37 s at 0.2 N m2, 1.1 s at 0.027, 18 s at 0.002 ([more](measured/contact.md#self-assembly)).",

@@ -40,7 +40,7 @@ DESIGNS = {
     "knee-motor": {"knee": 0.4994}, "knee-spatial": {"knee": 0.549},
     "knee-speeds": {"knee": 0.4875}, "knee-step": {"knee": 0.5957, "step-length": 0.4926}, "knee-torso": {"knee": 0.3}, "knee-underactuated": {"knee": 0.5},
     "pendulum-tick": {"wall": 0.42268}, "satellite-reach": {"arm": 0.06, "thrust_x": 0.0, "thrust_y": 0.1},
-    "squat": {"knee": 0.515},
+    "squat": {"knee": 0.515}, "quadruped": {"spring": 8.239},
 }  # fmt: skip
 # Films of the case studies: configuration, design, and the outcome of the run.
 FILMS = {"docking-docked": ("docking", {"spacing": 0.027}, "docked"), "docking-wrong-port": ("docking", {"spacing": 0.027}, "wrong port")}
