@@ -405,12 +405,15 @@ void MotionProblem::add_row_ranges() {
     laid.force_rows =
         problem_.add_rows(static_cast<int>(laid.phase.forces.size()) * laid.index.knots(), 0.0, nlp::infinity);
     for (int row = laid.force_rows, k = 0; k < laid.index.knots(); ++k)
-      for (const ForceCondition& condition : laid.phase.forces) add_constant_force(laid, row++, condition.constant);
+      for (const ForceCondition& condition : laid.phase.forces) {
+        if (condition.has_constant()) add_constant_force(laid, row, condition.constant);
+        ++row;
+      }
   }
   for (EventLayout& joint : events_) {
     joint.impulse_rows = problem_.add_rows(0, 0.0, 0.0);
     for (const ForceCondition& condition : phases_[static_cast<std::size_t>(joint.event.to)].phase.forces)
-      problem_.add_rows(1, condition.applies_to_impulses() ? 0.0 : -nlp::infinity, nlp::infinity);
+      problem_.add_rows(1, condition.has_constant() ? -nlp::infinity : 0.0, nlp::infinity);
   }
 }
 

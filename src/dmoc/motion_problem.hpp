@@ -43,7 +43,8 @@ struct ForceCondition {
   std::vector<std::pair<int, Coefficient>> forces =
       {};                      // coordinate (of a position constraint: component), coefficient
   Coefficient constant = 0.0;  // in the units of the sum
-  bool applies_to_impulses() const { return constant.value == 0.0 && constant.gradient.size() == 0; }
+  // The gradient of a constant may be all zeros: that of mu in mu*normal - tangential.
+  bool has_constant() const { return constant.value != 0.0 || (constant.gradient.array() != 0.0).any(); }
 };
 
 struct Phase {

@@ -33,11 +33,11 @@ std::vector<Term> in_rows(int first, int count, double factor = 1.0) {
 void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition>& conditions, int multiplier,
                     const std::function<void(int row, const Coefficient& constant)>& add_constant) {
   for (const ForceCondition& condition : conditions) {
-    if (!add_constant && !condition.applies_to_impulses()) continue;
+    if (!add_constant && condition.has_constant()) continue;
     const int row = nlp.add_rows(1, 0.0, nlp::infinity);
     for (const auto& [component, coefficient] : condition.forces)
       nlp.add_linear(row, multiplier + component, coefficient);
-    if (add_constant) add_constant(row, condition.constant);
+    if (condition.has_constant()) add_constant(row, condition.constant);
   }
 }
 

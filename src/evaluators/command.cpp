@@ -594,10 +594,11 @@ class Command final : public Evaluator {
       throw std::runtime_error("has a number beyond 1.8e308; allowed: null");
     }
     if (!result.is_object()) throw std::runtime_error("is not an object");
+    std::vector<std::string> known = {"id", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"};
+    // Without command.paired a number is rather a misspelt cost than a list of costs.
+    if (paired_ > 1 || (result.contains("costs") && result["costs"].is_array())) known.push_back("costs");
     for (const auto& [key, value] : result.items())
-      if (const std::vector<std::string> known = {"id", "status", "reason", "cost", "costs", "cost_stderr", "gradient",
-                                                  "metrics"};
-          std::ranges::find(known, key) == known.end())
+      if (std::ranges::find(known, key) == known.end())
         throw std::runtime_error("unknown key '" + key + "'" + did_you_mean(key, known));
     // A late line of a server could otherwise pass as the answer to the next request.
     if (!result.contains("id") && !settings_.text("command.serve").empty())

@@ -224,6 +224,15 @@ TEST(Rows, AnEventCarriesMomentaOverAndPushesOnlyWhatIsHeldAfterwards) {
   EXPECT_EQ(problem.problem().constraint_upper(impulse + 1), nlp::infinity);
 }
 
+TEST(Rows, AConstantMayBeZeroAtThisDesignAlone) {
+  ForceCondition condition{.forces = {{1, 1.0}}};
+  EXPECT_FALSE(condition.has_constant());
+  condition.constant.gradient = VectorXd::Zero(2);  // mu in mu*normal - tangential
+  EXPECT_FALSE(condition.has_constant());
+  condition.constant.gradient(1) = 1.0;  // limit in limit - 100 N, at 100 N
+  EXPECT_TRUE(condition.has_constant());
+}
+
 // With an unknown duration the rows of forces are times the step.
 TEST(Rows, AConstantForceIsTimesTheStepOfAnUnknownDuration) {
   const auto row_of = [](double constant) {
