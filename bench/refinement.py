@@ -40,6 +40,7 @@ DESIGNS = {
     "feet": {"period": 1.005},
     "hopper": {"leg_stiffness": 4250},
     "satellite-reach": {"arm": 0.06, "thrust_x": 0, "thrust_y": 0.1},
+    "quadruped": {"spring": 8.239},
     "squat": {"knee": 0.515},
     "walker-period": {"period": 0.685452},
 }
