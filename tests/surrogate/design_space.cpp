@@ -59,7 +59,9 @@ TEST(DesignSpace, WholeNumbersOnALogarithmicScale) {
       const VectorXd u = VectorXd::Constant(1, random.uniform()), x = space.design(u);
       EXPECT_EQ(x(0), std::round(x(0)));
       EXPECT_TRUE(x(0) >= 2 && x(0) <= last);
-      if (space.moves(0)) EXPECT_EQ(space.rounded(u), space.unit(x));
+      if (space.moves(0)) {
+        EXPECT_EQ(space.rounded(u), space.unit(x));
+      }
     }
   }
   EXPECT_THROW(DesignSpace({{"n", "", 0, 9}}, {whole_on_log_scale()}, "test"), std::invalid_argument);
