@@ -331,6 +331,16 @@ TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
       solved("u.push == 4, abs(tangential(front)) <= 0.2*normal(front), abs(tangential(rear)) <= 0.2*normal(rear)")
           .evaluation.status,
       Status::ok);
+  // a factor may be a parameter of the model
+  const auto slides = [](const std::string& push) {
+    return study(table + "[parameters]\nfriction = 0.2\n", stand("u.push == " + push +
+                                                                 ", abs(tangential(front)) <= friction*normal(front), "
+                                                                 "abs(tangential(rear)) <= friction*normal(rear)"))
+               ->evaluate(task())
+               .evaluation.status != Status::ok;
+  };
+  EXPECT_FALSE(slides("3"));
+  EXPECT_TRUE(slides("4"));
 }
 
 // A foot that stands at height zero satisfies foot.y >= 0 exactly. Such rows have no interior, so they are left out. Rows

@@ -43,11 +43,10 @@ void pin(const dmoc::PathFunction& equality, const MotionValues& values, Values&
 // Adds the points whose place follows from coordinates that the start or the goal gives.
 void add_points(const PhasedMotion& motion, const MotionValues& values, bool end, Values& pinned) {
   const dmoc::System& system = *motion.system;
-  std::vector<double> numbers, q(static_cast<std::size_t>(system.n()), 0.0);
-  for (const dmoc::Coefficient& number : values.model.numbers) numbers.push_back(number.value);
+  std::vector<double> q(static_cast<std::size_t>(system.n()), 0.0);
   for (const GivenCoordinate& g : motion.at(end).given)
     if (!g.rate) q[static_cast<std::size_t>(g.coordinate)] = values.evaluated(g.value).value;
-  const auto tree = system.model().tree<double>(numbers);
+  const auto tree = system.model().tree<double>(autodiff::values_of(values.model.numbers));
   const auto frames = tree.frames(q.data());
   for (const auto& [name, place] : tree.named_points) {
     const std::vector<int> coordinates = system.coordinates_of(place.link);

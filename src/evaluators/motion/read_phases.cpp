@@ -48,9 +48,12 @@ bool is_force(const Expression::Quantity& q) {
 
 // Throws ConfigError if a condition on forces has a quantity besides forces and parameters.
 void expect_forces(const PhasedMotion& motion, const CustomEntry& entry, const Expression& condition) {
+  const auto is_parameter = [&](const Expression::Quantity& q) {
+    return q.arguments.empty() && (motion.system->model().parameter(q.name) >= 0 ||
+                                   std::find(motion.names.begin(), motion.names.end(), q.name) != motion.names.end());
+  };
   for (const auto& q : condition.quantities())
-    if (!is_force(q) &&
-        (!q.arguments.empty() || std::find(motion.names.begin(), motion.names.end(), q.name) == motion.names.end()))
+    if (!is_force(q) && !is_parameter(q))
       throw entry.error("'" + q.text() +
                         "' is neither a force nor a parameter; a condition on forces is linear in them, such as "
                         "normal(foot) <= 800 N");
