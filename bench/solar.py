@@ -292,14 +292,14 @@ def cma_es(peer, x0, seed):
     while True:
         search = CMA(mean=mean, sigma=0.2, bounds=np.array([[0.0, 1.0]] * peer.instance.d), seed=seed + 1)
         while not search.should_stop():
-            told = []
+            answers = []
             for _ in range(search.population_size):
                 u = search.ask()
                 numbers = peer(u)
                 violation = sum(max(value, 0.0) for value in numbers[1:])
                 missing = None in peer.results[-1] or not peer.results[-1]
-                told.append((u, 1e12 * missing + (1e6 * (1 + violation) if violation > 0 or missing else numbers[0])))
-            search.tell(told)
+                answers.append((u, 1e12 * missing + (1e6 * (1 + violation) if violation > 0 or missing else numbers[0])))
+            search.tell(answers)
         mean, seed = np.random.default_rng(seed).random(peer.instance.d), seed + 1000
 
 

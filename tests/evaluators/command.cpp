@@ -169,7 +169,7 @@ TEST_F(CommandTest, AFailureSaysWhatTheProgramSaidLast) {
 TEST_F(CommandTest, PairedCosts) {
   const auto answer = [&](const std::string& json, const std::string& number) {
     std::ofstream(directory + "/answer") << json;
-    return evaluate("echo $DODYN_SEED > " + directory + "/told; cp " + directory + "/answer $DODYN_RESULT_FILE",
+    return evaluate("echo $DODYN_SEED > " + directory + "/seed; cp " + directory + "/answer $DODYN_RESULT_FILE",
                     {"--command.paired=" + number});
   };
   const Outcome outcome = answer(R"({"costs": [1, 2, 6], "metrics": {"mass": 2}})", "3");
@@ -181,7 +181,7 @@ TEST_F(CommandTest, PairedCosts) {
   const auto evaluator = evaluator_of("true", {"--command.paired=3"});
   EXPECT_EQ(evaluator->pairing(), Pairing::extensible);
   EXPECT_EQ(costs_of_states(evaluator->channels(), outcome.trajectory), Eigen::Vector3d(1, 2, 6));
-  EXPECT_EQ(text("told"), "0\n");  // the first set of draws for strategies without such numbers
+  EXPECT_EQ(text("seed"), "0\n");  // the first set of draws for strategies without such numbers
   EXPECT_EQ(evaluator_of("true")->pairing(), Pairing::none);
   EXPECT_TRUE(evaluator_of("true")->channels().empty());
   EXPECT_EQ(answer(R"({"costs": [1, 2, 6], "status": "infeasible", "reason": "no"})", "3").evaluation.status,

@@ -40,7 +40,7 @@ Domain whole_on_log_scale() {
 }
 
 TEST(DesignSpace, WholeNumbersOnALogarithmicScale) {
-  for (const double last : {9.0, 5000.0}) {  // few enough to try all of them; so many that they move as real variables
+  for (const double last : {9.0, 5000.0}) {  // few values: all are tried; many values: they move as real variables
     const DesignSpace space({{"n", "", 2, last}}, {whole_on_log_scale()}, "test");
     EXPECT_EQ(space.levels(0), static_cast<int>(last) - 1);
     EXPECT_EQ(space.moves(0), last > 9);

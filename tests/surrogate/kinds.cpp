@@ -133,7 +133,7 @@ TEST(Kinds, LogarithmicScaleFindsWhatTheLinearOneOverlooks) {
   }
 }
 
-// A whole number of so many values that a search cannot try all of them: it moves as a real variable.
+// A whole number of many values moves as a real variable.
 TEST(Kinds, WholeNumbersOfManyValues) {
   const std::vector<Variable> wide = {{"x", "m", 0, 1}, {"tubes", "", 1, 9000}};
   const auto cost = [](const VectorXd& x) {
