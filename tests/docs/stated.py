@@ -57,6 +57,8 @@ def readme():
     theory = (0.02 + 1 * 0.25**2) * (math.pi / 0.5) ** 2  # of the rod about its joint, half a period in half a second
     expect("README.md", f"`dodyn run arm.cfg` finds {best['stiffness']:.3f} N m/rad in {evaluations} evaluations")
     expect("README.md", f"I (pi/T)^2 = {theory:.3f} N m/rad")
+    _, _, best = study("arm.cfg", "--motion.order", "4", "--study.archive", "order4.h5")
+    expect("README.md", f"with `--motion.order 4` the result is {best['stiffness']:.3f} N m/rad")
 
 
 def changes(name, built, rows, sentence):
@@ -123,6 +125,29 @@ def scenarios():
     expect("docs/scenarios.md", f"Each scenario has {failed.pop()} failures of 24." if len(failed) == 1 else f"the scenarios have {failed} failures of 24")
 
 
+def coils():
+    def errors(line, *words):
+        """Errors f_x, f_y, torque near, then far, from this line of the report."""
+        found = re.search(rf"^{line} +f_x (\S+), f_y (\S+), torque (\S+) near; (\S+), (\S+), (\S+) far", dodyn("solve", config("coil-fit"), *words), re.M)
+        return [float(text) for text in found.groups()]
+
+    rows = {"0.15 to 0.55 m, r^4": [], "0.15 to 0.55 m, none": ["--coil-fit.weight", "0"],
+            "0.12 to 0.55 m, r^4": ["--coil-fit.min-distance", "0.12 m"], "0.2 to 0.55 m, r^4": ["--coil-fit.min-distance", "0.2 m"]}  # fmt: skip
+    for row, words in rows.items():
+        percent = [f"{100 * error:.3g}" for error in errors("error of the fit", *words)]
+        expect("docs/cases/coils.md", f"| {row} | {' | '.join(f'{near}, {far} %' for near, far in zip(percent[:3], percent[3:]))} |")
+    table = errors("of the table")
+    expect("docs/cases/coils.md", f"f_x {table[0]} near and {table[3]} far, f_y {table[1]} and {table[4]}.")
+    printed = open(os.path.join(ROOT, "configs", "coil-table.csv"), encoding="utf-8").read()
+    for entry, tenth, force, at in (("-8.9385", "-0.89385", "f_x", 0), ("1.2083", "0.12083", "f_y", 1)):
+        with open("tenth.csv", "w", encoding="utf-8") as file:
+            file.write(printed.replace(f",{entry},", f",{tenth},"))
+        with_tenth = errors("of the table", "--coil-fit.table", os.path.abspath("tenth.csv"))
+        expect("docs/cases/coils.md", f"with {tenth} the error of {force} falls to {with_tenth[at]} and {with_tenth[at + 3]}")
+    drifts = [value(dodyn("simulate", config("air-table"), "--air-table.time", time), r"off, (\S+) m with") for time in ("10 s", "60 s", "10 min", "1 h")]
+    expect("docs/cases/coils.md", f"| drift with the recorded commands, mm | {' | '.join(f'{1000 * drift:.0f}' for drift in drifts)} |")
+
+
 def slip_walker():
     """Period and largest multiplier of its gaits, and the bar by the projected motion."""
     gaits = {"sticks (`mu = 1e6`)": ["--design.mu", "1e6"], "`mu = 0.1`: slips 0.133 m a step, sticks, slips back": [],
@@ -183,7 +208,7 @@ def walkers():
 
 with tempfile.TemporaryDirectory(prefix="dodyn-stated-") as directory:
     os.chdir(directory)
-    for figures in (walkers, human, rabbit, docking) if "long" in sys.argv[2:] else (readme, impacts, slip_walker, scenarios):
+    for figures in (walkers, human, rabbit, docking) if "long" in sys.argv[2:] else (readme, impacts, slip_walker, scenarios, coils):
         figures()
 print("\n".join(bad))
 sys.exit(bool(bad))
