@@ -12,6 +12,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 program = os.path.abspath(sys.argv[1])
+GRAZING = 6  # of 200 tries of docking
 pages = {}
 bad = []
 
@@ -99,20 +100,27 @@ def human():
 
 
 def docking():
-    def failures(spacing, *words):
-        printed = dodyn("solve", config("docking"), "--design.spacing", f"{spacing} mm", *words)
-        return value(printed, r"^cost +(\S+)"), {name: int(count) for name, count in re.findall(r"^(\w[\w ]*?) +(\d+) of 200", printed, re.M)}
+    """Counts of 200 tries, up to GRAZING of them: a try that grazes an edge ends differently if only the rounding of the build differs."""
+    text = page("docs/cases/docking.md")
 
-    spacings = ("25.5", "26.2", "27.0", "27.4", "29.7", "30.0", "50.0", "75.5")
-    seen = {spacing: failures(spacing) for spacing in spacings}
-    expect("docs/cases/docking.md", f"| failure rate | {' | '.join(f'{seen[s][0]:.3f}' for s in spacings)} |")
-    for spacing in ("25.5", "27.0", "30.0", "50.0", "75.5"):
-        rate, counts = seen[spacing]
-        expect("docs/cases/docking.md", f"| {spacing} | {' | '.join(str(counts.get(n, 0)) for n in ('docked', 'wrong port', 'jammed', 'missed', 'end'))} | {rate:.3f} |")
-    free, _ = failures("27.0", "--simulation.fixed", "none")
-    expect("docs/cases/docking.md", f"(`--simulation.fixed none`), {200 * free:.0f} of 200 tries fail at 27 mm")
-    robust = value(dodyn("solve", config("docking-robust"), "--design.spacing", "27 mm"), r"^cost +(\S+)")
-    expect("docs/cases/docking.md", f"disturbing forces: {200 * robust:.0f} of 200 fail at 27 mm")
+    def failed(name, *words):
+        printed = dodyn("solve", config(name), *words)
+        outcomes = {outcome: int(count) for outcome, count in re.findall(r"^(\w[\w ]*?) +(\d+) of 200$", printed, re.M)}
+        return round(200 * value(printed, r"^cost +(\S+)")), [outcomes.get(outcome, 0) for outcome in ("docked", "wrong port", "jammed", "missed", "end")]
+
+    def near(what, stated, seen):
+        if abs(stated - seen) > GRAZING:
+            bad.append(f"docs/cases/docking.md: {what}: {stated} of 200 stated, a run gives {seen}")
+
+    spacings, rates = (re.search(rf"^\| {head} \|(.*)\|$", text, re.M)[1].split(" | ") for head in ("spacing, mm", "failure rate"))
+    for spacing, rate in zip(spacings, rates):
+        count, outcomes = failed("docking", "--design.spacing", f"{float(spacing)} mm")
+        near(f"failures at {float(spacing)} mm", 200 * float(rate), count)
+        for row in re.findall(rf"^\| {float(spacing)} ((?:\| \d+ ){{5}})\| [.\d]+ \| [.\d]+ to", text, re.M):
+            for outcome, stated, seen in zip(("docked", "wrong port", "jammed", "missed", "end"), row.split("|")[1:], outcomes):
+                near(f"{outcome} at {float(spacing)} mm", int(stated), seen)
+    near("free craft", int(re.search(r"fixed none`\), (\d+) of 200 tries fail at\s27 mm", text)[1]), failed("docking", "--design.spacing", "27 mm", "--simulation.fixed", "none")[0])
+    near("docking-robust", int(re.search(r"disturbing forces: (\d+) of 200 fail at 27 mm", text)[1]), failed("docking-robust", "--design.spacing", "27 mm")[0])
 
 
 def scenarios():
