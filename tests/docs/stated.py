@@ -159,11 +159,13 @@ def coils():
 def slip_walker():
     """Period and largest multiplier of its gaits, and the bar by the projected motion."""
     gaits = {"sticks (`mu = 1e6`)": ["--design.mu", "1e6"], "`mu = 0.1`: slips 0.133 m a step, sticks, slips back": [],
-             "`mu = 0, kappa = 1, printed = 1`": ["--design.mu", "0", "--design.kappa", "1", "--design.printed", "1"]}  # fmt: skip
+             "`mu = 0, kappa = 5`": ["--design.mu", "0", "--design.kappa", "5"], "`mu = 0, kappa = 1, printed = 1`": ["--design.mu", "0", "--design.kappa", "1", "--design.printed", "1"]}  # fmt: skip
     for gait, words in gaits.items():
         printed = dodyn("solve", config("slip-walker"), *words)
         period, multiplier = value(printed, r"^period +(\S+) s"), value(printed, r"^floquet_multiplier +(\S+)")
         expect("docs/cases/hybrid.md", f"| {gait} | {period:.8f} | {multiplier:.7f}")
+    evaluations, cost, best = study(config("walker-period"), "--study.archive", "period.h5")
+    expect("docs/cases/hybrid.md", f"The best one is {best['period']:.6f} s with {cost:.7f} (N m)2 s/m ({evaluations} evaluations with gradients, 40 intervals).")
     exact, projected, finer = (dodyn("simulate", config("bar-drop"), *words) for words in (
         [], ["--hybrid.method", "projected"], ["--hybrid.method", "projected", "--hybrid.order", "6", "--hybrid.step", "2 ms"]))  # fmt: skip
     times = [[float(time) for time in re.findall(r"^ +([\d.]+) s  impact", printed, re.M)] for printed in (exact, projected, finer)]
