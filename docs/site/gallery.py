@@ -24,7 +24,7 @@ SECTIONS = {
     "Programs of your own": ("command", []),
     "Comparisons with the sources": ("", ["air-table", "coil-fit"]),
 }
-PICTURES = {"knee": "knee.svg", "knee-motor": "knee-fold.svg", "docking": "docking.png", "knee-torso": "walker-torso.svg", "feet": "walker-feet.svg",
+PICTURES = {"knee": "knee.svg", "knee-motor": "knee-fold.svg", "docking": "docking.svg", "knee-torso": "walker-torso.svg", "feet": "walker-feet.svg",
             "knee-spatial": "knee-spatial.svg", "knee-underactuated": "walker-underactuated.svg"}  # fmt: skip
 
 # The cards of the site's front door, in their order.

@@ -49,8 +49,7 @@ CHARTS = ("command-beam", "command-python", "command-shell", "command-parallel")
 VIEWS = {"burr": "orbit"}
 # Figures of the case studies: the commands of dodyn, and the words of `dodyn plot`. Configurations stand in configs/.
 KNEE_SWEEP = "--strategy sweep --surrogate.points 13 --study.archive"
-DOCKING_SWEEP = "--strategy sweep --surrogate.points 21 --study.max-evaluations 21 --initial-states.count 400 --study.archive docking-sweep.h5"
-DOCKING_ZOOM = "--strategy sweep --surrogate.points 8 --study.max-evaluations 8 --design.spacing.min 0.027 --design.spacing.max 0.034 --study.archive docking-zoom.h5"
+DOCKING_SWEEP = "--strategy sweep --surrogate.points 9 --study.max-evaluations 9 --study.archive docking-sweep.h5"
 FIGURES = {
     "knee": (["run knee.cfg", f"run knee.cfg {KNEE_SWEEP} sweep-knee.h5"], "knee.h5 --background sweep-knee.h5"),
     "knee-fold": (["run knee-motor.cfg", f"run knee-motor.cfg {KNEE_SWEEP} sweep-motor.h5"], "knee-motor.h5 --background sweep-motor.h5"),
@@ -59,8 +58,7 @@ FIGURES = {
     "walker-torso": (["run knee-torso.cfg --strategy sweep --surrogate.points 5"], "knee-torso.h5 --what strobe,series"),
     "walker-feet": (["run feet.cfg"], "feet.h5 --what strobe,series"),
     "walker-underactuated": (["solve knee-underactuated.cfg --design.knee 0.5 --output underactuated.csv"], "underactuated.csv --what strobe,series"),
-    "docking": (["run docking.cfg", f"run docking.cfg {DOCKING_SWEEP}", f"run docking.cfg {DOCKING_ZOOM}"],
-                "docking-sweep.h5 --what outcomes,map --overlay docking.h5 docking-zoom.h5"),
+    "docking": (["run docking.cfg", f"run docking.cfg {DOCKING_SWEEP}"], "docking.h5 --what outcomes,map --overlay docking-sweep.h5"),
 }  # fmt: skip
 
 
