@@ -8,7 +8,8 @@ FOLDER holds published robots: a checkout of Gepetto/example-robot-data, and in 
 RobotLocomotion/models. Rows without their file are omitted.
 
 "reach": from rest to rest between two postures. Each joint moves by a quarter of its range, at most 0.6 rad. "squat": six coordinates hold each
-foot, and the pelvis sinks by 0.1 m. The cost is the integral of squared torques and forces.
+foot, and the pelvis sinks by 0.1 m. "step": the robot stands on both feet, swings the left one 0.15 m ahead, and stands again; three phases of unknown
+duration, with friction, and no sole pulls at a corner. The cost is the integral of squared torques and forces.
 """
 import argparse
 import pathlib
@@ -34,6 +35,7 @@ ROWS = [
     ("atlas", "atlas/atlas_minimal_contact.urdf", "fixed", "reach", 2.0, []),
     ("talos", "robots/talos_data/robots/talos_reduced.urdf", "fixed", "reach", 2.0, []),
     ("talos-squat", "robots/talos_data/robots/talos_reduced.urdf", "free", "squat", 1.0, ["--motion.guess-forces", "balanced"]),
+    ("talos-step", "robots/talos_data/robots/talos_reduced.urdf", "free", "step", None, ["--motion.guess-forces", "balanced"]),
 ]  # fmt: skip
 
 # Half sitting as in the SRDF of Talos. All joints that are not listed are zero. The soles are level.
@@ -47,6 +49,9 @@ HALF_SITTING = {
 PELVIS, SINKS = 1.01927, 0.1  # m
 CORNERS = {"heel_in": (-0.1, 0.06), "heel_out": (-0.1, -0.06), "toe": (0.1, 0.0)}  # position of a sole, m
 HELD = ["heel_in.x", "heel_in.y", "heel_in.z", "heel_out.x", "heel_out.z", "toe.z"]  # position and attitude of a sole
+STEP, HALF_WIDTH, STANDING = 0.15, 0.085, 1.01  # length of a step, distance of a sole from the middle, height of the pelvis, m
+FRICTION = 0.6
+STEP_PHASES = {"shift": "0.4 .. 1.0", "swing": "0.4 .. 1.0", "settle": "0.4 .. 1.0"}  # durations, s
 
 
 def sections(text):
@@ -106,6 +111,35 @@ def squat(model):
     )
 
 
+def contact(side):
+    """Returns the conditions on the forces of a sole."""
+    normal = " + ".join(f"{FRICTION}*reaction({side}_{corner}.z)" for corner in CORNERS)
+    along = (f"reaction({side}_heel_in.x) + reaction({side}_heel_out.x)", f"reaction({side}_heel_in.y)")
+    return ", ".join([f"reaction({side}_{corner}.z) >= 0" for corner in CORNERS] + [f"abs({force}) <= {normal}" for force in along])
+
+
+def place(side, ahead):
+    """Returns the conditions that put a level sole on the ground."""
+    across = HALF_WIDTH if side == "left" else -HALF_WIDTH
+    at = {f"{corner}.{axis}": value for corner, (x, y) in CORNERS.items() for axis, value in (("x", ahead + x), ("y", across + y), ("z", 0.0))}
+    return ", ".join(f"{side}_{held} == {at[held]:.6g}" for held in HELD)
+
+
+def step(model, intervals):
+    """Returns the sections of a step."""
+    posture = {name: HALF_SITTING.get(name, 0.0) for name in joints(model)}
+    lines = lambda legs: "".join(f"{name} = {value}\n" for name, value in posture.items() if name.startswith("leg") == legs)
+    text = ""
+    for phase, duration in STEP_PHASES.items():
+        standing = ("right",) if phase == "swing" else ("left", "right")
+        require = [contact(side) for side in standing] + [f"left_{corner}.z >= 0" for corner in CORNERS if phase == "swing"]
+        hold = ", ".join(f"{side}_{held}" for side in standing for held in HELD)
+        text += f"[phase {phase}]\nintervals = {intervals}\nduration = {duration}\nhold = {hold}\nrequire = {', '.join(require)}\n"
+    for section, ahead in (("initial-state", 0.0), ("goal", STEP)):
+        text += f"[{section}]\nbase_link = pose {ahead / 2} 0 {STANDING}\nrequire = {place('left', ahead)}, {place('right', 0.0)}\n{lines(False)}momentum = 0\n"
+    return f"{text}[guess]\n{lines(True)}"
+
+
 def soles():
     return "".join(f"[point {side}_{name}]\nlink = {side}_sole_link\nat = {x}, {y}, 0\n" for side in ("left", "right") for name, (x, y) in CORNERS.items())
 
@@ -130,10 +164,11 @@ def row(program, folder, entry, intervals, refined):
         imported, _, _ = run([program, "import", folder / file, "--base", base, "--parts", "none"], work)
         if imported.returncode != 0:
             return f"| {name} | {imported.stderr.strip().splitlines()[-1]} |"
-        model = imported.stdout + (soles() if task == "squat" else "")
+        model = imported.stdout + ("" if task == "reach" else soles())
         (work / "robot.model").write_text(model)
-        tail = squat(model) if task == "squat" else reach(model, duration)
-        study = f"[study]\nevaluator = motion\n[motion]\nmodel = robot.model\ninitial-guesses = {GUESSES}\n[phase move]\nintervals = {intervals}\nduration = {duration}\n"
+        study = f"[study]\nevaluator = motion\n[motion]\nmodel = robot.model\ninitial-guesses = {GUESSES}\n"
+        phase = f"[phase move]\nintervals = {intervals}\nduration = {duration}\n"
+        tail = step(model, intervals) if task == "step" else phase + (squat(model) if task == "squat" else reach(model, duration))
         (work / "study.cfg").write_text(study + tail + "[cost]\nsquared-control = 1\n")
         accuracy = [] if refined else ["--motion.accuracy", "0"]
         done, cpu, wall = run([program, "solve", "study.cfg", "--verbose", "--motion.time-limit-per-guess", "600", *accuracy, *words], work)
@@ -146,8 +181,8 @@ def row(program, folder, entry, intervals, refined):
     optima, tracked, mesh = number(r"^metrics.optima +(\d+)", text), number(r"^metrics.tracking_error +(\S+)", text), number(r"^metrics.intervals +(\d+)", text)
     status = re.search(r"^status +(\S+)", text, re.M)
     return (
-        f"| {name} | {degrees} | {intervals} | {solved:.0f} of {GUESSES} | {optima:.0f} | {iterations / GUESSES:.0f} | {per_iteration:.1f} | {derivatives:.0f} % | "
-        f"{1e3 * per_iteration / intervals / degrees:.0f} | {solving:.1f} | {cpu:.1f} | {mesh:.0f}: {tracked:.2g} | {status.group(1) if status else done.stderr.strip()} |"
+        f"| {name} | {degrees} | {f'3 x {intervals}' if task == 'step' else intervals} | {solved:.0f} of {GUESSES} | {optima:.0f} | {iterations / GUESSES:.0f} | {per_iteration:.1f} | {derivatives:.0f} % | "
+        f"{1e3 * per_iteration / (len(STEP_PHASES) if task == 'step' else 1) / intervals / degrees:.0f} | {solving:.1f} | {cpu:.1f} | {mesh:.0f}: {tracked:.2g} | {status.group(1) if status else done.stderr.strip()} |"
     )
 
 

@@ -37,7 +37,7 @@ struct Ending {
 // the source; the others are specific to this implementation.
 struct Parameters {
   // scaling (section 3.8)
-  double max_slope = 100.0;         // limit on the slopes of the objective and of each row at the start
+  double max_slope = 100.0;  // limit on the mean slope of the objective and the largest slope of each row at the start
   double min_objective_size = 0.5;  // the maximum slope or curvature of a flat objective is scaled up to this value
   double min_scale = 1e-8, max_objective_scale = 1e4;
   double s_max = 100.0;  // (6): mean multiplier above which errors are divided by it
@@ -526,16 +526,19 @@ void InteriorPoint::make_room(const VectorXd& x0) {
   filter_.reserve(256);
 }
 
-// Sets scale_f_ and scale_c_ by slopes and curvatures at the start.
+// Sets scale_f_ and scale_c_ by slopes and curvatures at the start. The objective is scaled down by the mean of its slopes
+// that are not zero: by the largest one, a single unknown such as a duration, on which the whole cost depends, would make
+// the cost of all others so small that the shift of the inertia correction outweighs it.
 void InteriorPoint::scale_functions() {
   differentiate(false);
   values_m_.setZero();
   problem_.hessian(at_.x, 1.0, values_m_, hessian_);
-  const double steepest = gradient_.lpNorm<Eigen::Infinity>();
-  double size = steepest;
+  const double slopes = static_cast<double>((gradient_.array() != 0.0).count());
+  const double mean_slope = gradient_.lpNorm<1>() / std::max(1.0, slopes);
+  double size = gradient_.lpNorm<Eigen::Infinity>();
   for (const int k : hessian_entries_) size = std::max(size, std::abs(hessian_[k]));
-  if (steepest > parameters.max_slope)
-    scale_f_ = std::max(parameters.min_scale, parameters.max_slope / steepest);
+  if (mean_slope > parameters.max_slope)
+    scale_f_ = std::max(parameters.min_scale, parameters.max_slope / mean_slope);
   else if (size < parameters.min_objective_size)
     scale_f_ = std::min(parameters.min_objective_size / size, parameters.max_objective_scale);
   VectorXd slope = VectorXd::Zero(m_);
