@@ -344,7 +344,7 @@ TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
 }
 
 // A foot that stands at height zero satisfies foot.y >= 0 exactly. Such rows have no interior, so they are left out. Rows
-// that are satisfied by more, or violated, stay.
+// that are satisfied by more stay. A violated one is refused.
 TEST(MotionHolds, ConditionsThatAHoldSatisfiesExactlyAreLeftOut) {
   const auto rows = [](const std::string& require, const std::string& start) {
     std::string text = stand("u.push >= -1" + require);
@@ -364,7 +364,12 @@ TEST(MotionHolds, ConditionsThatAHoldSatisfiesExactlyAreLeftOut) {
     EXPECT_EQ(rows(", front.y >= " + height, start), without) << start;
     EXPECT_EQ(rows(", front.y + rear.y >= 2*" + height, start), without) << start;
     EXPECT_EQ(rows(", front.y >= " + lower, start), without + 6) << start;
-    EXPECT_EQ(rows(", front.y >= " + higher, start), without + 6) << start;
+    for (const std::string condition : {"front.y >= ", "front.y == "}) {
+      const std::string message = message_of<ConfigError>([&] { rows(", " + condition + higher, start); });
+      EXPECT_NE(message.find("require = " + condition + higher + " is violated by 0.1 at its beginning"),
+                std::string::npos)
+          << message;
+    }
     EXPECT_EQ(rows(", front.x + x >= 0", start), without + 6) << start;
   }
 }

@@ -4,6 +4,7 @@
 #include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/driven_guess.hpp"
 #include "evaluators/motion/initial_guess.hpp"
+#include "evaluators/motion/pinned.hpp"
 #include "evaluators/motion/postures.hpp"
 #include "evaluators/motion/read_motion.hpp"
 #include "evaluators/motion/transcription.hpp"
@@ -24,6 +25,7 @@ std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design)
   }
   if (const std::string complaint = postures(motion, all).contradiction; !complaint.empty()) return complaint;
   if (const std::string complaint = overlap(motion, all, design); !complaint.empty()) return complaint;
+  if (const std::string complaint = pinned_violation(motion, all); !complaint.empty()) return complaint;
   if (const double per = all.evaluated(motion.per).value; !(per > 0.0))
     return formatted("[cost] per = %g is not positive", per);
   double least = 0.0, most = 0.0;

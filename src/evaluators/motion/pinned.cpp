@@ -4,14 +4,17 @@
 #include <cmath>
 #include <optional>
 
+#include "record/text.hpp"
+
 namespace dodyn::evaluators {
 
 namespace {
 
 using Values = PinnedPositions::Values;
 
-constexpr double zero = 1e-9;    // m or rad; the default tolerance of the solver
-constexpr double linear = 1e-9;  // deviation of an equality from a linear one, relative to its slope
+constexpr double zero = 1e-9;      // m or rad; the default tolerance of the solver
+constexpr double violated = 1e-7;  // beyond the rounding of numbers in a text with seven digits
+constexpr double linear = 1e-9;    // deviation of an equality from a linear one, relative to its slope
 
 bool is_parameter(const dmoc::PathFunction& f, const Expression::Quantity& q) {
   return std::find(f.parameters.begin(), f.parameters.end(), q.text()) != f.parameters.end();
@@ -83,6 +86,15 @@ Values held(const PhasedMotion& motion, const MotionPhase& phase, const Values& 
   return all;
 }
 
+// Returns the value of a condition that pinned positions alone determine.
+std::optional<double> pinned_value(const dmoc::PathFunction& condition, const Values& pinned,
+                                   const MotionValues& values) {
+  if (condition.place != dmoc::PathFunction::Place::knots || condition.of_time) return std::nullopt;
+  for (const auto& q : condition.expression.quantities())
+    if (!is_parameter(condition, q) && !pinned.contains(q.text())) return std::nullopt;
+  return value_of(condition, values, pinned);
+}
+
 }  // namespace
 
 std::vector<PinnedPositions> pinned_positions(const PhasedMotion& motion, const MotionValues& values) {
@@ -107,10 +119,24 @@ std::vector<PinnedPositions> pinned_positions(const PhasedMotion& motion, const 
 }
 
 bool is_pinned_at_zero(const dmoc::PathFunction& inequality, const Values& pinned, const MotionValues& values) {
-  if (inequality.place != dmoc::PathFunction::Place::knots || inequality.of_time) return false;
-  for (const auto& q : inequality.expression.quantities())
-    if (!is_parameter(inequality, q) && !pinned.contains(q.text())) return false;
-  return std::abs(value_of(inequality, values, pinned)) <= zero;
+  const std::optional<double> value = pinned_value(inequality, pinned, values);
+  return value && std::abs(*value) <= zero;
+}
+
+std::string pinned_violation(const PhasedMotion& motion, const MotionValues& values) {
+  const std::vector<PinnedPositions> pinned = pinned_positions(motion, values);
+  for (std::size_t i = 0; i < motion.phases.size(); ++i)
+    for (const auto& [condition, equality] : motion.phases[i].constraints)
+      for (const bool end : {false, true}) {
+        const std::optional<double> value = pinned_value(condition, end ? pinned[i].last : pinned[i].first, values);
+        if (!value || (equality ? std::abs(*value) : -*value) <= violated) continue;
+        return formatted(
+            "[phase %s] require = %s is violated by %.3g at its %s, where the initial state, the goal and hold give "
+            "all positions; change these, or the condition",
+            motion.phases[i].name.c_str(), condition.expression.text().c_str(), std::abs(*value),
+            end ? "end" : "beginning");
+      }
+  return "";
 }
 
 }  // namespace dodyn::evaluators

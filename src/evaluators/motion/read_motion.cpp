@@ -7,6 +7,7 @@
 #include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/contacts.hpp"
 #include "evaluators/motion/initial_guess.hpp"
+#include "evaluators/motion/pinned.hpp"
 #include "evaluators/motion/postures.hpp"
 #include "evaluators/parameters.hpp"
 #include "settings/units.hpp"
@@ -192,6 +193,8 @@ PhasedMotion read_motion(const Settings& settings) {
   if (const std::string complaint = postures(motion, all).contradiction; !complaint.empty())
     throw ConfigError(complaint);
   if (const std::string complaint = overlap(motion, all, middle); !complaint.empty())
+    throw ConfigError(settings.file + ": " + complaint);
+  if (const std::string complaint = pinned_violation(motion, all); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
   if (const std::string complaint = behind_face(motion, all); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
