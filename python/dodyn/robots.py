@@ -315,13 +315,17 @@ def whole_hull(points: Array) -> tuple[Indices, Indices]:
 
 
 def hull(points: Array, most: int = CORNERS) -> Array:
-    """Returns the corners of the convex hull. If there are more than `most`, returns those that are extreme in directions spread over the sphere."""
+    """Returns the corners of the convex hull. If there are more than `most`, returns those that are extreme in directions spread over the sphere.
+    If these lie near a plane, as in a shallow bowl, the two that are extreme along its normal are among them."""
     corners: Array = points[whole_hull(points)[0]]
     if len(corners) <= most:
         return corners
     spread = directions(4 * most)
+    depth = corners @ np.linalg.svd(corners - corners.mean(axis=0), full_matrices=False)[2][2]  # along the thinnest direction
     for count in range(4 * most, 0, -1):
         chosen = np.unique(np.argmax(corners @ spread[np.linspace(0, 4 * most - 1, count).astype(int)].T, axis=0))
+        if np.ptp(depth[chosen]) < 0.5 * np.ptp(depth):
+            chosen = np.union1d(chosen, [depth.argmin(), depth.argmax()])
         if len(chosen) <= most:
             return np.asarray(corners[chosen])
     return corners[:4]

@@ -127,15 +127,19 @@ std::string with_warning(const std::string& words, const std::string& reason) {
 
 void judge(const std::vector<Finding>& findings, bool rejects, Evaluation& e) {
   if (e.status != Status::ok || findings.empty()) return;
-  std::string words;
+  const auto add = [](std::string& words, const std::string& what) { words += (words.empty() ? "" : "; ") + what; };
+  std::string refusals, doubts;
   Status status = Status::ok;
   for (const auto& [severity, what] : findings) {
-    words += (words.empty() ? "" : "; ") + what;
+    const bool doubt = !rejects || severity == Finding::Severity::suspicious;
+    add(doubt ? doubts : refusals, what);
+    if (doubt) continue;
     if (severity == Finding::Severity::impossible) status = Status::infeasible;
     if (severity == Finding::Severity::unresolved && status == Status::ok) status = Status::not_converged;
   }
-  e.reason = with_warning(words, e.reason);
-  if (!rejects || status == Status::ok) return;
+  if (!doubts.empty()) e.reason = with_warning(doubts, e.reason);
+  if (refusals.empty()) return;
+  e.reason = refusals + (e.reason.empty() ? "" : "; ") + e.reason;
   e.status = status;
   e.gradient.resize(0);
 }

@@ -68,7 +68,7 @@ void examine_controls(const systems::Tree<double>& tree, const Eigen::MatrixXd& 
 
 // Adds the findings to the reason of an evaluation that is ok, as "warning: ...; ...". If `rejects`, an impossible
 // motion becomes infeasible, and one that its mesh does not resolve becomes not_converged. Both then lose their
-// gradient.
+// gradient, and the reason begins with the findings that refuse them.
 void judge(const std::vector<Finding>& findings, bool rejects, Evaluation& evaluation);
 
 // Returns a reason that begins with this warning.

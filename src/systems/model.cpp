@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 
 #include "geometry/polytope.hpp"
 #include "record/text.hpp"
@@ -36,6 +37,18 @@ void Model::check_requirements(const std::vector<double>& parameter_values) cons
 }
 
 namespace {
+
+// Throws ConfigError if one of the vertices of a shape is not a corner of their convex hull.
+void check_convex(const Model& model, const std::vector<double>& defined) {
+  for (const Shape& shape : model.shapes) {
+    if (shape.kind != Shape::Kind::vertices) continue;  // convex by construction
+    try {
+      facets(model.corners(shape, defined), model.dimension, shape.name);
+    } catch (const std::invalid_argument& error) {
+      model.fail(shape.line, error.what());
+    }
+  }
+}
 
 // Throws ConfigError if no face of a shape has its outward normal. Contacts would be with a plane that is not there.
 void check_outward(const Model& model, const std::vector<double>& defined) {
@@ -86,6 +99,7 @@ void Model::check_numbers(const std::vector<double>& defined) const {
     if (range.from && range.to && at(*range.from, defined) > at(*range.to, defined))
       fail(range_lines[i], "[joint-limit " + range.name + "] has from above to; exchange them");
   }
+  check_convex(*this, defined);
   check_outward(*this, defined);
 }
 

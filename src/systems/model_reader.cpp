@@ -69,6 +69,8 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   each("spring", [&](const Section& s) { read_spring(s); });
   each("charge", [&](const Section& s) {
     tree.charges.push_back({s.name, place_of(s), number(needed(s, "value"), "")});
+    if (!tree.charges.back().value.is_zero() && !single("model").find("charge-constant"))
+      fail(s.line, s.title() + " exerts no force; add charge-constant to [model]");
   });
   each("drag", [&](const Section& s) {
     if (!s.find("linear") && !s.find("angular"))
@@ -382,6 +384,8 @@ void ModelReader::read_model() {
     model_.gravity_given = true;
     if (split_list(gravity->value).size() == 1) {
       tree.gravity = number(*gravity, "m/s2");
+      model_.signs.push_back({tree.gravity, "gravity", gravity->value,
+                              "0 or more, m/s2, downwards; or the vector of the acceleration", gravity->line});
     } else {  // a vector: the component downwards is `gravity`
       const auto parts = split_list(gravity->value);
       tree.lateral_gravity = vector(gravity->value, gravity->line, "gravity", "m/s2");

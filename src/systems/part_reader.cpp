@@ -160,6 +160,9 @@ void ModelReader::read_spring(const Section& section) {
   } else {
     spring.from = place(*from);
     spring.to = place(*to);
+    if (spring.from.link == spring.to.link)
+      fail(to->line,
+           section.title() + " joins two places of one link, whose distance does not change; choose two links");
     spring.rest = at_least_zero(section, "length", 0.0, "m");
   }
   const bool turns = coordinate_entry && !model_.slides(spring.coordinate);
@@ -320,6 +323,10 @@ void ModelReader::read_stop(const Section& section) {
   coordinate(of);
   if (!section.find("from") && !section.find("to"))
     fail(section.line, section.title() + " has no end; add from, to, or both");
+  if (const Entry* from = section.find("from"), *to = section.find("to"); from && to) {
+    const std::string width = "(" + to->value + ") - (" + from->value + ")";
+    model_.signs.push_back({number(width, to->line, "to", ""), "to - from", width, "0 or more", to->line});
+  }
   for (const char* end : {"from", "to"}) {
     const Entry* entry = section.find(end);
     if (!entry) continue;

@@ -92,12 +92,23 @@ TEST(Examination, JudgesWhatIsOkAlone) {
   EXPECT_EQ(judged(suspicious, true).status, Status::ok);
   EXPECT_EQ(judged(suspicious, true).reason, "warning: it flies; few starts");
   EXPECT_EQ(judged(impossible, true).status, Status::infeasible);
+  EXPECT_EQ(judged(impossible, true).reason, "it flies; warning: few starts");
+  EXPECT_EQ(judged(impossible, false).reason, "warning: it flies; few starts");
   EXPECT_EQ(judged(impossible, true).gradient.size(), 0);
   EXPECT_EQ(judged(impossible, false).status, Status::ok);
   EXPECT_EQ(judged(impossible, false).gradient.size(), 1);
   EXPECT_EQ(judged(unresolved, true).status, Status::not_converged);
   EXPECT_EQ(judged(unresolved, true, Status::timed_out).status, Status::timed_out);
   EXPECT_EQ(with_warning("a", ""), "warning: a");
+}
+
+TEST(Examination, ReasonsNameRefusalsBeforeWarnings) {
+  using enum Finding::Severity;
+  Evaluation e;
+  e.status = Status::ok;
+  judge({{suspicious, "it scrapes"}, {unresolved, "it turns far"}, {suspicious, "it flies"}}, true, e);
+  EXPECT_EQ(e.status, Status::not_converged);
+  EXPECT_EQ(e.reason, "it turns far; warning: it scrapes; it flies");
 }
 
 const char* const cart = R"([model]

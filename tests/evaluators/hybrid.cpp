@@ -187,6 +187,18 @@ TEST(Nonsmooth, DrivenGaitTendsToTheFigureOfOtherCoordinates) {
   EXPECT_NEAR((4 * c80 - c40) / 3, (4 * 0.13371927 - 0.13353790) / 3, 2e-7);
 }
 
+// `dodyn simulate` and `dodyn solve` refuse the same designs.
+TEST(Nonsmooth, SimulatesOnlyWhatTheStudyRequires) {
+  Settings study = settings("bar-drop.cfg");
+  study.sections.push_back({"require", "", "study.cfg:8", {{"high", "height > 100", "study.cfg:9"}}});
+  const auto evaluator = make_evaluator(study);
+  Task task;
+  task.evaluation.design.resize(0);
+  EXPECT_EQ(evaluator->evaluate(task).evaluation.status, Status::infeasible);
+  EXPECT_EQ(message_of<ConfigError>([&] { evaluator->simulate(task); }),
+            "study.cfg:9: high: 'height > 100' does not hold");
+}
+
 TEST(Nonsmooth, MistakesAreOneLine) {
   EXPECT_NE(complaint("walker-period.cfg", {"--periodic.reset=stop"}).find("not a reset of the model"),
             std::string::npos);

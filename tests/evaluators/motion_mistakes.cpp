@@ -252,6 +252,45 @@ TEST(MotionMistakes, Ends) {
   says(held + "[initial-state]\nx = 0\n[goal]\n[parameters]\nreach = 2\n", "is a parameter of the model");
 }
 
+// Coordinates and rates at the ends that a joint does not allow.
+TEST(MotionMistakes, EndsWithinJointLimits) {
+  const auto contradiction = [](const std::string& start, const std::string& goal) {
+    const std::filesystem::path path = written_study(
+        std::string(model) + "[joint-limit reach_of_push]\ncoordinate = x\nfrom = -1\nto = 2 m\nspeed = 3\n",
+        own_model + phases + "[initial-state]\n" + start + "\n[goal]\n" + goal + "\n[cost]\ntime = 1\n");
+    const std::string what = message_of<ConfigError>([&] { MotionDesigns(read_settings(path.string(), {})); }, "none");
+    std::filesystem::remove_all(path.parent_path());
+    return what;
+  };
+  for (const char* inside : {"x = -1", "x = 2", "rate(x) = -3", "rate(x) = 3", "y = 9"})
+    EXPECT_EQ(contradiction(inside, inside), "none") << inside;
+  const auto expect = [](const std::string& what, const std::string& words) {
+    EXPECT_NE(what.find(words), std::string::npos) << what;
+  };
+  expect(contradiction("x = -1.1", "x = 0"),
+         "-1.1 is below from = -1 of [joint-limit reach_of_push]; change one of them");
+  expect(contradiction("x = 0", "x = 2.1"), "2.1 is above to = 2 of [joint-limit reach_of_push]");
+  expect(contradiction("x = 0\nrate(x) = -4", "x = 0"), "-4 exceeds speed = 3 of [joint-limit reach_of_push]");
+}
+
+// A weight of controls needs controls, and a weight of losses needs losses.
+TEST(MotionMistakes, WeightsThatCountNothing) {
+  const auto cost = [](const std::string& more, const std::string& weight) {
+    const std::string bare = std::string(model).substr(0, std::string(model).find("[actuator"));
+    const std::filesystem::path path =
+        written_study(bare + more, own_model + phases + ends + "[cost]\ntime = 1\n" + weight + "\n");
+    const std::string what = message_of<ConfigError>([&] { MotionDesigns(read_settings(path.string(), {})); }, "none");
+    std::filesystem::remove_all(path.parent_path());
+    return what;
+  };
+  const std::string motor = "[actuator push]\ncoordinate = x\n";
+  for (const char* weight : {"squared-control = 1", "absolute-work = 1", "positive-work = 1", "loss = 1"})
+    EXPECT_NE(cost("", weight).find("the model has no [actuator]"), std::string::npos) << cost("", weight);
+  EXPECT_NE(cost(motor, "loss = 1").find("no [actuator] of the model has a loss"), std::string::npos);
+  EXPECT_EQ(cost(motor, "squared-control = 1"), "none");
+  EXPECT_EQ(cost(motor + "loss = 0.1\n", "loss = 1"), "none");
+}
+
 // Parts of two moving bodies in planned contact have a plane per node, if the study asks for it. They may come nearer
 // at the nodes next to the contact.
 TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {

@@ -250,6 +250,22 @@ def dropped():
         assert code == 0 and said in err, (said, err)
 
 
+def shallow():
+    """A shallow bowl of 225 points, written as an OBJ mesh of its hull: the chosen corners enclose a volume."""
+    try:
+        from scipy.spatial import ConvexHull
+    except ImportError:
+        return
+    points = [(x, y, 0.02 * (x * x + y * y)) for x in np.linspace(-0.3, 0.3, 15) for y in np.linspace(-0.3, 0.3, 15)]
+    lines = ["v %.9g %.9g %.9g" % point for point in points] + ["f %d %d %d" % tuple(corner + 1) for corner in ConvexHull(points).simplices]
+    open("bowl.obj", "w").write("\n".join(lines) + "\n")
+    mesh = '<geometry><cylinder radius="0.05" length="0.4"/></geometry>'
+    code, out, err = imported("bowl.urdf", ARM.replace(mesh, '<geometry><mesh filename="bowl.obj"/></geometry>'))
+    open("bowl.model", "w").write(out)
+    checked = run("check", "bowl.model")
+    assert code == 0 and checked.returncode == 0 and "contact simulation  no: bowl.model" not in checked.stdout, err + checked.stdout + checked.stderr
+
+
 def designed():
     """Twice the mass and half the scale of a link: the model is that of the URDF with its numbers changed so."""
     changed = ARM.replace('<mass value="1.5"/>', '<mass value="3"/>').replace('<origin xyz="0.15 0 0"/>', '<origin xyz="0.075 0 0"/>').replace(
@@ -274,6 +290,7 @@ with tempfile.TemporaryDirectory() as folder:
     words_of_expressions()
     base_names()
     dropped()
+    shallow()
     designed()
     bad_input()
     left_out()

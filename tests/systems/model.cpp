@@ -409,6 +409,10 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[spring s]\ncoordinate = z\n", "10", "z is unknown");
   expect("[spring s]\ncoordinate = a\nlength = 3\n", "11", "allowed here: rest");
   expect("[spring s]\ncoordinate = a\nrest = 3\n", "9", "exerts no force; give stiffness, damping or both");
+  expect("[spring s]\nfrom = a : 1, 2\nto = a : 1, 2\nstiffness = 3\n", "11", "joins two places of one link");
+  expect("[spring s]\nfrom = ground : 1, 2\nto = ground : 0, 2\nstiffness = 3\n", "11", "joins two places of one link");
+  expect("[charge c]\nlink = a\nvalue = 1\n", "9", "exerts no force; add charge-constant to [model]");
+  expect("[stop s]\ncoordinate = a\nfrom = 1\nto = 0\n", "12", "to - from = (0) - (1) is negative; allowed: 0 or more");
   expect("[drag d]\nlink = a\n", "9", "exerts no force; give linear, angular or both");
   expect("[surface]\nfriction = 1\n[surface ice]\nfriction = 0\n", "11", "no link has [surface ice]");
   expect("[constraint c]\nzero = length - 2 m\n", "10", "holds no coordinate");
@@ -418,6 +422,7 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[shape s]\nlink = a\nbox = 1, 2, 3\n", "11", "two lengths");
   expect("[shape s]\nlink = a\nbox = 1, length - 2\n", "11", "is zero; allowed: more than 0");
   expect("[shape s]\nlink = a\nvertices = 0,0; 1,0; 2,0\nmass = 1\n", "9", "shape s");
+  expect("[shape s]\nlink = a\nvertices = 0,0; 1,0; 0,1; 0.2,0.2\n", "9", "not convex: point 4 of 4");
   expect("[shape s]\nlink = a\nball = 1\ncorners = length/1 m\n", "12", "a whole number from 3 to 256");
   expect("[shape s]\nlink = a\nprism = 1, 2\n", "11", "prism is for dimension 3");
   expect("[mass m]\nlink = b\nmass = 1\n", "10", "allowed: a");

@@ -187,6 +187,7 @@ class HybridEvaluator final : public Evaluator {
 
   std::optional<Simulated> simulate(const Task& task) const override {
     const auto values = model_.evaluate<double>(designed(task.evaluation.design));
+    if (const std::string why = refusal(values); !why.empty()) throw ConfigError(why);
     HybridResult ran = run_->run(values, started(values), true);
     Simulated result;
     result.completed = ran.reason.empty();

@@ -162,7 +162,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
       trial.status = Status::ok;
       trial.reason.clear();
       assess(one, trial);
-      return trial.ok() ? "" : trial.reason.substr(trial.reason.find(": ") + 2);  // without "warning"
+      return trial.ok() ? "" : trial.reason;
     };
     found = search_motion(search_, description_, task, refusal, times_);
   } catch (const ConfigError& error) {

@@ -36,6 +36,28 @@ void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<d
   if (pose.angle) all.push_back(link.angle - base.angle - pose.angle->value);
 }
 
+constexpr double allowed = 1e-6;  // largest residual, m or rad
+
+// Returns how a given coordinate or rate conflicts with a [joint-limit] of the model; empty: not at all.
+std::string describe_conflict(const systems::Tree<double>& tree, const GivenCoordinate& given, double value) {
+  for (const auto& limit : tree.ranges) {
+    if (limit.coordinate != given.coordinate) continue;
+    const std::string& name = tree.coordinate_names[static_cast<std::size_t>(given.coordinate)];
+    const std::string start =
+        given.source + ": " + (given.rate ? "rate(" + name + ")" : name) + formatted(" = %.6g", value);
+    const std::string end = " of [joint-limit " + limit.name + "]; change one of them (SI)";
+    if (given.rate) {
+      if (limit.speed && std::abs(value) > *limit.speed + allowed)
+        return start + formatted(" exceeds speed = %.6g", *limit.speed) + end;
+      continue;
+    }
+    if (limit.from && value < *limit.from - allowed)
+      return start + formatted(" is below from = %.6g", *limit.from) + end;
+    if (limit.to && value > *limit.to + allowed) return start + formatted(" is above to = %.6g", *limit.to) + end;
+  }
+  return "";
+}
+
 }  // namespace
 
 void place(const std::vector<Placement>& placements, const std::vector<GivenCoordinate>& given,
@@ -48,7 +70,6 @@ void place(const std::vector<Placement>& placements, const std::vector<GivenCoor
 }
 
 Postures postures(const PhasedMotion& motion, const MotionValues& values) {
-  constexpr double allowed = 1e-6;
   const auto tree = motion.system->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
   const auto evaluate = [&](const Expression& e) { return values.evaluated(e); };
   Postures found;
@@ -62,6 +83,9 @@ Postures postures(const PhasedMotion& motion, const MotionValues& values) {
           found.contradiction =
               p.source + formatted(": the place %g..%g ends before it begins; allowed: A..B, A at most B",
                                    range->first.value, range->second.value);
+    for (const GivenCoordinate& g : given)
+      if (found.contradiction.empty())
+        found.contradiction = describe_conflict(tree, g, values.evaluated(g.value).value);
     if (!found.contradiction.empty()) {
       found.at = {q, q};
       return found;

@@ -192,8 +192,15 @@ void read_cost(PhasedMotion& motion) {
                                                                     "loss", "time", "per"}));
         }
   }
+  const auto& actuators = motion.system->structure().actuators;
+  for (const char* weight : {"squared-control", "effort", "absolute-work", "positive-work", "loss"})
+    if (const CustomEntry* entry = sections.front()->find(weight); entry && actuators.empty())
+      throw entry->error("counts controls, but the model has no [actuator]; add one, or remove this entry");
+  if (const CustomEntry* entry = sections.front()->find("loss");
+      entry && std::all_of(actuators.begin(), actuators.end(), [](const auto& one) { return one.loss.is_zero(); }))
+    throw entry->error("no [actuator] of the model has a loss; add loss to one, or remove this entry");
   if (motion.effort.work())
-    for (const auto& actuator : motion.system->structure().actuators)
+    for (const auto& actuator : actuators)
       if (actuator.coordinate < 0)
         throw sections.front()->error("absolute-work and positive-work need actuators on coordinates, but " +
                                       actuator.name + " pushes at a point; use squared-control");
