@@ -167,6 +167,17 @@ std::string as_word(const std::string& path) {
   return word + "'";
 }
 
+// Returns the command that repeats the failed evaluations. Keys of the command line are in the archive, not in the
+// configuration.
+std::string command_to_repeat(const Settings& settings) {
+  const auto sources = settings.sources();
+  const bool has_keys =
+      std::any_of(sources.begin(), sources.end(), [](const auto& setting) { return setting.second == "command line"; });
+  if (!has_keys && !study::is_archive(settings.file)) return "dodyn rerun " + as_word(settings.file) + " --failed";
+  return "dodyn rerun " + as_word(settings.text("study.archive")) + " --failed" +
+         (settings.evaluator == "command" ? " --trust" : "");
+}
+
 ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, surrogate::Strategy& strategy,
               farm::Farm& farm, archive::Provenance where, const Again& again, const report::OutputUnits& units) {
   const std::string path = settings.text("study.archive");
@@ -212,7 +223,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                     ? std::to_string(summary.resolved_again) + " of them again, from a neighbour's motion, "
                     : "")
             << summary.restored << " from the archive\n"
-            << report::unanswered_text(summary.unanswered, settings.file);
+            << report::unanswered_text(summary.unanswered, command_to_repeat(settings));
   if (summary.commonest_count > 0)
     std::cout << "most frequent reason (" << summary.commonest_count << "): " << summary.commonest << "\n";
   if (summary.troubles > 0)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <sstream>
 #include <stdexcept>
 
 #include "record/text.hpp"
@@ -119,10 +118,16 @@ VectorXd DesignSpace::design(const VectorXd& u) const {
     const double at = lower_(i) + u(i) * range_(i);
     x(i) = u(i) >= 1 ? v.upper : std::clamp(on_log_scale(i) ? std::exp(at) : at, v.lower, v.upper);
   }
-  if (conditional_)
+  if (!conditional_) return x;
+  // A condition may be on a variable with a condition of its own: each pass decides one more level of them.
+  const VectorXd all = x;
+  for (Index pass = 0; pass < u.size(); ++pass) {
+    const VectorXd before = x;
     for (Index i = 0; i < u.size(); ++i)
-      if (const Domain& own = domains_[static_cast<std::size_t>(i)]; own.active && !own.active(x))
-        x(i) = variables_[static_cast<std::size_t>(i)].lower;
+      if (const Domain& own = domains_[static_cast<std::size_t>(i)]; own.active)
+        x(i) = own.active(x) ? all(i) : variables_[static_cast<std::size_t>(i)].lower;
+    if (x == before) break;
+  }
   return x;
 }
 
@@ -189,21 +194,22 @@ std::string not_a_value(double nearest) {
 }
 
 std::string place_of(const std::vector<Variable>& variables, const VectorXd& design) {
-  std::ostringstream out;
-  out.precision(6);
+  std::string text;
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const Variable& v = variables[k];
     const double x = design(static_cast<Index>(k));
-    out << (k ? ", " : "") << v.name << " = ";
+    text += (k ? ", " : "") + v.name + " = ";
     if (const std::string* const name = v.choice(x)) {
-      out << *name;
+      text += *name;
       continue;
     }
-    out << x << unit_after(v);
-    if (x == v.lower) out << " (its lower bound)";
-    if (x == v.upper) out << " (its upper bound)";
+    // A value that reads as its bound lies on it.
+    const auto read = [](double value) { return formatted("%.6g", value); };
+    text += read(x) + unit_after(v);
+    if (read(x) == read(v.lower)) text += " (its lower bound)";
+    if (read(x) == read(v.upper)) text += " (its upper bound)";
   }
-  return out.str();
+  return text;
 }
 
 }  // namespace dodyn::surrogate

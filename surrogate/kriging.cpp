@@ -24,7 +24,7 @@ using Eigen::VectorXd;
 
 constexpr double jitter = 1e-10;               // relative to each row's variance; added to it
 constexpr double merge_within = 1e-7;          // distance below which samples are merged, relative to the scale
-constexpr double covariance_rounding = 1e-10;  // relative to the process variance: keeps covariances definite
+constexpr double covariance_rounding = 1e-16;  // of covariances, relative to the process variance
 constexpr double shortest = 5e-3, longest = 1e2, least_nugget = 1e-6, most_nugget = 10;
 constexpr double prior_deviation = 1.0;  // standard deviation of the normal prior on a log length, whose mean is
                                          // log(sqrt(d) / 2)
@@ -897,6 +897,8 @@ MatrixXd Kriging::drawn(const MatrixXd& x, const MatrixXd& normal) const {
   predict(x, mean, variance);
   const MatrixXd joint = covariance(x), one = MatrixXd::Identity(x.cols(), x.cols());
   Eigen::LLT<MatrixXd> llt;
+  // What is added to the diagonal is an independent error of each point, which lowers the minimum of drawn functions: it
+  // is as small as possible.
   double extra = covariance_rounding * hyper_.variance + 1e-300;
   llt.compute(joint + extra * one);
   for (int i = 0; i < 20 && llt.info() != Eigen::Success; ++i) llt.compute(joint + (extra *= 10) * one);

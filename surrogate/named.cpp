@@ -109,11 +109,17 @@ ParsedCondition parse_expression(const std::string& text, const std::vector<Vari
   return {expression, values_of(expression, text, variables, text_of, of)};
 }
 
-Condition parse_condition(const std::string& text, const std::vector<Variable>& variables, const TextOf& text_of,
-                          const std::string& of = "") {
-  return [parsed = parse_expression(text, variables, text_of, of)](const Eigen::VectorXd& design) {
+Condition as_function(ParsedCondition parsed) {
+  return [parsed = std::move(parsed)](const Eigen::VectorXd& design) {
     return parsed.expression.holds(values_at(parsed.values, design));
   };
+}
+
+// Whether variable `from` uses variable `to`, directly or by the conditions of other variables. `uses` [variables]: the
+// variables in the condition of each. No variable may use itself.
+bool leads_to(std::size_t from, std::size_t to, const std::vector<std::vector<std::size_t>>& uses) {
+  return std::any_of(uses[from].begin(), uses[from].end(),
+                     [&](std::size_t next) { return next == to || leads_to(next, to, uses); });
 }
 
 }  // namespace
@@ -129,6 +135,26 @@ std::vector<int> parse_names(const std::string& text, const std::vector<std::str
   }
   return indices;
 }
+
+namespace {
+
+// Throws if two constraints limit one quantity on the same side, or exclude each other.
+void check_limits(const std::vector<Constraint>& constraints) {
+  for (std::size_t i = 0; i < constraints.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) {
+      const Constraint &one = constraints[k], &other = constraints[i];
+      if (one.metric != other.metric) continue;
+      if (one.below == other.below)
+        throw std::invalid_argument("'" + one.name + "' has two " + (one.below ? "upper" : "lower") +
+                                    " limits; remove one of them");
+      const double least = one.below ? other.limit : one.limit, most = one.below ? one.limit : other.limit;
+      if (least > most)
+        throw std::invalid_argument("no value satisfies both " + one.name + " >= " + to_text(least) + " and " +
+                                    one.name + " <= " + to_text(most));
+    }
+}
+
+}  // namespace
 
 std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics) {
   std::vector<Constraint> constraints;
@@ -168,6 +194,7 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
       add(all.substr(0, sign), below, rest);
     }
   }
+  check_limits(constraints);
   return constraints;
 }
 
@@ -198,6 +225,7 @@ std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable
                                         std::tuple(named.categories, Domain::category, "surrogate.categories"),
                                         std::tuple(named.logarithmic, Domain::logarithmic, "surrogate.log-scale")})
     for (const int i : parse_names(list, names, false)) one(static_cast<std::size_t>(i), kind, key);
+  std::vector<std::vector<std::size_t>> uses(variables.size());
   for (const std::string& part : parts_of(named.conditional)) {
     const auto at = part.find(" if ");
     if (at == std::string::npos)
@@ -205,7 +233,16 @@ std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable
     const auto i =
         static_cast<std::size_t>(index_of(std::string(trimmed(std::string_view(part).substr(0, at))), names, false));
     if (domains[i].active) throw std::invalid_argument(names[i] + " has two conditions; join them with 'and' into one");
-    domains[i].active = parse_condition(part.substr(at + 4), variables, text_of, names[i]);
+    ParsedCondition condition = parse_expression(part.substr(at + 4), variables, text_of, names[i]);
+    for (const Value& value : condition.values) {
+      if (value.variable < 0) continue;
+      const auto other = static_cast<std::size_t>(value.variable);
+      if (leads_to(other, i, uses))
+        throw std::invalid_argument("'" + part + "' closes a circle: whether " + names[other] + " exists depends on " +
+                                    names[i] + "; remove one of the conditions");
+      uses[i].push_back(other);
+    }
+    domains[i].active = as_function(std::move(condition));
     any = true;
   }
   if (!any) domains.clear();
@@ -216,7 +253,8 @@ std::function<bool(const Eigen::VectorXd&)> parse_conditions(const std::string& 
                                                              const std::vector<Variable>& variables,
                                                              const TextOf& text_of) {
   std::vector<Condition> conditions;
-  for (const std::string& part : parts_of(text)) conditions.push_back(parse_condition(part, variables, text_of));
+  for (const std::string& part : parts_of(text))
+    conditions.push_back(as_function(parse_expression(part, variables, text_of)));
   if (conditions.empty()) return {};
   return [conditions](const Eigen::VectorXd& design) {
     return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& c) { return c(design); });

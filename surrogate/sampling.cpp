@@ -113,9 +113,13 @@ struct Csv {
 
   explicit Csv(const std::string& where) : path(where) {
     std::ifstream file(path);
-    if (!file) throw std::invalid_argument(path + ": cannot be read");
     std::string line;
-    std::getline(file, line);
+    if (!std::getline(file, line) && (!file.is_open() || file.bad()))
+      throw std::invalid_argument(path + ": cannot be read");
+    if (line.starts_with("\x89HDF"))
+      throw std::invalid_argument(path + ": is an HDF5 file; expected a CSV file, such as that of dodyn show --csv");
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // of spreadsheets
+    if (line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
     header = cells(line);
     for (std::string& name : header) {
       const auto at = name.find(" [");
@@ -170,13 +174,19 @@ struct Csv {
       const std::ptrdiff_t full = column("design." + v.name);
       found.push_back(full >= 0 ? full : column(v.name));
       if (found.back() < 0) throw std::invalid_argument(path + ":1: no column '" + v.name + "'");
-      const std::string& unit = units[static_cast<std::size_t>(found.back())];
-      if (!unit.empty() && unit != (v.unit.empty() ? "1" : v.unit))
-        throw std::invalid_argument(path + ":1: column '" + v.name + "' is in " + unit + "; the study has it in " +
-                                    (v.unit.empty() ? "1" : v.unit) + ", so convert the column");
+      check_unit(found.back(), v.unit);
     }
     if (rows.empty()) throw std::invalid_argument(path + ":1: no row follows the header");
     return found;
+  }
+  // Throws if the column exists and its header has another unit.
+  void check_unit(std::ptrdiff_t at, const std::string& unit) const {
+    if (at < 0) return;
+    const auto k = static_cast<std::size_t>(at);
+    const std::string expected = unit.empty() ? "1" : unit;
+    if (!units[k].empty() && units[k] != expected)
+      throw std::invalid_argument(path + ":1: column '" + header[k] + "' is in " + units[k] + "; the study has it in " +
+                                  expected + ", so convert the column");
   }
   std::string cell(std::size_t row, std::ptrdiff_t at) const {
     const auto& all = rows[row].second;
@@ -255,7 +265,7 @@ MatrixXd read_designs(const std::string& path, const std::vector<Variable>& vari
 }
 
 std::vector<Evaluation> read_samples(const std::string& path, const std::vector<Variable>& variables,
-                                     const std::vector<std::string>& metrics, const std::vector<Domain>& domains) {
+                                     const std::vector<Quantity>& metrics, const std::vector<Domain>& domains) {
   const Csv csv(path);
   const auto columns = csv.columns(variables);
   const DesignSpace space(variables, domains, path);
@@ -267,8 +277,12 @@ std::vector<Evaluation> read_samples(const std::string& path, const std::vector<
       values(static_cast<Index>(k)) = csv.number(row, csv.column(group + names[k]), names[k], true);
     return values;
   };
-  std::vector<std::string> names;
+  std::vector<std::string> names, metric_names;
   for (const Variable& v : variables) names.push_back(v.name);
+  for (const Quantity& metric : metrics) {
+    metric_names.push_back(metric.name);
+    csv.check_unit(csv.column("metrics." + metric.name), metric.unit);
+  }
   std::vector<Evaluation> samples;
   for (std::size_t i = 0; i < csv.rows.size(); ++i) {
     Evaluation e;
@@ -280,7 +294,7 @@ std::vector<Evaluation> read_samples(const std::string& path, const std::vector<
     e.status = std::isfinite(e.cost) && (word.empty() || word == "ok") ? Status::ok : Status::failed;
     e.gradient = vector(i, "gradient.", names);
     if (!e.gradient.allFinite()) e.gradient.resize(0);
-    e.metrics = vector(i, "metrics.", metrics);
+    e.metrics = vector(i, "metrics.", metric_names);
     samples.push_back(e);
   }
   if (samples.empty())

@@ -37,9 +37,9 @@ Eigen::MatrixXd read_designs(const std::string& path, const std::vector<Variable
 // Reads known evaluations from a CSV file, such as the output of `dodyn show --csv`. Columns: each variable and `cost`;
 // optional: `status`, `cost_stderr`, gradient.VARIABLE and metrics.NAME. An empty cell or nan means unknown; an
 // evaluation without a cost failed. Rows with values that the variables cannot have are left out. Throws as
-// read_designs(), and if no row is left.
+// read_designs(), for a metric in another unit, and if no row is left.
 std::vector<Evaluation> read_samples(const std::string& path, const std::vector<Variable>& variables,
-                                     const std::vector<std::string>& metrics, const std::vector<Domain>& domains = {});
+                                     const std::vector<Quantity>& metrics, const std::vector<Domain>& domains = {});
 
 // Returns the index of the first variable that cannot have its value in this design; -1: none. Replaces values that
 // agree within rounding by the exact ones.

@@ -171,6 +171,11 @@ std::string result_text(const archive::Contents& contents, const surrogate::Obse
   }
   std::string doubt = surrogate::doubt_text(variables, surrogate::doubtful_gradients(observed));
   if (!doubt.empty()) doubt = "warning: " + doubt + "\n";
+  if (study::text_in(contents.provenance.configuration, "surrogate.gradient") == "true" &&
+      observed.count_usable() > 0 &&
+      std::none_of(observed.evaluations.begin(), observed.evaluations.end(),
+                   [](const Evaluation& e) { return e.gradient.size() > 0; }))
+    doubt += "warning: no evaluation has a gradient, so surrogate.gradient = true has no effect\n";
   if (observed.objectives.size() > 1) {
     const auto front = front_of(observed);
     if (front.empty()) return best_text(nullptr, variables, "");
@@ -249,8 +254,11 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
   const surrogate::OptimumDistribution where = surrogate::sample_optimum(observed);
   std::vector<Variable> variables = contents.layout.variables;
   const VectorXd factors = convert(variables, units);
-  std::vector<std::vector<std::string>> rows = {{"variable", "5 %", "median", "95 %", "best evaluation"}};
-  const Evaluation* const best = observed.best();
+  const bool noisy = observed.noisy();
+  const Evaluation* const recommended = study::recommended_of(contents, observed);
+  const Evaluation* const best = noisy && recommended ? recommended : observed.best();
+  std::vector<std::vector<std::string>> rows = {
+      {"variable", "5 %", "median", "95 %", noisy ? "recommended" : "best evaluation"}};
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const auto i = static_cast<Index>(k);
     rows.push_back({variables[k].name + surrogate::unit_after(variables[k])});
@@ -259,9 +267,9 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
       rows.back().push_back(name ? *name : formatted("%.6g", factors(i) * value));
     }
   }
-  return formatted("lowest cost, by the model: %.6g (95 %%: %.6g to %.6g); best evaluation: %.6g\n", where.cost.middle,
-                   where.cost.lower, where.cost.upper, observed.objective(*best, 0)) +
-         columns(rows);
+  return formatted("lowest cost, by the model: %.6g (95 %%: %.6g to %.6g)", where.cost.middle, where.cost.lower,
+                   where.cost.upper) +
+         (noisy ? "" : formatted("; best evaluation: %.6g", best->cost)) + "\n" + columns(rows);
 }
 
 DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::ObservedData& observed,

@@ -140,7 +140,7 @@ std::string undecided_text(double fraction) {
   return formatted("; in %.3g %% of the search space the surrogate cannot rule out a better design", 100 * fraction);
 }
 
-std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration) {
+std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& command) {
   if (ids.empty()) return "";
   std::string text;
   for (const auto& [status, list] : ids) {
@@ -149,7 +149,7 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
       text += (i > 0 ? ", " : " ") + std::to_string(list[i]);
     if (list.size() > 8) text += ", ... (" + std::to_string(list.size()) + " in all)";
   }
-  return text + "; to repeat them: dodyn rerun " + configuration + " --failed\n";
+  return text + "; to repeat them: " + command + "\n";
 }
 
 std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {

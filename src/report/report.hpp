@@ -70,9 +70,9 @@ std::string ended_text(Ending ending, const std::string& reason);
 // Returns "; in 45.3 % of the search space the surrogate cannot rule out a better design"; empty for a small fraction.
 std::string undecided_text(double fraction);
 
-// Returns a line with the ids of evaluations without an answer, by status, and the command that repeats them; empty if
+// Returns a line with the ids of evaluations without an answer, by status, and `command`, which repeats them; empty if
 // there are none.
-std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration);
+std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& command);
 
 // Returns every field of one evaluation, one line each.
 std::string record_text(const Evaluation& evaluation, const std::vector<Variable>& variables,

@@ -69,20 +69,22 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   if (word.size() > longest) return "";
   if (const std::string now = renamed(word, candidates); !now.empty()) return "; it is now called '" + now + "'";
   const std::string* nearest = nullptr;
-  std::size_t best = 0;
+  std::size_t best = 0, best_of_all = 0;
   // The section is the same in all candidates of a section, so only the rest counts for how far a word may be away.
   const std::size_t own_size = word.size() - (word.find('.') == std::string::npos ? 0 : word.find('.') + 1);
   for (const auto& candidate : candidates) {
     if (candidate.size() > longest) continue;
     // Compares without the section too: a key may lack its section ("step-length") or have a wrong one.
-    auto d = distance(word, candidate);
+    const std::size_t of_all = distance(word, candidate);
+    std::size_t d = of_all;
     if (const auto dot = candidate.find('.'); dot != std::string::npos) {
       const bool bare = word.find('.') == std::string::npos;
       const std::string rest = bare ? word : word.substr(word.find('.') + 1);
       if (const auto of_rest = distance(rest, candidate.substr(dot + 1)); bare || of_rest <= rest.size() / 3)
         d = std::min(d, of_rest + 1);
     }
-    if (!nearest || d < best) nearest = &candidate, best = d;
+    if (!nearest || d < best || (d == best && of_all < best_of_all))
+      nearest = &candidate, best = d, best_of_all = of_all;
   }
   constexpr std::size_t shortest_part = 3;  // minimum length of a part of a name; shorter words occur in too many names
   if (!nearest || best > std::max<std::size_t>(2, own_size / 2)) {

@@ -552,6 +552,8 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       constraints_(settings.given("surrogate.constraints")
                        ? constraints_of(settings.text("surrogate.constraints"), evaluator.metrics())
                        : std::vector<surrogate::Constraint>()),
+      has_front_(settings.given("surrogate.objectives") &&
+                 settings.text("surrogate.objectives").find(',') != std::string::npos),
       resumed_(std::filesystem::exists(settings.text("study.archive"))),
       archive_(open(provenance)),
       parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
@@ -745,7 +747,7 @@ Progress Study::progress() const {
   const auto left = static_cast<double>(limit_) - static_cast<double>(evaluations_.size());
   const int evaluators = std::max(farm_.evaluators(), 1);
   return {evaluations_,
-          best_of(evaluations_, constraints_),
+          has_front_ ? nullptr : best_of(evaluations_, constraints_),
           std::min(farm_.outstanding(), evaluators),
           limit_,
           now() - started_,
@@ -910,7 +912,7 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
   if (!named.samples.empty())
     ego.known = named.samples.ends_with(".h5")
                     ? archived_samples(named.samples, settings, evaluator, metrics, ego.domains)
-                    : surrogate::read_samples(named.samples, variables, metrics, ego.domains);
+                    : surrogate::read_samples(named.samples, variables, quantities, ego.domains);
   ego.constraints =
       read("surrogate.constraints", [&](const std::string& list) { return constraints_of(list, quantities); });
   ego.objectives = read("surrogate.objectives", [&](const std::string& list) {

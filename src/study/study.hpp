@@ -51,7 +51,7 @@ using evaluators::Evaluator;
 // State of a run, for the progress line.
 struct Progress {
   const std::map<std::int64_t, Evaluation>& evaluations;  // by id: all evaluations in the archive
-  const Evaluation* best;                                 // null: none
+  const Evaluation* best;                                 // null: none, or several objectives
   int running;
   int limit;            // study.max-evaluations
   double seconds;       // since the start of run()
@@ -155,6 +155,7 @@ class Study {
   const bool asynchronous_;
   archive::Layout layout_;
   const std::vector<surrogate::Constraint> constraints_;
+  const bool has_front_;  // several objectives
 
   std::map<std::int64_t, Evaluation> evaluations_;            // by id: final results that the strategy has received or
                                                               // will receive

@@ -14,6 +14,7 @@ KNEE = f"{ROOT}/configs/knee.cfg"
 FILES = {
     "f.cfg": "[study]\nevaluator = testfunction\n[surrogate]\nstrategy = sweep\npoints = 3\n[testfunction]\nname = forrester\n"
              "[design]\nx.min = 0\nx.max = 1\n",
+    "two.cfg": "[study]\nevaluator = command\n[command]\nrun = true\nmetrics = m\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n",
     "outside.cfg": "evaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.6\n",
     "json.cfg": '{"study": {"evaluator": "gait"}}\n',
     "wrong-section.cfg": "[study]\nevaluator = gait\n[gait]\nstep-length = 0.5\n",
@@ -89,6 +90,11 @@ MISTAKES = [
     ("run f.cfg --strategy egoo", "surrogate.strategy = egoo is unknown; allowed: auto, "),
     ("run f.cfg --surrogate.log-scale x", "surrogate.log-scale = x: a logarithmic scale needs a range above 0; that of x begins at 0"),
     ("run f.cfg --surrogate.integers x --surrogate.categories x", "surrogate.categories = x: x has a type already, by surrogate.integers"),
+    ("run two.cfg --surrogate.conditional 'x if y > 0.5, y if x > 0.5'", "'y if x > 0.5' closes a circle: whether x exists depends on y"),
+    ("run two.cfg --surrogate.constraints 'm <= 3, m >= 5'", "surrogate.constraints = m <= 3, m >= 5: no value satisfies both m >= 5 and m <= 3"),
+    ("run two.cfg --surrogate.initial-designs done.h5", "done.h5: is an HDF5 file; expected a CSV file"),
+    ("run two.cfg --surrogate.initial-designs .", ".: cannot be read"),
+    ("run two.cfg --surogate.batch 3", "unknown key 'surogate.batch' (did you mean 'surrogate.batch'?)"),
     ("run f.cfg --surrogate.conditional 'x if x > 0'", "'x > 0' uses x itself; a condition is on other variables"),
     ("solve DOCKING", 'design.spacing is free, from 0.0255 to 0.0755 m; give its value: --design.spacing "0.0505 m"'),
     ("show done.h5 --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),
@@ -164,6 +170,22 @@ with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
         if done.returncode != 1 or missing:
             wrong += 1
             print(f"dodyn run {name}.cfg\n  code {done.returncode}: {done.stdout}{done.stderr}  expected: {missing}")
+    # The command that repeats failed evaluations works, also if keys of the command line changed the study.
+    done = run("run nofile.cfg --study.archive 'other name.h5' --design.x.max 2")
+    hint = "to repeat them: dodyn rerun 'other name.h5' --failed --trust\n"
+    again = run("rerun 'other name.h5' --failed --trust")
+    if hint not in done.stdout or again.returncode != 0 or "repeated 3 evaluations" not in again.stdout or hint not in again.stdout:
+        wrong += 1
+        print(done, again)
+    # With several objectives no design is the best one.
+    with open("front.cfg", "w") as file:
+        file.write("[study]\nevaluator = command\nmax-evaluations = 4\n[command]\nmetrics = m\n"
+                   "run = echo '{\"cost\": 1, \"metrics\": {\"m\": 2}}' >\"$DODYN_RESULT_FILE\"\n"
+                   "[surrogate]\nobjectives = cost, m\n[design]\nx.min = 0\nx.max = 1\n")
+    done = run("run front.cfg")
+    if done.returncode != 0 or "running" not in done.stderr or "best" in done.stderr:
+        wrong += 1
+        print(done)
     os.chdir("/")
-print(f"{len(MISTAKES) + len(FAILING) + 1 - wrong} of {len(MISTAKES) + len(FAILING) + 1} mistakes are met with the right line")
+print(f"{len(MISTAKES) + len(FAILING) + 3 - wrong} of {len(MISTAKES) + len(FAILING) + 3} mistakes are met with the right line")
 sys.exit(wrong > 0)

@@ -20,6 +20,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   };
   attempt([&] { dodyn::surrogate::read_designs(path, variables); });
-  attempt([&] { dodyn::surrogate::read_samples(path, variables, {"speed"}); });
+  attempt([&] { dodyn::surrogate::read_samples(path, variables, {{"speed", "m/s", ""}}); });
   return 0;
 }

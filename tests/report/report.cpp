@@ -215,6 +215,10 @@ TEST(Report, OneDesignIsRecommended) {
   EXPECT_NE(text.find("recommended: x = 1 m (evaluation 1), where the model's cost is "), std::string::npos) << text;
   EXPECT_NE(text.find("\nlowest cost seen, noise included: 1 at x = 2 m (evaluation 2)\n"), std::string::npos) << text;
   EXPECT_NE(json(contents, {}).find("\"recommended\": 1\n"), std::string::npos);
+  const std::string optimum = optimum_text(contents, study::observed_data(contents));
+  EXPECT_EQ(optimum.find("best evaluation"), std::string::npos) << optimum;  // it is partly luck
+  EXPECT_NE(optimum.find(" recommended\n"), std::string::npos) << optimum;
+  EXPECT_TRUE(optimum.ends_with(" 1\n")) << optimum;
   contents.evaluations[1].status = Status::failed;  // a repeated evaluation failed
   EXPECT_EQ(recommended(), 3);
   contents.iterations.clear();
@@ -241,6 +245,27 @@ TEST(Report, Progress) {
   rows[0].cost = -1;  // not ok: never the best
   EXPECT_EQ(progress_text({rows, study::best_of(rows, {}), 1, 40, 43, 70}, variables),
             "[3/40] 2 ok, 1 failed, 1 running; best 3 at knee = 0.3 m, ratio = 0.2; 43 s, up to 1 min 10 s left");
+}
+
+TEST(Report, GradientsThatNeverArriveAreNamed) {
+  archive::Contents contents;
+  contents.layout.variables = {{"x", "m", 0, 4}};
+  for (int id = 0; id < 3; ++id) {
+    Evaluation& e = contents.evaluations.emplace_back();
+    e.id = id;
+    e.status = Status::ok;
+    e.design = Eigen::VectorXd::Constant(1, 1 + id);
+    e.cost = id;
+  }
+  const std::string warning = "warning: no evaluation has a gradient, so surrogate.gradient = true has no effect\n";
+  const auto warns = [&] {
+    return outcome_text(contents, study::observed_data(contents)).find(warning) != std::string::npos;
+  };
+  EXPECT_FALSE(warns());
+  contents.provenance.configuration = {{"surrogate.gradient", "true"}};
+  EXPECT_TRUE(warns());
+  contents.evaluations[1].gradient = Eigen::VectorXd::Ones(1);
+  EXPECT_FALSE(warns());
 }
 
 TEST(Report, UndecidedShareIsAPlainNumber) {

@@ -768,6 +768,8 @@ TEST_F(SettingsTest, NearestKey) {
   EXPECT_EQ(did_you_mean("walk.setp-length", keys), " (did you mean 'walk.step-length'?)");
   EXPECT_EQ(did_you_mean("sudty.seed", keys), " (did you mean 'study.seed'?)");
   EXPECT_EQ(did_you_mean("intervals", keys), " (did you mean 'walk.intervals'?)");
+  // a misspelt section, and the same rest in another one
+  EXPECT_EQ(did_you_mean("surogate.batch", {"study.batch", "surrogate.batch"}), " (did you mean 'surrogate.batch'?)");
   EXPECT_EQ(did_you_mean("xyz", keys), "");
   EXPECT_EQ(did_you_mean("anything", {}), "");
   // A swap of neighbours is one edit, two substitutions are two.

@@ -402,6 +402,22 @@ TEST(ArchiveModel, WhereaboutsAreQuantilesOfMinimaOfDrawnFunctions) {
   EXPECT_LT(miss(costs, found.cost.upper, 0.975), 0.012);
 }
 
+// Exact costs that determine the function: the lowest cost is known, too, and not lowered by rounding.
+TEST(ArchiveModel, TheLowestCostOfAWellKnownValley) {
+  ObservedData observed{DesignSpace({{"x", "", 0, 1}}, {}, "test"), {}, {-1}, false};
+  for (int i = 0; i <= 20; ++i) {
+    Evaluation e;
+    e.id = i;
+    e.status = Status::ok;
+    e.design = VectorXd::Constant(1, i / 20.0);
+    e.cost = 300 * std::pow(e.design(0) - 0.4, 2);
+    observed.evaluations.push_back(e);
+  }
+  const OptimumDistribution found = sample_optimum(observed, 300);
+  EXPECT_NEAR(found.cost.middle, 0, 3e-3);
+  EXPECT_NEAR(found.cost.upper, 0, 1e-12);
+}
+
 // A whole number with all its costs known: the optimum is the lowest of them, and no draw is lower.
 TEST(ArchiveModel, WhereaboutsOfAWholeNumberAreTheLowestCost) {
   ObservedData observed{DesignSpace({{"n", "", 0, 8}}, {Domain{Domain::integer}}, "test"), {}, {-1}, false};

@@ -75,5 +75,11 @@ TEST(DesignSpace, RefusesWhatHoldsNothing) {
   EXPECT_THROW(DesignSpace(box, {Domain::real}, "test"), std::invalid_argument);
 }
 
+TEST(DesignSpace, AValueThatReadsAsItsBoundLiesOnIt) {
+  const std::vector<Variable> variables = {{"x", "m", -1, 1}, {"y", "", -1, 1}, {"z", "", 1, 1e5}};
+  EXPECT_EQ(place_of(variables, Eigen::Vector3d(-1 + 1e-12, 1, 1.05)),
+            "x = -1 m (its lower bound), y = 1 (its upper bound), z = 1.05");
+}
+
 }  // namespace
 }  // namespace dodyn::surrogate::test_design_space

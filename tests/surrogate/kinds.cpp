@@ -238,9 +238,25 @@ TEST(Kinds, ListsAndConditionsAsText) {
   EXPECT_EQ(refusal("", "", "n if x > 5, n if x < 3"), "n has two conditions; join them with 'and' into one");
   EXPECT_EQ(refusal("", "", "x if x > 5"), "'x > 5' uses x itself; a condition is on other variables");
   EXPECT_EQ(refusal("", "", "n if x > 5 and x < 9"), "accepted");
+  EXPECT_EQ(refusal("", "", "n if x > 5, x if n > 1"),
+            "'x if n > 1' closes a circle: whether n exists depends on x; remove one of the conditions");
   for (const char* bad : {"x + n", "x <= z", "x <=", "abs(x, n) < 1"})
     EXPECT_THROW(parse_conditions(bad, box, text_of), std::invalid_argument) << bad;
   EXPECT_TRUE(parse_conditions("min(x, n) < 2", box, text_of)(Eigen::Vector2d(5, 1)));
+}
+
+// A variable whose condition is on a variable that does not exist itself, whatever their order is.
+TEST(Kinds, ConditionsOnConditionalVariables) {
+  const std::vector<Variable> variables = {{"a", "", 0, 1}, {"b", "", 0, 1}, {"c", "", 0, 1}, {"d", "", 0, 1}};
+  const auto no_text = [](const std::string&) { return std::string(); };
+  Named named;
+  named.conditional = "a if b > 0.3, b if c > 0.6, d if a < 0.2";
+  const DesignSpace space(variables, parse_domains(named, variables, no_text), "test");
+  EXPECT_EQ(space.design(Eigen::Vector4d(0.7, 0.9, 0.1, 0.5)), Eigen::Vector4d(0, 0, 0.1, 0.5));
+  EXPECT_EQ(space.design(Eigen::Vector4d(0.7, 0.9, 0.8, 0.5)), Eigen::Vector4d(0.7, 0.9, 0.8, 0));
+  EXPECT_EQ(space.design(Eigen::Vector4d(0.1, 0.9, 0.8, 0.5)), Eigen::Vector4d(0.1, 0.9, 0.8, 0.5));
+  named.conditional = "a if b > 0.3, b if c > 0.6, c if a > 0.2";
+  EXPECT_THROW(parse_domains(named, variables, no_text), std::invalid_argument);
 }
 
 TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
@@ -331,6 +347,13 @@ TEST(Kinds, LimitsOnBothSidesAndEqualities) {
   EXPECT_FALSE(kept(0.3, 1));
   for (const char* bad : {"0.4 <= lean <= 0.2", "speed = 1", "speed = 1 +- 0", "speed = 1 +- x", "1 <= 2 <= lean"})
     EXPECT_THROW(parse_constraints(bad, metrics), std::invalid_argument) << bad;
+  const auto refusal = [&](const std::string& text) {
+    return message_of<std::invalid_argument>([&] { parse_constraints(text, metrics); });
+  };
+  EXPECT_EQ(parse_constraints("lean <= 0.4, speed <= 1, lean >= 0.2", metrics).size(), 3u);
+  EXPECT_EQ(refusal("lean <= 0.4, lean <= 0.3"), "'lean' has two upper limits; remove one of them");
+  EXPECT_EQ(refusal("speed = 1 +- 0.1, speed >= 0"), "'speed' has two lower limits; remove one of them");
+  EXPECT_EQ(refusal("lean <= 0.2, lean >= 0.4"), "no value satisfies both lean >= 0.4 and lean <= 0.2");
 }
 
 }  // namespace

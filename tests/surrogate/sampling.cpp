@@ -170,7 +170,7 @@ TEST(Sampling, EvaluationsFromCsv) {
       "1,1.5,0.5,failed,\"fell, \"\"twice\"\"\",nan,nan,nan,nan\r\n"
       "2,0.5,3,ok,,4,1,1,1\r\n"
       "3,0.5,1,ok,,4,,,2\r\n");
-  const auto samples = read_samples(path, variables, {"speed", "torque"});
+  const auto samples = read_samples(path, variables, {{"speed", "m/s", ""}, {"torque", "N m", ""}});
   ASSERT_EQ(samples.size(), 3u);  // one lies outside
   EXPECT_TRUE(samples[0].ok());
   EXPECT_EQ(samples[0].design, Eigen::Vector2d(0.25, 1.5));
@@ -183,6 +183,33 @@ TEST(Sampling, EvaluationsFromCsv) {
   EXPECT_EQ(read_designs(path, {{"period", "s", 0.5, 2}}).cols(), 4);
   write("knee,period\n0.2,1\n");
   EXPECT_THROW(read_samples(path, variables, {}), std::invalid_argument);
+}
+
+TEST(Sampling, CsvFilesOfSpreadsheetsAndMistakenFiles) {
+  const std::string path = testing::TempDir() + "dodyn_mistaken.csv";
+  const std::vector<Variable> variables = {{"knee", "m", 0, 1}};
+  const auto message = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    try {
+      read_samples(path, variables, {{"torque", "N m", ""}});
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what()).substr(path.size());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message("\xEF\xBB\xBFknee,cost\r\n0.2,1\r\n"), "accepted");  // a byte order mark
+  EXPECT_EQ(message("knee,cost,metrics.torque [N m]\n0.2,1,3\n"), "accepted");
+  EXPECT_EQ(message("knee,cost,metrics.torque [N mm]\n0.2,1,3000\n"),
+            ":1: column 'metrics.torque' is in N mm; the study has it in N m, so convert the column");
+  EXPECT_EQ(message("design.knee [mm],cost\n200,1\n"),
+            ":1: column 'design.knee' is in mm; the study has it in m, so convert the column");
+  EXPECT_EQ(message("\x89HDF\r\n\x1a\n"), ": is an HDF5 file; expected a CSV file, such as that of dodyn show --csv");
+  for (const std::string& unreadable : {testing::TempDir(), path + ".missing"}) try {
+      read_designs(unreadable, variables);
+      FAIL() << unreadable;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(std::string(error.what()), unreadable + ": cannot be read");
+    }
 }
 
 }  // namespace
