@@ -101,6 +101,13 @@ VectorXd DesignSpace::unit(const VectorXd& x) const {
   return (at - lower_).cwiseQuotient(range_.cwiseMax(1e-300)).cwiseMax(0).cwiseMin(1);
 }
 
+namespace {
+
+constexpr double at_bound =
+    1e-12;  // distance that rounding leaves between a search and its bound, relative to the range
+
+}  // namespace
+
 VectorXd DesignSpace::design(const VectorXd& u) const {
   assert(u.size() == dimensions() && !u.hasNaN());
   VectorXd x(u.size());
@@ -116,7 +123,9 @@ VectorXd DesignSpace::design(const VectorXd& u) const {
       continue;
     }
     const double at = lower_(i) + u(i) * range_(i);
-    x(i) = u(i) >= 1 ? v.upper : std::clamp(on_log_scale(i) ? std::exp(at) : at, v.lower, v.upper);
+    x(i) = u(i) <= at_bound       ? v.lower
+           : u(i) >= 1 - at_bound ? v.upper
+                                  : std::clamp(on_log_scale(i) ? std::exp(at) : at, v.lower, v.upper);
   }
   if (!conditional_) return x;
   // A condition may be on a variable with a condition of its own: each pass decides one more level of them.

@@ -38,11 +38,14 @@ class IncrementalKriging {
   void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,
               std::optional<double> limit = {});
   const Kriging& model() const { return *model_; }
-  // Returns the model with length scales limited to `max_length`: it is less certain far from its samples.
+  // Returns the model with length scales limited to `max_length`: it is less certain far from its samples. Where that
+  // shortens a length, the process variance is that of the shorter ones. That of long lengths, which is large for a nearly
+  // linear function, would leave every place undecided.
   Kriging with_max_length(double max_length) const {
     Hyperparameters h = model_->hyperparameters();
+    if (h.log_length.maxCoeff() <= std::log(max_length)) return *model_;
     h.log_length = h.log_length.cwiseMin(std::log(max_length));
-    return Kriging::with(warped(seen_, warp_), options_, h);
+    return Kriging::with_lengths_of(warped(seen_, warp_), options_, h);
   }
   std::vector<Kriging::Alternative> alternatives() const {
     return Kriging::alternatives(warped(seen_, warp_), options_, model_->hyperparameters());

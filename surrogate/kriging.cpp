@@ -507,6 +507,16 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
   return out;
 }
 
+// Returns the parameters of posterior() that stand for hyperparameters.
+VectorXd parameters_of(const Hyperparameters& h, const Prepared& p, const KrigingOptions& options) {
+  const Index d = p.x.rows();
+  VectorXd at(Parameters{d, p.has_variance(), options.nugget}.size());
+  at.head(d) = h.log_length;
+  if (p.has_variance()) at(d) = std::log(h.variance) - 2 * std::log(p.spread);
+  if (options.nugget) at(at.size() - 1) = std::log(std::max(h.nugget, least_nugget));
+  return at;
+}
+
 // Returns parameters whose lengths are one posterior standard deviation shorter, by a common factor, with the variance
 // that is expected there. The posterior is evaluated on a grid about its maximum,
 // where its logarithm is `highest`.
@@ -637,23 +647,27 @@ Kriging Kriging::with(const Samples& samples, const KrigingOptions& options, con
   return out;
 }
 
+Kriging Kriging::with_lengths_of(const Samples& samples, const KrigingOptions& options,
+                                 Hyperparameters hyperparameters) {
+  const Prepared p = prepare(samples, options, hyperparameters.factor);
+  if (!p.has_variance()) {
+    const Posterior there = posterior(p, options, parameters_of(hyperparameters, p, options), false);
+    if (std::isfinite(there.value)) hyperparameters.variance = there.variance * p.spread * p.spread;
+  }
+  return with(samples, options, hyperparameters);
+}
+
 std::vector<Kriging::Alternative> Kriging::alternatives(const Samples& samples, const KrigingOptions& options,
                                                         const Hyperparameters& found) {
   constexpr int half = 4;       // number of factors on each side of 1
   constexpr double step = 0.5;  // spacing of their logarithms
   const Prepared p = prepare(samples, options, found.factor);
-  const Index d = p.x.rows();
-  const Parameters which{d, p.has_variance(), options.nugget};
   std::vector<Alternative> all;
   std::vector<double> densities;  // logarithms
   for (int i = -half; i <= half; ++i) {
     Hyperparameters h = found;
     h.log_length = (found.log_length.array() + i * step).max(std::log(shortest)).min(std::log(longest));
-    VectorXd at(which.size());
-    at.head(d) = h.log_length;
-    if (p.has_variance()) at(d) = std::log(h.variance) - 2 * std::log(p.spread);
-    if (options.nugget) at(which.size() - 1) = std::log(std::max(h.nugget, least_nugget));
-    const Posterior there = posterior(p, options, at, false);
+    const Posterior there = posterior(p, options, parameters_of(h, p, options), false);
     if (!std::isfinite(there.value)) continue;
     h.variance = there.variance * p.spread * p.spread;
     all.push_back({with(samples, options, h), 0});

@@ -92,6 +92,11 @@ class Kriging {
   // Returns a model with these hyperparameters and other samples: O(n^3), without maximisation.
   static Kriging with(const Samples& samples, const KrigingOptions& options, const Hyperparameters& hyperparameters);
 
+  // As with(), but the process variance is the most probable one for these lengths. Where samples have noise of their own
+  // or there is a model of lower fidelity, the variance is a hyperparameter and is kept.
+  static Kriging with_lengths_of(const Samples& samples, const KrigingOptions& options,
+                                 Hyperparameters hyperparameters);
+
   struct Alternative;
   // Returns models whose lengths are those of `found` times common factors between 1/7 and 7, each with its posterior
   // probability. They represent the uncertainty of the lengths, which is large if there are few samples. O(n^3) each.

@@ -75,6 +75,12 @@ TEST(DesignSpace, RefusesWhatHoldsNothing) {
   EXPECT_THROW(DesignSpace(box, {Domain::real}, "test"), std::invalid_argument);
 }
 
+TEST(DesignSpace, ADesignBesideABoundByRoundingLiesOnIt) {
+  const DesignSpace space({{"x", "", 0, 1}, {"y", "", 1, 1e5}}, {Domain::real, Domain::logarithmic}, "test");
+  EXPECT_EQ(space.design(Eigen::Vector2d(5e-16, 1 - 5e-16)), Eigen::Vector2d(0, 1e5));
+  EXPECT_NE(space.design(Eigen::Vector2d(1e-9, 0.5))(0), 0.0);
+}
+
 TEST(DesignSpace, AValueThatReadsAsItsBoundLiesOnIt) {
   const std::vector<Variable> variables = {{"x", "m", -1, 1}, {"y", "", -1, 1}, {"z", "", 1, 1e5}};
   EXPECT_EQ(place_of(variables, Eigen::Vector3d(-1 + 1e-12, 1, 1.05)),

@@ -47,6 +47,26 @@ TEST(Ego, FindsTheMinimumAndStops) {
   }
 }
 
+// A nearly linear function has its minimum in a corner, and a model with long lengths. The check with short lengths must
+// not be uncertain by the variance of the long ones.
+TEST(Ego, KnowsTheCornerOfALinearFunction) {
+  const auto slope = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = 3 * x(0) - 5 * x(1) + 4 * x(2) + 0.01 * x(0) * x(1);
+    e.gradient = Eigen::Vector3d(3 + 0.01 * x(1), -5 + 0.01 * x(0), 4);
+    return e;
+  };
+  for (const bool gradient : {false, true}) {
+    EgoOptions o;
+    o.gradient = gradient;
+    const Search s = search(*make_ego({{"a", "", 0, 1}, {"b", "", 0, 1}, {"c", "", 0, 1}}, o), slope, 1, 60);
+    EXPECT_EQ(s.best().cost, -5);
+    EXPECT_LE(s.evaluations.size(), 25u) << s.stopped;
+    EXPECT_EQ(s.stopped.find("undecided"), std::string::npos) << s.stopped;
+  }
+}
+
 TEST(Ego, FindsTheGlobalMinimumOfForrester) {
   for (const bool gradient : {false, true}) {
     EgoOptions o;
