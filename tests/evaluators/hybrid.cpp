@@ -204,13 +204,13 @@ TEST(Nonsmooth, SimulatesOnlyWhatTheStudyRequires) {
 // of some tenths of a radian.
 TEST(Nonsmooth, AnglesThatPassTheirSingularAttitudeGetAWarning) {
   const auto reason = [](const std::string& spin) {
-    const auto file = written_study(
-        "[model]\ndimension = 3\ngravity = 9.81\n[link top]\nparent = ground\njoint = spherical ZXY\ncoordinates = a, "
-        "b, "
-        "c\nmass = 1\ncentre = 0, 0, 0.3\ninertia = 0.02, 0.02, 0.01\n[initial-state]\nb = 1.2\nrate(b) = 2\nrate(c) "
-        "= " +
-            spin + "\n",
-        "[hybrid]\nmodel = own.model\nend = 1\nstep = 1e-3\n", "own.model", "hybrid");
+    const std::string top =
+        "[model]\ndimension = 3\ngravity = 9.81\n"
+        "[link top]\nparent = ground\njoint = spherical ZXY\ncoordinates = a, b, c\n"
+        "mass = 1\ncentre = 0, 0, 0.3\ninertia = 0.02, 0.02, 0.01\n"
+        "[initial-state]\nb = 1.2\nrate(b) = 2\nrate(c) = ";
+    const auto file =
+        written_study(top + spin + "\n", "[hybrid]\nmodel = own.model\nend = 1\nstep = 1e-3\n", "own.model", "hybrid");
     const auto evaluator = make_evaluator(read_settings(file.string(), {}));
     Task task;
     task.evaluation.design.resize(0);
