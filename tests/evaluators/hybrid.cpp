@@ -7,6 +7,7 @@
 
 #include "evaluators/evaluator.hpp"
 #include "tests/message_of.hpp"
+#include "written.hpp"
 
 namespace dodyn::evaluators::test_hybrid {
 namespace {
@@ -197,6 +198,29 @@ TEST(Nonsmooth, SimulatesOnlyWhatTheStudyRequires) {
   EXPECT_EQ(evaluator->evaluate(task).evaluation.status, Status::infeasible);
   EXPECT_EQ(message_of<ConfigError>([&] { evaluator->simulate(task); }),
             "study.cfg:9: high: 'height > 100' does not hold");
+}
+
+// A pendulum on a spherical joint passes the attitude at which its angles are singular: at a distance of 0.0005 rad, and
+// of some tenths of a radian.
+TEST(Nonsmooth, AnglesThatPassTheirSingularAttitudeGetAWarning) {
+  const auto reason = [](const std::string& spin) {
+    const std::string top =
+        "[model]\ndimension = 3\ngravity = 9.81\n"
+        "[link top]\nparent = ground\njoint = spherical ZXY\ncoordinates = a, b, c\n"
+        "mass = 1\ncentre = 0, 0, 0.3\ninertia = 0.02, 0.02, 0.01\n"
+        "[initial-state]\nb = 1.2\nrate(b) = 2\nrate(c) = ";
+    const auto file =
+        written_study(top + spin + "\n", "[hybrid]\nmodel = own.model\nend = 1\nstep = 1e-3\n", "own.model", "hybrid");
+    const auto evaluator = make_evaluator(read_settings(file.string(), {}));
+    Task task;
+    task.evaluation.design.resize(0);
+    const Evaluation e = evaluator->evaluate(task).evaluation;
+    std::filesystem::remove_all(file.parent_path());
+    EXPECT_TRUE(e.ok()) << e.reason;
+    return e.reason;
+  };
+  EXPECT_NE(reason("0.001").find("warning: angle a of [link top] turns by"), std::string::npos) << reason("0.001");
+  EXPECT_EQ(reason("5"), "");
 }
 
 TEST(Nonsmooth, MistakesAreOneLine) {

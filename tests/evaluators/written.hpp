@@ -1,4 +1,4 @@
-// Models and studies of the evaluator `motion` as texts, in a folder of the running test.
+// Models and studies as texts, in a folder of the running test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,13 +13,14 @@ inline const std::string own_model = "[motion]\nmodel = own.model\n";  // the be
 
 // Writes a model to the file of this name, and a study with these sections beside it. Returns the path of the study.
 inline std::filesystem::path written_study(const std::string& model, const std::string& sections,
-                                           const std::string& model_file = "own.model") {
+                                           const std::string& model_file = "own.model",
+                                           const std::string& evaluator = "motion") {
   const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / (std::string(test->test_suite_name()) + "-" + test->name());
   std::filesystem::create_directories(folder);
   std::ofstream(folder / model_file) << model;
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n" << sections;
+  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = " << evaluator << "\n" << sections;
   return folder / "study.cfg";
 }
 

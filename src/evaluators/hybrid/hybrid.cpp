@@ -3,6 +3,7 @@
 #include <map>
 
 #include "evaluators/dimensions.hpp"
+#include "evaluators/examination.hpp"
 #include "evaluators/hybrid/run.hpp"
 #include "evaluators/kinds.hpp"
 #include "evaluators/parameters.hpp"
@@ -312,6 +313,8 @@ class HybridEvaluator final : public Evaluator {
       e.status = Status::failed;
       e.reason = "the cost is not a finite number";
       e.cost = not_a_number;
+    } else if (!ran.warning.empty()) {
+      e.reason = with_warning(ran.warning, e.reason);
     }
     outcome.trajectory = std::move(ran.trajectory);
   }
@@ -356,6 +359,7 @@ class HybridEvaluator final : public Evaluator {
                                  system_.pieces.constraints.size(), system_.pieces.resets.size());
     text += formatted("method          %s, order %d, steps of at most %g s\n", settings_.text("hybrid.method").c_str(),
                       own_.integrator.order, own_.integrator.step);
+    if (!ran.warning.empty()) text += "warning         " + ran.warning + "\n";
     if (ran.k > 0.0) text += formatted("projection      k = %g 1/m2, above k_c = %.9g\n", ran.k, ran.least_k);
     if (!ran.reason.empty()) text += "ended           failed: " + ran.reason + "\n";
     if (ran.trajectory.empty()) return text;

@@ -186,6 +186,33 @@ void HybridRun::begin_stride(const variational::Mechanics& mechanics, const vari
   ran.reason = integrator.apply_reset(ran.gait.reset);
 }
 
+namespace {
+
+// rad. Angles of a spherical joint turn by half a turn where it passes beside its singular attitude.
+constexpr double largest_turn_in_step = 1.0;
+
+// Returns a sentence if an angle of a spherical or spatial joint turned by more in one step; empty: none.
+std::string turns_too_fast(const systems::Model& model, const Eigen::VectorXd& before,
+                           const variational::HybridState& now) {
+  for (const auto& link : model.structure.links) {
+    const auto is_turn = [](const systems::Move& move) { return move.kind == systems::Move::turn; };
+    if (std::count_if(link.moves.begin(), link.moves.end(), is_turn) != 3) continue;
+    for (std::size_t i = 0; i < link.moves.size(); ++i) {
+      const auto c = link.first + static_cast<Eigen::Index>(i);
+      const double turn = std::abs(now.q(c) - before(c));
+      if (is_turn(link.moves[i]) && turn > largest_turn_in_step)
+        return formatted(
+            "angle %s of [link %s] turns by %.2g rad in one step at t = %.4g s, as beside the attitude at which the "
+            "angles are singular, so the motion after it may be wrong; shorten hybrid.step, or choose another order of "
+            "the joint's axes",
+            model.structure.coordinate_names[static_cast<std::size_t>(c)].c_str(), link.name.c_str(), turn, now.time);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 // Runs to `end`, and records nodes or, with `every_step`, all steps.
 void HybridRun::drive(double end, bool every_step, variational::HybridIntegrator& integrator, Projection* projection,
                       Recorder& recorder, HybridResult& ran) const {
@@ -202,8 +229,10 @@ void HybridRun::drive(double end, bool every_step, variational::HybridIntegrator
   for (int k = 0; k < intervals && ran.reason.empty() && !integrator.stopped(); ++k) {
     for (int i = 1; i <= steps && ran.reason.empty() && !integrator.stopped(); ++i) {
       const double time = k * node + node * i / steps;
+      const Eigen::VectorXd before = integrator.now().q;
       ran.reason = projection ? projection->advance(time) : integrator.advance(time, last);
       ++ran.steps;
+      if (ran.warning.empty()) ran.warning = turns_too_fast(model_, before, integrator.now());
       if (every_step && ran.reason.empty() && !integrator.stopped()) recorder.add(integrator.now());
     }
     if (!every_step && ran.reason.empty()) recorder.add(integrator.now());

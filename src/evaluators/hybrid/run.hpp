@@ -38,6 +38,7 @@ using Numbers = std::map<std::string, double>;
 struct HybridResult {
   std::string reason;  // why the run failed; empty: it reached its end
   bool bad_start = false;
+  std::string warning;    // why the motion may be wrong; empty: nothing was noticed
   Trajectory trajectory;  // by channels(); [nodes] rows, or with `every_step` one per integration node
   std::vector<variational::Event> events;
   Numbers seen;  // metrics, and coordinates and rates at the end, by name
