@@ -910,7 +910,7 @@ TEST_F(StudyTest, AsynchronousStudiesReplayInTheOrderOfArrival) {
 
 // With the defaults: the number of designs that run follows the number of evaluators, from the first design on.
 TEST_F(StudyTest, AsynchronousStudiesKeepEveryRankBusy) {
-  write("name = branin\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n");
+  write("name = branin\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n");
   for (const std::string strategy : {"ego", "trust-region"})
     for (const int evaluators : {1, 3, 12}) {
       SCOPED_TRACE(strategy + " on " + std::to_string(evaluators));
@@ -931,7 +931,7 @@ TEST_F(StudyTest, AsynchronousStudiesKeepEveryRankBusy) {
 
 // The archive records how many designs were allowed to run, so that another number of ranks can continue and replay.
 TEST_F(StudyTest, AsynchronousStudiesContinueOnAnotherNumberOfRanks) {
-  write("name = branin\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n");
+  write("name = branin\n[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n");
   for (const std::string strategy : {"ego", "sweep", "mesh-search"}) {
     const std::vector<std::string> words = {"--strategy", strategy,       "--study.max-evaluations",
                                             "30",         "--study.mode", "asynchronous"};
