@@ -167,8 +167,10 @@ def row(program, folder, entry, intervals, refined):
         model = imported.stdout + ("" if task == "reach" else soles())
         (work / "robot.model").write_text(model)
         study = f"[study]\nevaluator = motion\n[motion]\nmodel = robot.model\ninitial-guesses = {GUESSES}\n"
-        phase = f"[phase move]\nintervals = {intervals}\nduration = {duration}\n"
-        tail = step(model, intervals) if task == "step" else phase + (squat(model) if task == "squat" else reach(model, duration))
+        if task == "step":
+            tail = step(model, intervals)
+        else:
+            tail = f"[phase move]\nintervals = {intervals}\nduration = {duration}\n" + (squat(model) if task == "squat" else reach(model, duration))
         (work / "study.cfg").write_text(study + tail + "[cost]\nsquared-control = 1\n")
         accuracy = [] if refined else ["--motion.accuracy", "0"]
         done, cpu, wall = run([program, "solve", "study.cfg", "--verbose", "--motion.time-limit-per-guess", "600", *accuracy, *words], work)
@@ -178,11 +180,12 @@ def row(program, folder, entry, intervals, refined):
     derivatives = number(r"^  derivatives +[\d.]+ s +([\d.]+) %", text)
     degrees = len(joints(model)) + (6 if base == "free" else 0)
     per_iteration = 1e3 * solving / iterations
+    phases = len(STEP_PHASES) if task == "step" else 1
     optima, tracked, mesh = number(r"^metrics.optima +(\d+)", text), number(r"^metrics.tracking_error +(\S+)", text), number(r"^metrics.intervals +(\d+)", text)
     status = re.search(r"^status +(\S+)", text, re.M)
     return (
-        f"| {name} | {degrees} | {f'3 x {intervals}' if task == 'step' else intervals} | {solved:.0f} of {GUESSES} | {optima:.0f} | {iterations / GUESSES:.0f} | {per_iteration:.1f} | {derivatives:.0f} % | "
-        f"{1e3 * per_iteration / (len(STEP_PHASES) if task == 'step' else 1) / intervals / degrees:.0f} | {solving:.1f} | {cpu:.1f} | {mesh:.0f}: {tracked:.2g} | {status.group(1) if status else done.stderr.strip()} |"
+        f"| {name} | {degrees} | {intervals if phases == 1 else f'{phases} x {intervals}'} | {solved:.0f} of {GUESSES} | {optima:.0f} | {iterations / GUESSES:.0f} | {per_iteration:.1f} | {derivatives:.0f} % | "
+        f"{1e3 * per_iteration / (phases * intervals) / degrees:.0f} | {solving:.1f} | {cpu:.1f} | {mesh:.0f}: {tracked:.2g} | {status.group(1) if status else done.stderr.strip()} |"
     )
 
 

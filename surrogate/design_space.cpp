@@ -14,7 +14,12 @@ using Eigen::Index;
 using Eigen::VectorXd;
 
 namespace {
+
+// distance that rounding leaves between a search and its bound, relative to the range
+constexpr double at_bound = 1e-12;
+
 std::string prefix_of(const std::string& owner) { return owner.empty() ? "" : owner + ": "; }
+
 }  // namespace
 
 void check_ranges(const std::vector<Variable>& variables, const std::string& owner) {
@@ -100,13 +105,6 @@ VectorXd DesignSpace::unit(const VectorXd& x) const {
   }
   return (at - lower_).cwiseQuotient(range_.cwiseMax(1e-300)).cwiseMax(0).cwiseMin(1);
 }
-
-namespace {
-
-constexpr double at_bound =
-    1e-12;  // distance that rounding leaves between a search and its bound, relative to the range
-
-}  // namespace
 
 VectorXd DesignSpace::design(const VectorXd& u) const {
   assert(u.size() == dimensions() && !u.hasNaN());

@@ -1,5 +1,5 @@
 """Runs the how-to pages whose commands need nothing but the program: each page from top to bottom, in an empty directory. A block `LANGUAGE file=NAME`
-is written as a file, `sh` and `python run` are run in the current folder, and each line of a `text` block appears in the output so far.
+is written as a file, `sh` and `python run` are run in the current folder, and each line of a `text` block appears in the output up to that block.
 Usage: howto.py DODYN"""
 
 import os

@@ -275,6 +275,9 @@ TEST(Stopping, AnEndThatLeavesMostOfTheBoxOpenSaysSo) {
       *make_ego(square, {}), [](const VectorXd& x) { return worth(1 + std::abs(x(0) - 0.3) + std::abs(x(1) - 0.6)); },
       1, 150);
   EXPECT_TRUE(s.stopped.starts_with(mostly_undecided)) << s.stopped;
+  const std::size_t share = s.stopped.find('(');
+  ASSERT_NE(share, std::string::npos) << s.stopped;
+  EXPECT_GT(std::stod(s.stopped.substr(share + 1)), 90.0) << s.stopped;
   EXPECT_NE(s.stopped.find(" % of the design range may still contain a better one)"), std::string::npos) << s.stopped;
 }
 
