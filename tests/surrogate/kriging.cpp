@@ -356,6 +356,25 @@ TEST(Kriging, NeverANaN) {
 }
 
 // Samples on a plane of the box say nothing of the slope across it.
+// The variance of a fit is the most probable one for its lengths. So it follows again from them, whatever variance is
+// given. For a linear function the lengths are long and the variance is far above that of the values; with short lengths
+// it is of their size.
+TEST(Kriging, TheVarianceFollowsFromTheLengths) {
+  Samples s = random_samples(2, 15, With::values, 5);
+  for (Index i = 0; i < s.size(); ++i) s.y(i) = 3 * s.x(0, i) - 5 * s.x(1, i) + 0.01 * wave(s.x.col(i));
+  const double spread = (s.y.array() - s.y.mean()).square().mean();
+  const KrigingOptions options = options_of(Trend::constant);
+  Hyperparameters h = Kriging::fit(s, options).hyperparameters();
+  const double fitted = h.variance;
+  h.variance = 1;
+  EXPECT_NEAR(Kriging::with_lengths_of(s, options, h).hyperparameters().variance, fitted, 1e-6 * fitted);
+  EXPECT_GT(fitted, 20 * spread);
+  h.log_length.setConstant(std::log(0.5));
+  const double of_short = Kriging::with_lengths_of(s, options, h).hyperparameters().variance;
+  EXPECT_GT(of_short, spread / 5);
+  EXPECT_LT(of_short, 5 * spread);
+}
+
 TEST(Kriging, ALinearTrendThatTheSamplesDoNotDetermineIsAConstant) {
   Random random(17);
   Samples s;
