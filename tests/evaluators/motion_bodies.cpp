@@ -300,6 +300,60 @@ TEST(MotionBodies, PianoMoverTurnsTheCorner) {
   EXPECT_NEAR(q(q.rows() - 1, 2), std::numbers::pi / 2, 1e-8);
 }
 
+// An arm with seven joints that places its hand. Postures are found within the limits of the joints, and guesses lead
+// there.
+TEST(MotionBodies, AnArmReachesAPoseOfItsHandWithinItsLimits) {
+  struct Joint {
+    const char *link, *at, *axis;
+    double from, to, start;
+  };
+  const std::vector<Joint> joints = {{"one", "0, 0, 0.333", "0, 0, 1", -2.9, 2.9, 0.0},
+                                     {"two", "0, 0, 0", "0, 1, 0", -1.76, 1.76, -0.5},
+                                     {"three", "0, 0, 0.316", "0, 0, 1", -2.9, 2.9, 0.0},
+                                     {"four", "0.0825, 0, 0", "0, -1, 0", -3.07, -0.07, -2.0},
+                                     {"five", "-0.0825, 0, 0.384", "0, 0, 1", -2.9, 2.9, 0.0},
+                                     {"six", "0, 0, 0", "0, -1, 0", -0.02, 3.75, 1.6},
+                                     {"hand", "0.088, 0, 0", "0, 0, -1", -2.9, 2.9, 0.7}};
+  std::string model = "[model]\ndimension = 3\n", start = "[initial-state]\nmomentum = 0\n";
+  for (std::size_t i = 0; i < joints.size(); ++i) {
+    const auto& [link, at, axis, from, to, value] = joints[i];
+    const std::string coordinate = "q" + std::to_string(i);
+    model += std::string("[link ") + link + "]\nparent = " + (i == 0 ? "ground" : joints[i - 1].link) + "\nat = " + at +
+             "\njoint = revolute " + axis + "\ncoordinates = " + coordinate +
+             "\nmass = 1\ninertia = 0.01, 0.01, 0.01\n[joint-limit " + link + "]\ncoordinate = " + coordinate +
+             "\nfrom = " + std::to_string(from) + "\nto = " + std::to_string(to) + "\n[actuator m" + std::to_string(i) +
+             "]\ncoordinate = " + coordinate + "\n";
+    start += coordinate + " = " + std::to_string(value) + "\n";
+  }
+  const auto study = [&](const std::string& pose) {
+    return written(model, "initial-guesses = 4\naccuracy = 0\n[phase move]\nduration = 2\nintervals = 12\n" + start +
+                              "[goal]\nhand = " + pose + "\nmomentum = 0\n[cost]\nsquared-control = 1\n");
+  };
+  for (const std::string pose : {"pose 0.35 0.35 0.4", "pose 0.3 -0.4 0.6, turn z 60 deg",
+                                 "pose -0.4 0.2 0.5, turn x 90 deg", "pose 0.1 0.5 0.3, turn y -45 deg"}) {
+    const Settings settings = study(pose);
+    const MotionDesigns designs(settings);
+    for (const int number : {0, 2}) {  // the others have large detours
+      const MotionPath path = designs.initial_guess(Eigen::VectorXd(0), 3, number);
+      for (std::size_t i = 0; i < joints.size(); ++i) {
+        const double last = path.q[0](path.q[0].rows() - 1, static_cast<Eigen::Index>(i));
+        EXPECT_GE(last, joints[i].from) << pose << " " << joints[i].link;
+        EXPECT_LE(last, joints[i].to) << pose << " " << joints[i].link;
+      }
+      const auto frames = designs.system().model().tree<double>({}).frames(path.q[0].bottomRows(1).data());
+      const auto aim = designs.motion().goal.placements.front();
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        EXPECT_NEAR(frames.back().origin[axis], aim.place[axis]->first.constant(), 1e-6) << pose;
+    }
+    const Outcome outcome = make_evaluator(settings)->evaluate(task());
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << pose << ": " << outcome.evaluation.reason;
+  }
+  EXPECT_NE(message_of<ConfigError>([&] {
+              make_evaluator(study("pose 0.9 0.9 0.4"));
+            }).find("no posture was found that satisfies all of its entries"),
+            std::string::npos);
+}
+
 TEST(MotionBodies, MistakesAreOneLine) {
   const auto complaint = [](const std::string& text) {
     return message_of<ConfigError>([&] {
@@ -314,7 +368,7 @@ TEST(MotionBodies, MistakesAreOneLine) {
   EXPECT_NE(
       complaint("[initial-state]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = pose 0 1 0\nchaser from "
                 "target = pose 0.3 0 0\n")
-          .find("no posture satisfies all of its entries"),
+          .find("no posture was found that satisfies all of its entries"),
       std::string::npos);
   EXPECT_EQ(complaint("[initial-state]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = place 0.3 free "
                       "-1..1\nchaser from target = pose 0.3 0 0, turn z 90 deg\n"),

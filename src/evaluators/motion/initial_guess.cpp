@@ -137,7 +137,7 @@ std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& m
   }
   if (motion.periodic) last = first;
   // Coordinates that the goal leaves free keep their values of the last waypoint.
-  place(motion.goal.placements, motion.goal.given, all, last);
+  last = reach(motion, all, true, last).q;
   if (!motion.periodic) move_onto_conditions(motion, all, true, first, last);
   for (const GivenCoordinate& g : motion.shift) last(g.coordinate) = first(g.coordinate) + all.evaluated(g.value).value;
   if (motion.exchange) {
@@ -317,7 +317,7 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
                   largest = Eigen::VectorXd::Constant(n, std::numeric_limits<double>::infinity());
   enter_ranges(tree, first, size, largest);
   for (const GivenCoordinate& g : motion.guess) first(g.coordinate) = all.evaluated(g.value).value;
-  place(motion.start.placements, motion.start.given, all, first);
+  first = reach(motion, all, false, first).q;
   const std::vector<double> pieces = durations_of_pieces(motion, all);
   const std::vector<Knot> knots = knots_from(first, motion, all, pieces);
   const bool bodies = !motion.start.placements.empty() || !motion.goal.placements.empty();

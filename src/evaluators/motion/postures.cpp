@@ -1,10 +1,14 @@
-// Solves the inverse kinematics of the start and the goal: poses of links, through all joints. Reports contradictions.
+// Solves the inverse kinematics of the start and the goal: poses of links, through all joints and within their limits.
+// Reports contradictions.
 #include "evaluators/motion/postures.hpp"
 
-#include <Eigen/QR>
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numbers>
+#include <random>
 
 #include "record/text.hpp"
 
@@ -37,6 +41,54 @@ void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<d
 }
 
 constexpr double allowed = 1e-6;  // largest residual, m or rad
+constexpr int most_starts = 60;   // of the search for a posture
+constexpr double open_joint =
+    std::numbers::pi;  // half the range in which starts of a joint without limits lie, m or rad
+
+// Returns the lowest and the highest value of each coordinate, [n].
+std::pair<Eigen::VectorXd, Eigen::VectorXd> reaches_of(const systems::Tree<double>& tree) {
+  Eigen::VectorXd low = Eigen::VectorXd::Constant(tree.n(), -std::numeric_limits<double>::infinity()), high = -low;
+  for (const auto& range : tree.ranges) {
+    if (range.from) low(range.coordinate) = *range.from;
+    if (range.to) high(range.coordinate) = *range.to;
+  }
+  return {low, high};
+}
+
+// Reduces the norm of a residual by the Levenberg-Marquardt method with differences. Coordinates stay within their
+// limits.
+void approach(const std::function<Eigen::VectorXd(const Eigen::VectorXd&)>& residual, const Eigen::VectorXd& low,
+              const Eigen::VectorXd& high, Eigen::VectorXd& at) {
+  using Eigen::Index, Eigen::MatrixXd, Eigen::VectorXd;
+  constexpr int most_iterations = 100;
+  constexpr double difference = 1e-6, reached = 1e-12, longest_step = 1.0;  // m or rad
+  constexpr double most_damping = 1e6;
+  VectorXd r = residual(at);
+  double damping = 1e-3;  // relative to the squared slopes
+  for (int iteration = 0; iteration < most_iterations && r.lpNorm<Eigen::Infinity>() > reached; ++iteration) {
+    MatrixXd J(r.size(), at.size());
+    for (Index i = 0; i < at.size(); ++i)
+      J.col(i) = (residual(at + difference * VectorXd::Unit(at.size(), i)) - r) / difference;
+    // Coordinates at a limit that the descent would pass are kept.
+    const VectorXd slope = J.transpose() * r;
+    for (Index i = 0; i < at.size(); ++i)
+      if ((at(i) <= low(i) && slope(i) > 0.0) || (at(i) >= high(i) && slope(i) < 0.0)) J.col(i).setZero();
+    const MatrixXd squared = J.transpose() * J;
+    const double scale = squared.diagonal().maxCoeff();
+    if (!(scale > 0.0)) return;
+    bool nearer = false;
+    for (; !nearer && damping < most_damping; damping *= nearer ? 0.1 : 10.0) {
+      MatrixXd damped = squared;
+      damped.diagonal().array() += damping * scale;
+      VectorXd step = -damped.ldlt().solve(J.transpose() * r);
+      step /= std::max(1.0, step.lpNorm<Eigen::Infinity>() / longest_step);
+      const VectorXd next = (at + step).cwiseMax(low).cwiseMin(high), there = residual(next);
+      nearer = there.norm() < r.norm();
+      if (nearer) at = next, r = there;
+    }
+    if (!nearer) return;
+  }
+}
 
 // Returns how a given coordinate or rate conflicts with a [joint-limit] of the model; empty: not at all.
 std::string describe_conflict(const systems::Tree<double>& tree, const GivenCoordinate& given, double value) {
@@ -69,77 +121,87 @@ void place(const std::vector<Placement>& placements, const std::vector<GivenCoor
     if (!g.rate) q(g.coordinate) = values.evaluated(g.value).value;
 }
 
+Reached reach(const PhasedMotion& motion, const MotionValues& values, bool end, const Eigen::VectorXd& from) {
+  using Eigen::Index, Eigen::MatrixXd, Eigen::VectorXd;
+  const auto tree = motion.system->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
+  const auto evaluate = [&](const Expression& e) { return values.evaluated(e); };
+  const auto& placements = motion.at(end).placements;
+  const auto& given = motion.at(end).given;
+  Reached best{from, 0.0, ""};
+  place(placements, given, values, best.q);
+  if (placements.empty()) return best;  // coordinates alone are never inconsistent
+
+  std::vector<std::string> sources;  // source of each residual
+  const auto residual = [&](const VectorXd& at) {
+    std::vector<double> all;
+    sources.clear();
+    const auto frames = tree.frames(at.data());
+    for (const Placement& p : placements) {
+      add_distance(pose_of(p, evaluate, tree.dimension), frames, tree.dimension, all);
+      sources.resize(all.size(), p.source);
+    }
+    for (const GivenCoordinate& g : given) {
+      if (g.rate) continue;
+      all.push_back(at(g.coordinate) - values.evaluated(g.value).value);
+      sources.push_back(g.source);
+    }
+    return VectorXd(Eigen::Map<const VectorXd>(all.data(), static_cast<Index>(all.size())));
+  };
+  const auto [low, high] = reaches_of(tree);
+  VectorXd least = residual(best.q);
+  if (least.size() == 0) return best;
+  const VectorXd first = best.q;
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  for (int start = 0; start < most_starts && least.lpNorm<Eigen::Infinity>() > allowed; ++start) {
+    // Near postures first, then all that the joints allow.
+    VectorXd at = first;
+    const double far = std::min(1.0, static_cast<double>(start) / (most_starts / 2));
+    for (Index i = 0; i < at.size() && start > 0; ++i) {
+      const double middle = std::isfinite(low(i) + high(i)) ? 0.5 * (low(i) + high(i)) : first(i),
+                   half = std::isfinite(low(i) + high(i)) ? 0.5 * (high(i) - low(i)) : open_joint;
+      at(i) = (1.0 - far) * first(i) + far * middle + far * half * uniform(random);
+    }
+    at = at.cwiseMax(low).cwiseMin(high);
+    place(placements, given, values, at);
+    approach(residual, low, high, at);
+    if (const VectorXd r = residual(at); r.norm() < least.norm()) best.q = at, least = r;
+  }
+  residual(best.q);
+  Index worst = 0;
+  best.missed = least.cwiseAbs().maxCoeff(&worst);
+  best.source = sources[static_cast<std::size_t>(worst)];
+  return best;
+}
+
 Postures postures(const PhasedMotion& motion, const MotionValues& values) {
   const auto tree = motion.system->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
   const auto evaluate = [&](const Expression& e) { return values.evaluated(e); };
   Postures found;
   Eigen::VectorXd q = Eigen::VectorXd::Zero(motion.system->n());
   for (const bool end : {false, true}) {
-    const auto& placements = motion.at(end).placements;
-    const auto& given = motion.at(end).given;
-    for (const Placement& p : placements)
+    for (const Placement& p : motion.at(end).placements)
       for (const auto& range : pose_of(p, evaluate, tree.dimension).place)
         if (found.contradiction.empty() && range && range->first.value > range->second.value)
           found.contradiction =
               p.source + formatted(": the place %g..%g ends before it begins; allowed: A..B, A at most B",
                                    range->first.value, range->second.value);
-    for (const GivenCoordinate& g : given)
+    for (const GivenCoordinate& g : motion.at(end).given)
       if (found.contradiction.empty())
         found.contradiction = describe_conflict(tree, g, values.evaluated(g.value).value);
     if (!found.contradiction.empty()) {
       found.at = {q, q};
       return found;
     }
-    std::vector<std::string> sources;  // source of each residual
-    const auto residual = [&](const Eigen::VectorXd& at) {
-      std::vector<double> all;
-      sources.clear();
-      const auto frames = tree.frames(at.data());
-      for (const Placement& p : placements) {
-        add_distance(pose_of(p, evaluate, tree.dimension), frames, tree.dimension, all);
-        sources.resize(all.size(), p.source);
-      }
-      for (const GivenCoordinate& g : given) {
-        if (g.rate) continue;
-        all.push_back(at(g.coordinate) - values.evaluated(g.value).value);
-        sources.push_back(g.source);
-      }
-      return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size())));
-    };
-    place(placements, given, values, q);
-    found.at[end ? 1 : 0] = q;
-    if (placements.empty()) continue;  // coordinates alone are never inconsistent
-    // Gauss-Newton method from q, then from seven other postures in case it stagnates. Steps are limited to 1 rad or 1
-    // m.
-    Eigen::VectorXd best = q, least = residual(q);
-    for (int start = 0; start < 8 && least.size() > 0 && least.lpNorm<Eigen::Infinity>() > allowed; ++start) {
-      Eigen::VectorXd at = q;
-      for (Eigen::Index i = 0; i < at.size() && start > 0; ++i)
-        at(i) += 0.5 * std::sin(static_cast<double>((i + 1) * start) * std::numbers::phi);
-      for (int iteration = 0; iteration < 60; ++iteration) {
-        const Eigen::VectorXd r = residual(at);
-        if (r.norm() < least.norm()) best = at, least = r;
-        if (r.lpNorm<Eigen::Infinity>() <= 1e-12) break;
-        Eigen::MatrixXd J(r.size(), at.size());
-        for (Eigen::Index i = 0; i < at.size(); ++i)
-          J.col(i) = (residual(at + 1e-6 * Eigen::VectorXd::Unit(at.size(), i)) - r) / 1e-6;
-        Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factor;
-        factor.setThreshold(1e-7);
-        const Eigen::VectorXd step = factor.compute(J).solve(-r);
-        at += step / std::max(1.0, step.lpNorm<Eigen::Infinity>());
-      }
-    }
-    Eigen::Index worst = 0;
-    if (found.contradiction.empty() && least.size() > 0 && least.cwiseAbs().maxCoeff(&worst) > 1e3 * allowed) {
-      residual(best);
+    const Reached reached = reach(motion, values, end, q);
+    if (reached.missed > 1e3 * allowed)
       found.contradiction =
-          sources[static_cast<std::size_t>(worst)] +
+          reached.source +
           formatted(
-              ": [%s]: no posture satisfies all of its entries; the nearest one misses this entry by %.3g; "
-              "change it to agree with the others and with the joints",
-              end ? "goal" : "initial-state", std::abs(least(worst)));
-    }
-    found.at[end ? 1 : 0] = q = best;
+              ": [%s]: no posture was found that satisfies all of its entries; the nearest one misses this entry by "
+              "%.3g; change it to agree with the others, with the joints and with their limits",
+              end ? "goal" : "initial-state", reached.missed);
+    found.at[end ? 1 : 0] = q = reached.q;
   }
   return found;
 }

@@ -8,6 +8,16 @@
 
 namespace dodyn::evaluators {
 
+// A posture that places links, and gives coordinates, as the start or the goal asks for.
+struct Reached {
+  Eigen::VectorXd q;    // [n], without references
+  double missed = 0.0;  // largest deviation of an entry, m or rad
+  std::string source;   // of that entry
+};
+// Returns the posture found first from the posture `from`, then from others of increasing distance; joints stay within
+// their limits. If none of them satisfies all entries, the nearest one.
+Reached reach(const PhasedMotion& motion, const MotionValues& values, bool end, const Eigen::VectorXd& from);
+
 // Postures that satisfy the conditions at the start and at the goal, without references: [n].
 struct Postures {
   std::array<Eigen::VectorXd, 2> at;
