@@ -186,7 +186,6 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
   PathFunction f;
   f.expression = expression;
   const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f);
-  f.place = Place::knots;
   for (const Argument& a : arguments) {
     if (a.kind == Argument::control_rate || (a.kind == Argument::of_model && a.variable.kind == Variable::control))
       throw ExpressionError("controls have no value at an end; allowed: coordinates, rates, points");
@@ -373,10 +372,17 @@ std::pair<Element, std::vector<int>> at_end(const MotionProblem& problem, int ph
   const int node = end ? index.intervals : 0;
   std::vector<int> inputs = problem.node(phase, node);
   for (int i = 0; i < index.moving; ++i) inputs.push_back((end ? index.velocity_before : index.velocity_after) + i);
-  return {element_of(problem, phase, f, values, node * index.degree), std::move(inputs)};
+  return {end_element(f, problem.numbers(), values, problem.reference(phase, node * index.degree)), std::move(inputs)};
 }
 
 }  // namespace
+
+Element end_element(const PathFunction& f, const std::vector<Coefficient>& numbers, const Lookup& values,
+                    const Reference& reference) {
+  std::vector<Coefficient> extra(first_parameter, 0.0);  // without a step and a time
+  for (const std::string& name : f.parameters) extra.push_back(values(name));
+  return element(f.functions.front(), numbers, extra, {reference});
+}
 
 void add_end_constraint(MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,
                         bool equality) {

@@ -41,7 +41,8 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
                            const Expression& expression, const std::vector<std::string>& motion_parameters,
                            bool integrated = false);
 
-// Records an expression of a posture and its rates: (theta, v) -> value.
+// Records an expression of a posture and its rates: (theta, v) -> value. Its place is `knots` if it depends on positions
+// alone, otherwise `points`.
 PathFunction end_function(const System& system, const std::vector<int>& held, const Expression& expression,
                           const std::vector<std::string>& motion_parameters);
 
@@ -73,6 +74,9 @@ void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Co
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight);
 
+// Returns an end function of a design at a node.
+Element end_element(const PathFunction& f, const std::vector<Coefficient>& numbers, const Lookup& values,
+                    const Reference& reference);
 // Adds value >= 0 (or == 0) at an end of a phase, or value times `weight` to the objective. The phase's velocities
 // there must be unknowns.
 void add_end_constraint(MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,

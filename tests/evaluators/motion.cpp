@@ -457,15 +457,15 @@ std::unique_ptr<Evaluator> four_bar(int turn, const std::string& keys, const std
                  "\nrate(q1) = 0\n[cost]\nsquared-control = 1\n"));
 }
 
-// One guess ends at a motion in which a joint turns more than once within a time step: it costs less, and the mesh does
+// One guess ends at a motion in which a joint turns by more than half a turn within a time step: it costs less, and the mesh does
 // not resolve it. The true optimum, which other guesses found, is the answer.
 TEST(Motion, AMotionThatTheMeshDoesNotResolveDoesNotHideTheTrueOne) {
   Task it = task({});
-  it.evaluation.seed = 6791897765849424158U;
+  it.evaluation.seed = 6834246370698672527U;
   const Evaluation e = four_bar(40, "initial-guesses = 6\n")->evaluate(it).evaluation;
   EXPECT_EQ(e.status, Status::ok) << e.reason;
   EXPECT_NEAR(e.cost, 5.01471924146, 1e-8);
-  EXPECT_NE(e.reason.find("a motion that costs 1.21048 was refused: a joint turns by 432 degrees in one time step"),
+  EXPECT_NE(e.reason.find("a motion that costs 2.7895 was refused: a joint turns by 223 degrees in one time step"),
             std::string::npos)
       << e.reason;
 }

@@ -139,6 +139,90 @@ TEST(MotionHolds, GuessesLieOnTheConstraints) {
   }
 }
 
+// Postures of initial guesses, with point values from the model's own kinematics.
+struct Guessed {
+  std::unique_ptr<MotionDesigns> designs;
+  MotionPath path;
+  Guessed(const std::string& model, const std::string& text, int number) {
+    const std::filesystem::path file = written_study(model, own_model + text);
+    designs = std::make_unique<MotionDesigns>(read_settings(file.string(), {}));
+    std::filesystem::remove_all(file.parent_path());
+    path = designs->initial_guess(Eigen::VectorXd(0), 5, number);
+  }
+  Eigen::Vector3d point(const std::string& name, std::size_t phase, Eigen::Index node) const {
+    const dmoc::System& system = designs->system();
+    auto tree = system.model().tree<double>({});
+    if (!path.references.empty())
+      system.refer(tree, autodiff::values_of(*path.references[phase][static_cast<std::size_t>(node)]).data());
+    const Eigen::VectorXd q = path.q[phase].row(node).transpose();
+    const auto frames = tree.frames(q.data());
+    for (const auto& [called, place] : tree.named_points)
+      if (called == name) {
+        const auto at = frames[static_cast<std::size_t>(place.link)].point(place.at);
+        return {at[0], at[1], at[2]};
+      }
+    throw std::out_of_range(name);
+  }
+  Eigen::Index last(std::size_t phase) const { return path.q[phase].rows() - 1; }
+};
+
+// A body in space with two legs of two hinges and a slide each.
+std::string two_legs() {
+  std::string model =
+      "[model]\ndimension = 3\n[link body]\nparent = ground\njoint = spatial ZXY\nmass = 5\ninertia = 0.1, 0.1, 0.1\n";
+  for (const std::string side : {"left", "right"})
+    model += "[link " + side + "_hip]\nparent = body\nat = 0, " + (side == "left" ? "0.1" : "-0.1") +
+             ", 0\njoint = revolute x\nmass = 0.1\ninertia = 0.01, 0.01, 0.01\n[link " + side +
+             "_thigh]\nparent = " + side + "_hip\njoint = revolute y\nmass = 0.1\ninertia = 0.01, 0.01, 0.01\n[link " +
+             side + "_shank]\nparent = " + side +
+             "_thigh\nat = 0, 0, -0.5\njoint = prismatic z\nmass = 0.1\ninertia = 0.01, 0.01, 0.01\n[point " + side +
+             "_foot]\nlink = " + side + "_shank\nat = 0, 0, -0.3\n[actuator " + side + "]\ncoordinate = " + side +
+             "_shank\n";
+  return model;
+}
+
+// A step: the start gives all coordinates, the goal the body and the place of the left foot alone. In every guess, held
+// feet stay in place, and the feet of the goal are where it asks for them.
+TEST(MotionHolds, GuessesKeepWhatPhasesHold) {
+  const std::string text =
+      "initial-guesses = 4\n[phase shift]\nhold = left_foot, right_foot\nduration = 0.5\nintervals = 6\n"
+      "[phase swing]\nhold = right_foot\nduration = 0.5\nintervals = 6\n"
+      "[phase settle]\nhold = left_foot, right_foot\nduration = 0.5\nintervals = 6\n"
+      "[initial-state]\nbody = pose 0 0 0.8, turn z 0 deg\nleft_hip = 0\nleft_thigh = 0\nleft_shank = 0\nright_hip = "
+      "0\n"
+      "right_thigh = 0\nright_shank = 0\nmomentum = 0\n"
+      "[goal]\nbody = pose 0.1 0 0.75, turn z 10 deg\nrequire = left_foot.x == 0.2, left_foot.y == 0.12, left_foot.z "
+      "== 0, "
+      "right_foot.x == 0, right_foot.y == -0.1, right_foot.z == 0\nmomentum = 0\n[cost]\nsquared-control = 1\n";
+  for (const int number : {0, 1, 2, 3}) {
+    const Guessed guess(two_legs(), text, number);
+    const Eigen::Vector3d right(0, -0.1, 0), left(0, 0.1, 0), ahead(0.2, 0.12, 0);
+    for (std::size_t phase = 0; phase < 3; ++phase)
+      for (Eigen::Index k = 0; k <= guess.last(phase); ++k) {
+        EXPECT_LE((guess.point("right_foot", phase, k) - right).norm(), 1e-8) << number << " " << phase << " " << k;
+        if (phase == 1) continue;
+        EXPECT_LE((guess.point("left_foot", phase, k) - (phase == 0 ? left : ahead)).norm(), 1e-8)
+            << number << " " << phase << " " << k;
+      }
+    for (std::size_t phase = 1; phase < 3; ++phase)  // phases begin where the one before ends
+      EXPECT_LE(
+          (guess.point("left_foot", phase, 0) - guess.point("left_foot", phase - 1, guess.last(phase - 1))).norm(),
+          1e-8);
+  }
+}
+
+// A four-bar linkage, closed by a hold, whose goal gives its crank alone. Every guess is solved, with one cost.
+TEST(MotionHolds, TheCrankAloneMayBeGivenAtTheGoal) {
+  const std::string text =
+      "initial-guesses = 8\n[phase only]\nhold = coupler_end - two_end\nduration = 0.9\nintervals = 12\n"
+      "[initial-state]\nq1 = 60 deg\nq2 = -60 deg\nq3 = 60 deg\nmomentum = 0\n[goal]\nq1 = 120 deg\nmomentum = 0\n"
+      "[cost]\nsquared-control = 0.5\n";
+  const auto evaluator = study(parallelogram, text);
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_EQ(metric(*evaluator, outcome, "guesses_solved"), 8.0);
+}
+
 // Holds that follow from another hold change nothing.
 TEST(MotionHolds, WhatFollowsFromAHoldChangesNothing) {
   expect_closed_form(

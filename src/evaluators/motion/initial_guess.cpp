@@ -11,6 +11,7 @@
 #include "dmoc/attitudes.hpp"
 #include "evaluators/motion/contacts.hpp"
 #include "evaluators/motion/postures.hpp"
+#include "evaluators/motion/projected_path.hpp"
 #include "evaluators/motion/transcription.hpp"
 
 namespace dodyn::evaluators {
@@ -126,7 +127,9 @@ double share_of(const MotionContact& contact, const PhasedMotion& motion, const 
 std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& motion, const MotionValues& all,
                              const std::vector<double>& pieces) {
   const dmoc::System& system = *motion.system;
-  Eigen::VectorXd first = start, last = start;
+  Eigen::VectorXd first = start;
+  move_onto_conditions(motion, all, false, start, first);
+  Eigen::VectorXd last = first;
   std::vector<Knot> knots = {{0.0, first}};
   for (const Waypoint& way : motion.waypoints) {
     place(way.placements, way.given, all, last);
@@ -135,6 +138,7 @@ std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& m
   if (motion.periodic) last = first;
   // Coordinates that the goal leaves free keep their values of the last waypoint.
   place(motion.goal.placements, motion.goal.given, all, last);
+  if (!motion.periodic) move_onto_conditions(motion, all, true, first, last);
   for (const GivenCoordinate& g : motion.shift) last(g.coordinate) = first(g.coordinate) + all.evaluated(g.value).value;
   if (motion.exchange) {
     Eigen::VectorXd ahead = Eigen::VectorXd::Zero(system.n());
@@ -292,63 +296,6 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
   }
 }
 
-// Changes the coordinates `free` of theta until the components `zero` of g are zero, by minimum-norm Gauss-Newton
-// steps.
-void move_onto(const dmoc::Element& g, const std::vector<int>& zero, const std::vector<int>& free,
-               Eigen::VectorXd& theta) {
-  constexpr int most_steps = 30;
-  constexpr double longest_step = 0.5;  // m or rad
-  constexpr double reached = 1e-10;     // tolerance on the components, in their units
-  for (int step = 0; step < most_steps; ++step) {
-    const Eigen::VectorXd missed = dmoc::value(*g, theta)(zero);
-    if (!missed.allFinite() || missed.lpNorm<Eigen::Infinity>() < reached || free.empty()) return;
-    const Eigen::MatrixXd slopes = dmoc::jacobian(*g, theta)(zero, free);
-    const Eigen::VectorXd change = slopes.completeOrthogonalDecomposition().solve(-missed);
-    const double longest = change.lpNorm<Eigen::Infinity>();
-    theta(free) += longest > longest_step ? Eigen::VectorXd(change * (longest_step / longest)) : change;
-  }
-}
-
-// Moves the nodes of a path onto the model's constraints, by minimum-norm changes of coordinates that the start or the
-// goal leaves free. From paths that violate constraints the solver seldom converges.
-void satisfy_constraints(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
-  if (motion.system->directors() || !motion.system->charts().empty()) return;
-  const std::size_t last = motion.phases.size() - 1;
-  // Correction of the preceding node, and initial correction of the next one. So a mechanism stays on one branch of its
-  // configurations.
-  Eigen::VectorXd carried = Eigen::VectorXd::Zero(motion.system->n());
-  for (std::size_t i = 0; i <= last; ++i)
-    for (const dmoc::PositionConstraint& hold : holds_of(motion, static_cast<int>(i), all)) {
-      std::vector<int> zero;  // components that must be zero; the others keep values that are not known yet
-      for (std::size_t k = 0; k < hold.at_zero.size(); ++k)
-        if (hold.at_zero[k]) zero.push_back(static_cast<int>(k));
-      const std::vector<int> moving = motion.system->pinned(motion.phases[i].held).moving;
-      // Coordinates that both the start and the goal give keep their path. The others must suffice.
-      std::vector<int> follow;  // of `moving`
-      for (std::size_t k = 0; k < moving.size(); ++k)
-        if (!motion.start.gives(moving[k]) || !motion.goal.gives(moving[k])) follow.push_back(static_cast<int>(k));
-      if (zero.empty() || follow.size() < zero.size()) continue;
-      const dmoc::Element g = dmoc::element(hold.function.values, all.model.numbers, hold.parameters);
-      for (Eigen::Index row = 0; row < path.q[i].rows(); ++row) {
-        const bool begins = i == 0 && row == 0, ends = i == last && row + 1 == path.q[i].rows();
-        std::vector<int> free = follow;
-        std::erase_if(free, [&](int k) {
-          const int coordinate = moving[static_cast<std::size_t>(k)];
-          return (begins && motion.start.gives(coordinate)) || (ends && motion.goal.gives(coordinate));
-        });
-        Eigen::VectorXd theta = path.q[i](row, moving).transpose();
-        for (const int k : free) theta(k) += carried(moving[static_cast<std::size_t>(k)]);
-        move_onto(g, zero, free, theta);
-        if (!theta.allFinite()) continue;
-        for (const int k : free) {
-          const int coordinate = moving[static_cast<std::size_t>(k)];
-          carried(coordinate) = theta(k) - path.q[i](row, coordinate);
-        }
-        path.q[i](row, moving) = theta.transpose();
-      }
-    }
-}
-
 }  // namespace
 
 void move_into_ranges(const PhasedMotion& motion, const MotionValues& all, MotionPath& path) {
@@ -383,7 +330,7 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
   path.duration = durations_of(motion, all, pieces, large, uniform);
   follow(knots, draw_detours(size, bodies && number == 0, large, uniform), motion, tree, path);
   if (large) move_into_ranges(motion, all, path);
-  satisfy_constraints(motion, all, path);
+  move_onto_holds(motion, all, path);
   if (number == 0 && motion.keys.simulated) simulate_unactuated(motion, path, design);
   refer_path(motion, path, design);
   return path;
