@@ -136,7 +136,7 @@ std::string broken_text(const archive::Contents& contents, const surrogate::Obse
       const double value = c.metric < 0 ? e.cost : c.metric < e.metrics.size() ? e.metrics(c.metric) : not_a_number;
       std::string unit = quantity_of(contents, c.metric).unit;
       text += (text.empty() ? "violates " : ", ") + constraint_text(contents, c, units) +
-              formatted(" (%.6g)", units.convert(unit) * value);
+              (std::isnan(value) ? " (no value)" : formatted(" (%.6g)", units.convert(unit) * value));
     }
   return text;
 }
