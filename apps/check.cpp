@@ -101,7 +101,9 @@ ExitCode check(const Invocation& call) {
   } catch (const ConfigError& error) {
     std::cerr << "note: here a run would be refused: " << error.what() << "; another machine or job may allow it\n";
   }
-  if (!settings.variables.empty()) study::make_strategy(settings, *evaluator);
+  std::vector<std::string> notes;
+  if (!settings.variables.empty()) study::make_strategy(settings, *evaluator, true, &notes);
+  for (const std::string& note : notes) std::cerr << note << "\n";
   std::cout << report::settings_text(settings);
   if (settings.variables.empty())
     std::cout << "\nvalid, with no free design variable; next: dodyn solve " << path << "\n";

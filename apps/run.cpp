@@ -301,13 +301,14 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     check_folder(settings);
     check_snapshot(settings);
     const std::shared_ptr<const evaluators::Evaluator> evaluator = study::make_evaluator(problem);
-    const auto strategy = study::make_strategy(settings, *evaluator);
+    std::vector<std::string> notes = problem.notes;
+    const auto strategy = study::make_strategy(settings, *evaluator, true, &notes);
     check_workers(settings, *evaluator, session.size());
     check_duplicates(settings);
     const Work work = study::make_work(evaluator, settings);
     const farm::Timeouts timeouts{settings.real("study.grace-period"), settings.real("study.heartbeat-timeout"),
                                   settings.real("study.speculate-after")};
-    for (const std::string& note : problem.notes)
+    for (const std::string& note : notes)
       if (session.rank() == 0) std::cerr << note << "\n";
     if (session.rank() == 0)
       note_unused(units,

@@ -118,8 +118,11 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
 }
 
 void Ego::start_initial() {
+  const auto is_new = [&](const VectorXd& x) {  // others occur where variables have few values
+    return std::find(initial_.begin(), initial_.end(), x) == initial_.end() && observed.count_of(x) == 0;
+  };
   for (const VectorXd& x : initial_designs(*this))
-    if (is_within(x)) initial_.push_back(x);
+    if (is_within(x) && is_new(x)) initial_.push_back(x);
   initial_total = initial_.size() + (region.restarts == 0 ? observed.evaluations.size() : 0);
 }
 

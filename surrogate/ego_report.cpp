@@ -99,8 +99,8 @@ std::vector<std::string> names_of_numbers(const EgoState& ego) {
     names.emplace_back(low_fidelity_evaluations);
   }
   if (ego.reports_selection())
-    names.insert(names.end(), {"recommended_cost", "recommended_deviation", "indifference", "probability_best",
-                               "probability_better_elsewhere"});
+    names.insert(names.end(), {"recommended_cost", "recommended_deviation", "recommended_optimism", "indifference",
+                               "probability_best", "probability_better_elsewhere"});
   if (ego.observed.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});
   return names;
 }
@@ -123,8 +123,8 @@ std::vector<double> numbers_of(const EgoState& ego, const Proposal& proposal) {
     values.push_back(static_cast<double>(ego.models.objectives()[0].low_fidelity_samples()));
   }
   if (ego.reports_selection())
-    values.insert(values.end(), {ego.selection.cost, ego.selection.deviation, ego.selection.indifference,
-                                 ego.selection.probability, ego.open.probability});
+    values.insert(values.end(), {ego.selection.cost, ego.selection.deviation, ego.selection.optimism,
+                                 ego.selection.indifference, ego.selection.probability, ego.open.probability});
   if (ego.observed.objectives.size() > 1) {
     const Front front = front_of(ego.observed);
     values.push_back(static_cast<double>(front.points.cols()));

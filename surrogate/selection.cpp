@@ -19,17 +19,34 @@ namespace {
 
 constexpr int joint_draws = 1000;  // the standard error of a probability is at most 0.016
 
-// Returns the probability that f at some column of `z` is below f at `from` by more than `indifference`.
-double probability_of_better(const Kriging& model, const MatrixXd& z, const VectorXd& from, double indifference) {
+// Returns functions drawn at `from` (the first row) and at the columns of `z`: [1 + points, draws].
+MatrixXd drawn_with(const Kriging& model, const MatrixXd& z, const VectorXd& from) {
   MatrixXd all(z.rows(), z.cols() + 1);
   all << from, z;
   Random random(static_cast<std::uint64_t>(z.cols()));
   MatrixXd normal(all.cols(), joint_draws);
   for (double& value : normal.reshaped()) value = random.normal();
-  const MatrixXd drawn = model.drawn(all, normal);
+  return model.drawn(all, normal);
+}
+
+// Returns the share of the draws in which some point is below the first by more than `indifference`.
+double probability_of_better(const MatrixXd& drawn, double indifference) {
   int better = 0;
-  for (Index i = 0; i < joint_draws; ++i) better += drawn.col(i).tail(z.cols()).minCoeff() < drawn(0, i) - indifference;
-  return static_cast<double>(better) / joint_draws;
+  for (Index i = 0; i < drawn.cols(); ++i)
+    better += drawn.col(i).tail(drawn.rows() - 1).minCoeff() < drawn(0, i) - indifference;
+  return static_cast<double>(better) / static_cast<double>(drawn.cols());
+}
+
+// Returns by how much the lowest mean of a draw is below its true cost, on average. In a draw the model's means take the
+// place of the true costs, and the drawn costs that of the means. So the errors of a draw have the model's covariance.
+double optimism_of(const MatrixXd& drawn, const VectorXd& means) {
+  double sum = 0;
+  for (Index i = 0; i < drawn.cols(); ++i) {
+    Index lowest = 0;
+    const double least = drawn.col(i).minCoeff(&lowest);
+    sum += means(lowest) - least;
+  }
+  return sum / static_cast<double>(drawn.cols());
 }
 
 }  // namespace
@@ -52,8 +69,23 @@ Selection select(const ObservedData& observed, const Models& models, double indi
   MatrixXd z(observed.space.embedded(), static_cast<Index>(others.size()));
   for (Index i = 0; i < z.cols(); ++i)
     z.col(i) = observed.space.embed(observed.space.unit(others[static_cast<std::size_t>(i)]));
-  out.probability = z.cols() == 0 ? 1 : 1 - probability_of_better(model, z, from, out.indifference);
+  if (z.cols() == 0) {
+    out.probability = 1, out.optimism = 0;
+    return out;
+  }
+  const MatrixXd drawn = drawn_with(model, z, from);
+  VectorXd others_means, variances;
+  model.predict(z, others_means, variances);
+  VectorXd means(drawn.rows());
+  means << there.mean, others_means;
+  out.probability = 1 - probability_of_better(drawn, out.indifference);
+  out.optimism = optimism_of(drawn, means);
   return out;
+}
+
+std::pair<double, double> interval_of_choice(double cost, double deviation, double optimism) {
+  const double half = 1.96 * std::hypot(deviation, optimism);
+  return {cost + optimism - half, cost + optimism + half};
 }
 
 std::string percent_text(double probability) {
@@ -107,7 +139,7 @@ UndecidedRegion undecided_region(const ObservedData& observed, const Models& mod
   for (Index i = 0; i < z.cols(); ++i)
     open += normal_cdf((-selection.indifference - mean(i)) / std::sqrt(variance(i) + 1e-300)) > undecided_chance;
   out.fraction = static_cast<double>(open) / static_cast<double>(points.cols());
-  out.probability = probability_of_better(model, z, from, selection.indifference);
+  out.probability = probability_of_better(drawn_with(model, z, from), selection.indifference);
   return out;
 }
 

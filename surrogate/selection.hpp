@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "surrogate/acquisition_model.hpp"
 
@@ -17,12 +18,18 @@ struct Selection {
   std::optional<Evaluation> recommended = {};  // the evaluation of the lowest predicted cost; empty: none
   double cost = not_a_number;                  // the model's mean there
   double deviation = not_a_number;             // its standard deviation
+  double optimism = not_a_number;              // expected excess of the true cost over `cost`, because the lowest of
+                                               // several uncertain costs was chosen
   double indifference = not_a_number;          // a smaller difference of costs does not matter
   double probability = not_a_number;           // that no evaluated design is better by more than the indifference
 };
 
 // `indifference`: 0 stands for half the standard error of the recommended evaluation. Needs a model of one objective.
 Selection select(const ObservedData& observed, const Models& models, double indifference);
+
+// Returns the ends of the 95 % interval of the recommended design's cost. Its middle is cost + optimism, and its
+// variance is deviation^2 + optimism^2: how far the choice misleads depends on the unknown costs, too.
+std::pair<double, double> interval_of_choice(double cost, double deviation, double optimism);
 
 // Returns a probability in percent, rounded down: "87". Above 99 % it is "at least 99", since it comes from a finite
 // number of draws.

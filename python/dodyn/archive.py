@@ -304,7 +304,7 @@ def superblock(path: PathLike) -> tuple[int, bool]:
         if str(path).endswith((".cfg", ".model")):
             what = "a configuration" if str(path).endswith(".cfg") else "a model file"
             raise ArchiveError(f"{path} is {what}, not an archive" + (f"; dodyn run {path} makes {os.path.splitext(os.path.basename(path))[0]}.h5" if str(path).endswith(".cfg") else ""))
-        raise ArchiveError(f"{path}: not an HDF5 file")
+        raise ArchiveError(f"{path}: not an HDF5 file" if block else f"{path}: an empty file; remove it, or restore a copy")
     if len(block) == 48 and block[8] != 3:
         raise ArchiveError(f"{path}: an HDF5 file, but not a dodyn archive")
     return (block[11], found.st_size < struct.unpack_from("<Q", block, 28)[0]) if len(block) == 48 else (0, True)

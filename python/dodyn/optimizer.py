@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 from .archive import PathLike, parse_constraints
-from .program import Closing, Server, Value, configuration_text, find_program, text_of
+from .program import Closing, ProgramError, Server, Value, configuration_text, find_program, text_of
 
+EXAMPLE = 'as in {"x": (0, 1), "material": ["steel", "brass"]}'
 MAX_EVALUATIONS = 1000000  # default budget: in practice the search ends by its own rule
 
 
@@ -36,6 +38,35 @@ class Told:
     stderr: float
     metrics: dict[str, float]
     reason: str
+
+
+def design_of(variables: Mapping[str, tuple[float, float] | Sequence[str]]) -> dict[str, Value]:
+    """Returns the entries of [design] for these variables. Throws ValueError."""
+    if not isinstance(variables, Mapping) or not variables:
+        raise ValueError(f"variables = {variables!r}; expected at least one variable, {EXAMPLE}")
+    design: dict[str, Value] = {}
+    for name, domain in variables.items():
+        where = f"variables[{name!r}]"
+        if not isinstance(name, str) or not re.fullmatch("[A-Za-z0-9_-]+", name):
+            raise ValueError(f"{where}: not a name; allowed: letters, digits, - and _")
+        numbers = isinstance(domain, (tuple, list)) and all(isinstance(one, SupportsFloat) and not isinstance(one, bool) for one in domain)
+        if isinstance(domain, tuple) and len(domain) == 2 and numbers:
+            design[name + ".min"], design[name + ".max"] = float(domain[0]), float(domain[1])
+        elif isinstance(domain, list) and len(domain) == 2 and numbers:
+            ends = ", ".join(map(str, domain))
+            raise ValueError(f"{where} = {domain!r}; write ({ends}) for a range, or {[str(end) for end in domain]} for two values")
+        elif isinstance(domain, list) and len(domain) > 1:
+            design[name] = domain
+        else:
+            raise ValueError(f"{where} = {domain!r}; expected (lower, upper) or a list of names, {EXAMPLE}")
+    return design
+
+
+def texts_of(argument: str, texts: Sequence[str]) -> list[str]:
+    """Returns the texts of an argument. Throws ValueError for one text, which Python takes for a list of letters."""
+    if isinstance(texts, str):
+        raise ValueError(f"{argument} = {texts!r}; expected a list: [{texts!r}]")
+    return list(texts)
 
 
 class Optimizer(Closing):
@@ -75,20 +106,17 @@ class Optimizer(Closing):
         settings: Mapping[str, Value] | None = None,
         program: PathLike | None = None,
     ) -> None:
+        constraints, objectives = texts_of("constraints", constraints), texts_of("objectives", objectives)
+        metrics, integers, log_scale = texts_of("metrics", metrics), texts_of("integers", integers), texts_of("log_scale", log_scale)
         limited = [name for name, *_ in parse_constraints(", ".join(constraints))]
         named = [name for name in dict.fromkeys([*limited, *objectives, *metrics]) if name != "cost"]
         self._needed = [name for name in dict.fromkeys([*limited, *objectives]) if name != "cost"]  # metrics of every result
-        design: dict[str, Value] = {}
-        for name, domain in variables.items():
-            if isinstance(domain, tuple):
-                design[name + ".min"], design[name + ".max"] = float(domain[0]), float(domain[1])
-            else:
-                design[name] = list(domain)
+        design = design_of(variables)
         surrogate: dict[str, Value] = {"strategy": strategy}
         for key, values in (("constraints", constraints), ("integers", integers), ("log-scale", log_scale)):
             if values:
                 surrogate[key] = ", ".join(values)
-        if list(objectives) != ["cost"]:
+        if objectives != ["cost"]:
             surrogate["objectives"] = ", ".join(objectives)
         if gradient:
             surrogate["gradient"] = True
@@ -108,7 +136,11 @@ class Optimizer(Closing):
             path.write_text(configuration_text(sections), encoding="utf-8")
             words = [word for key, value in (settings or {}).items() for word in (f"--{key}", text_of(value))]
             self._server = Server(find_program(program), str(path), words)
-            self._server.ask({"describe": True})  # the server has read the file
+            try:
+                self._server.ask({"ask": 0})  # the server has read the file, and its search takes the variables
+            except ProgramError as error:
+                raise ProgramError(re.sub(re.escape(str(path)) + r":\d+: ", "", str(error))) from None
+        self._takes_gradients = gradient
         self._asked: dict[int, Point] = {}
         self.told: list[Told] = []
         self._stopped: str | None = None
@@ -139,13 +171,16 @@ class Optimizer(Closing):
     ) -> None:
         """Receives the outcome of a point. `stderr` is the standard error of a noisy cost, `failed` the reason of a point
         without a cost. A cost that is not finite is a failure too. Throws ProgramError if the point is not pending, and
-        ValueError if a metric of the constraints or objectives, or a number of `stderr` or `gradient`, is missing."""
+        ValueError if a metric of the constraints or objectives, or a number of `stderr` or `gradient`, is missing, or if the
+        search takes no gradients."""
         own = math.nan if cost is None or failed else float(cost)
         ok = math.isfinite(own)
         reason = failed or ("" if ok else "the cost is not finite")
         missing = [name for name in self._needed if name not in (metrics or {})]
         if ok and missing:
             raise ValueError(f"the result of point {point.id} needs metrics={{{missing[0]!r}: ...}}, which constraints or objectives name")
+        if gradient is not None and not self._takes_gradients:
+            raise ValueError("gradient: the search takes none; make it with Optimizer(..., gradient=True)")
         for name, value in {"stderr": stderr, **(gradient or {})}.items():
             if ok and not math.isfinite(value):
                 raise ValueError(f"{name} = {value}; expected a finite number")

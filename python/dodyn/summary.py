@@ -41,8 +41,13 @@ def value(variable: Quantity, number_: float, digits: int = 5, unit: str = "") -
 
 def reason(study: Archive, evaluation: Evaluation) -> str:
     """Returns the evaluation's reason and the constraints that it violates."""
+
+    def stated(name: str) -> str:
+        value = study.objective(evaluation, name)
+        return "no value" if math.isnan(value) else number(value)
+
     violated = [
-        f"violates {name} {'≤' if below else '≥'} {limit_text(study, name, limit)} ({number(study.objective(evaluation, name))})"
+        f"violates {name} {'≤' if below else '≥'} {limit_text(study, name, limit)} ({stated(name)})"
         for name, below, limit in study.constraints
         if evaluation.ok and not study.keeps(evaluation, name, below, limit)
     ]

@@ -113,6 +113,7 @@ Superblock read_superblock(const std::string& path) {
   ::close(descriptor);
   if (known && !S_ISREG(status.st_mode)) throw Error(S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   if (length < 0 || !known) throw Error(std::strerror(error));
+  if (length == 0) throw Error("an empty file; remove it, or restore a copy");
   if (length < 8 || std::memcmp(block, "\211HDF\r\n\032\n", 8) != 0) throw Error("not an HDF5 file");
   if (length == sizeof(block) && block[8] != 3) throw Error("an HDF5 file, but not a dodyn archive");
   std::uint64_t end = 0;
@@ -183,7 +184,9 @@ FileState probe(const std::string& path) {
   const Superblock block = read_superblock(path);
   if ((block.flags & 5) == 1) return FileState::foreign;
   if (block.flags != 0) return FileState::marked;
-  if (block.size < block.end) throw Error("truncated: the file is shorter than it was when it was closed");
+  if (block.size < block.end)
+    throw Error("truncated: the file is shorter than it was when it was closed; dodyn repair " + path +
+                " recovers the sound rows");
   return FileState::closed;
 }
 

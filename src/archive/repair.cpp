@@ -132,6 +132,15 @@ Handle open_damaged(const std::string& path, const std::string& copy) {
   }
 }
 
+// Returns the message about a file from which no row can be recovered.
+std::string beyond_repair(const std::string& path, const std::string& why) {
+  if (why.starts_with("written by")) return why;  // another schema is no damage
+  const std::string remedy = "no row can be recovered: restore a copy, or run the study again";
+  const std::size_t left = file_size(path);
+  return left < stored_size(path) ? "truncated: " + std::to_string(left) + " bytes are left; " + remedy
+                                  : why + "; if it is a damaged archive, " + remedy;
+}
+
 // Removes the file `path` when the object goes out of scope.
 struct TemporaryFile {
   std::string path;
@@ -399,10 +408,14 @@ Repaired repair(const std::string& path) {
     Repaired repaired;
     bool whole = false;
     ExaminedRows sound;
-    {
+    try {
       const Handle file = open_damaged(path, salvage.path);
       sound = examine(file);
       whole = !std::filesystem::exists(salvage.path);
+    } catch (const Busy&) {
+      throw;
+    } catch (const Error& error) {
+      throw Error(beyond_repair(path, error.what()));
     }
     repaired.findings = sound.findings;
     if (whole && probe(path) == FileState::closed && sound.findings.problems.empty() && sound.findings.notes.empty())

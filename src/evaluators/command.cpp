@@ -61,6 +61,14 @@ std::vector<std::string> words_of(std::string text) {
   return words;
 }
 
+// Returns the words of a list of constraints or objectives, such as "mass", "3" and "speed" of "mass <= 3, speed >= 2".
+std::set<std::string> words_of_limits(std::string text) {
+  for (char& c : text)
+    if (std::string_view("<>=").find(c) != std::string_view::npos) c = ' ';
+  const std::vector<std::string> words = words_of(text);
+  return {words.begin(), words.end()};
+}
+
 std::string variable_name(std::string name) {
   for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return "DODYN_" + name;
@@ -178,6 +186,13 @@ class Command final : public Evaluator {
     }
     // Other scenarios are evaluated under the same id, perhaps at the same time.
     if (settings.given("scenario")) name_ = "-" + settings.text("scenario");
+    for (const char* key : {"surrogate.constraints", "surrogate.objectives"})
+      if (settings.given(key)) {
+        const std::set<std::string> words = words_of_limits(settings.text(key));
+        const std::string prefix = settings.given("scenario") ? settings.text("scenario") + ":" : "";
+        for (const std::string& metric : metrics_)
+          if (words.contains(prefix + metric)) needed_.emplace(metric, key);
+      }
     workers_ = settings.integer("study.workers");
     paired_ = settings.integer("command.paired");
     if (settings.given("command.ranks")) {
@@ -653,6 +668,10 @@ class Command final : public Evaluator {
       throw std::runtime_error("has no costs; with command.paired it has " + std::to_string(paired_) + " of them");
     if (evaluation.ok() && result.contains("cost_stderr") && result["cost_stderr"].is_null())
       throw std::runtime_error("cost_stderr is null; expected a number; leave it out if the cost has no error");
+    for (const auto& [metric, key] : needed_)
+      if (evaluation.ok() && !(result.contains("metrics") && result["metrics"].contains(metric)))
+        throw std::runtime_error("has no metric '" + metric + "', which " + key + R"( names; expected "metrics": {")" +
+                                 metric + R"(": NUMBER}; null: it has no value)");
     return evaluation;
   }
 
@@ -698,6 +717,7 @@ class Command final : public Evaluator {
 
   Settings settings_;
   std::vector<std::string> metrics_;
+  std::map<std::string, std::string> needed_;  // metrics that each answer with a cost has, and the key that names them
   std::optional<WorkingDirectories> directories_;
   fs::path study_;               // folder of the configuration
   std::string line_;             // value of command.run or command.serve

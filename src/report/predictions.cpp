@@ -136,7 +136,7 @@ std::string broken_text(const archive::Contents& contents, const surrogate::Obse
       const double value = c.metric < 0 ? e.cost : c.metric < e.metrics.size() ? e.metrics(c.metric) : not_a_number;
       std::string unit = quantity_of(contents, c.metric).unit;
       text += (text.empty() ? "violates " : ", ") + constraint_text(contents, c, units) +
-              formatted(" (%.6g)", units.convert(unit) * value);
+              (std::isnan(value) ? " (no value)" : formatted(" (%.6g)", units.convert(unit) * value));
     }
   return text;
 }
@@ -223,13 +223,16 @@ std::string result_text(const archive::Contents& contents, const surrogate::Obse
   std::string text = "recommended: " + design_text(variables, recommended->design.cwiseProduct(factors)) +
                      formatted(" (evaluation %lld)", static_cast<long long>(recommended->id));
   const auto stated = study::stated_choice(contents);
-  auto there = stated
-                   ? std::optional(surrogate::PredictionInterval{stated->cost, stated->cost - 1.96 * stated->deviation,
-                                                                 stated->cost + 1.96 * stated->deviation})
-                   : forecast_at(contents, observed, recommended->design);
-  if (stated)  // at() of the model cuts to possible values, too
-    for (double* value : {&there->middle, &there->lower, &there->upper})
+  std::optional<surrogate::PredictionInterval> there;
+  if (stated) {
+    const auto [lower, upper] = surrogate::interval_of_choice(stated->cost, stated->deviation, stated->optimism);
+    there = {stated->cost, lower, upper};
+    for (double* value :
+         {&there->middle, &there->lower, &there->upper})  // at() of the model cuts to possible values, too
       *value = observed.nearest_possible(observed.objectives.front(), *value);
+  } else {
+    there = forecast_at(contents, observed, recommended->design);
+  }
   if (there)
     text += ", where the model's " + objective.name +
             formatted(" is %.6g (95 %%: %.6g to %.6g)", factor * there->middle, factor * there->lower,

@@ -30,7 +30,8 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
 std::string bound_note(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e,
                        const OutputUnits& units = {});
 
-// Returns "violates max_torque <= 15 (17.2)"; empty if the evaluation satisfies its constraints, or is not ok.
+// Returns "violates max_torque <= 15 (17.2)", with "no value" in place of a missing number. Empty if the evaluation
+// satisfies its constraints, or is not ok.
 std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e,
                         const OutputUnits& units = {});
 

@@ -106,7 +106,8 @@ std::optional<double> parse_duration(const std::string& text) {
 
 std::string allowed(const Key& key) {
   const std::string unit = key.unit.empty() || key.unit == "1" ? "" : " " + key.unit;
-  const std::string or_word = key.word.empty() ? "" : ", or " + key.word;
+  const std::string zero = key.zero_means_named ? "; 0: " + key.word : "";
+  const std::string or_word = key.word.empty() ? "" : ", or " + key.word + zero;
   const double all_int = std::numeric_limits<int>::max();
   const bool integer = key.type == Type::integer;
   const double unlimited = integer ? all_int : unlimited_number;

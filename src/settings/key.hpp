@@ -33,7 +33,8 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-// Returns the allowed values for messages and --help: "a number in (0, 2] m", "one of spline, sweep".
+// Returns the allowed values for messages and --help: "a number in (0, 2] m", "one of spline, sweep", "a number >= 0 s,
+// or none; 0: none".
 std::string allowed(const Key& key);
 
 // Returns the canonical text of a value. Numbers: the shortest text that reads back as the same number, in the key's

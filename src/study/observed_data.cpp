@@ -145,8 +145,9 @@ double number_of(const surrogate::Iteration& iteration, std::string_view name) {
 std::optional<StatedChoice> stated_choice(const archive::Contents& contents) {
   if (contents.iterations.empty()) return {};
   const auto number = [&](const char* name) { return number_of(contents.iterations.back(), name); };
-  const StatedChoice stated{number("recommended_cost"), number("recommended_deviation"), number("indifference"),
-                            number("probability_best")};
+  const double optimism = number("recommended_optimism");
+  const StatedChoice stated{number("recommended_cost"), number("recommended_deviation"),
+                            std::isnan(optimism) ? 0 : optimism, number("indifference"), number("probability_best")};
   if (!(stated.probability >= 0)) return {};
   return stated;
 }

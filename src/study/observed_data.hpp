@@ -35,6 +35,7 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
 // The model's statement about the recommended design of a study with paired costs (docs/surrogates.md, Paired costs).
 struct StatedChoice {
   double cost, deviation;  // mean and standard deviation of the model there
+  double optimism;         // see surrogate::Selection; 0 in archives of earlier versions, which do not have it
   double indifference;     // a smaller difference of costs does not matter
   double probability;      // that no evaluated design is better by more than the indifference
 };

@@ -925,6 +925,26 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
   if (!named.low_fidelity.empty()) read_low_fidelity(named.low_fidelity, settings, evaluator, metrics, ego);
 }
 
+// Leaves each design once in EgoOptions::given. Returns a note for the user; empty: no design occurs twice.
+std::string drop_repeated_designs(const std::string& path, const Settings& settings, surrogate::EgoOptions& ego) {
+  std::vector<Eigen::Index> once;
+  Eigen::Index first = -1;  // the first repeated column
+  for (Eigen::Index i = 0; i < ego.given.cols(); ++i) {
+    const auto design = ego.given.col(i);
+    if (std::none_of(once.begin(), once.end(), [&](Eigen::Index k) { return ego.given.col(k) == design; }))
+      once.push_back(i);
+    else if (first < 0)
+      first = i;
+  }
+  if (first < 0) return {};
+  const std::string note =
+      "note: " + path + ": " + counted(static_cast<std::size_t>(ego.given.cols()) - once.size(), "row") +
+      " of a design that an earlier row has, such as " + surrogate::place_of(settings.variables, ego.given.col(first)) +
+      "; each design is evaluated once; if costs have noise, set surrogate.noise = true, and each row is evaluated";
+  ego.given = ego.given(Eigen::all, once).eval();
+  return note;
+}
+
 }  // namespace
 
 Ending ending_of(std::string_view reason) {
@@ -936,7 +956,7 @@ Ending ending_of(std::string_view reason) {
 }
 
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator,
-                                                   bool compares_pairs) {
+                                                   bool compares_pairs, std::vector<std::string>* notes) {
   if (settings.variables.empty())
     throw ConfigError(
         "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate one design: dodyn solve "
@@ -969,6 +989,9 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
         (!choice.ego.paired || choice.ego.objectives.size() > 1))
       throw settings.error(indifference, "has no effect: it is for paired costs as the only objective; remove it");
     if (pairing == evaluators::Pairing::fixed) choice.ego.repeat = false;
+    const bool has_news = choice.ego.noise || (pairing == evaluators::Pairing::extensible && choice.ego.repeat);
+    const std::string note = has_news ? "" : drop_repeated_designs(choice.named.designs, settings, choice.ego);
+    if (!note.empty() && notes) notes->push_back(note);
     return surrogate::make_strategy(choice, settings.variables);
   } catch (const std::invalid_argument& error) {  // errors that only the combination of keys reveals
     throw ConfigError(error.what());

@@ -224,9 +224,11 @@ Ending ending_of(std::string_view reason);
 
 // Makes the strategy that the settings name. The strategy `auto` is chosen by the properties of `evaluator`. Throws
 // ConfigError if the strategy does not suit the free variables.
-// `compares_pairs`: tell() will receive the costs of paired evaluations.
+// `compares_pairs`: tell() will receive the costs of paired evaluations. `notes` receives notes for the user, one line
+// each; null: they are dropped.
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator,
-                                                   bool compares_pairs = true);
+                                                   bool compares_pairs = true,
+                                                   std::vector<std::string>* notes = nullptr);
 
 // Returns the evaluator as work for a farm, in a separate process if the settings request it. An outcome that does not
 // have the declared shape becomes `failed`.

@@ -400,7 +400,7 @@ TEST(Archive, BadFilesGiveOneLineAndStayAsTheyAre) {
   EXPECT_EQ(std::filesystem::file_size(text), 88u);
   const std::string empty = directory / "empty.h5";
   std::ofstream{empty};
-  both(empty, "not an HDF5 file");
+  both(empty, "an empty file; remove it");
 
   const std::string other = directory / "other.h5";
   create_file(other).close();

@@ -152,6 +152,24 @@ TEST(Repair, ATruncatedFileGivesWhatIsLeftOfIt) {
   EXPECT_FALSE(std::filesystem::exists(path + ".salvage"));
 }
 
+// The beginning of the file has the names of all datasets. Without them there is no archive to repair.
+TEST(Repair, AFileWithoutItsBeginningIsBeyondRepair) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  write(path, 40);
+  const auto whole = std::filesystem::file_size(path);
+  const std::string remedy = "no row can be recovered: restore a copy, or run the study again";
+  for (const std::uintmax_t left : {std::uintmax_t{8192}, std::uintmax_t{47}}) {
+    std::filesystem::resize_file(path, left);
+    EXPECT_EQ(error_of([&] { repair(path); }),
+              path + ": truncated: " + std::to_string(left) + " bytes are left; " + remedy);
+    EXPECT_THAT(error_of([&] { verify(path); }), HasSubstr("dodyn repair " + path));
+  }
+  std::filesystem::resize_file(path, whole);  // of zeros
+  EXPECT_THAT(error_of([&] { repair(path); }), testing::EndsWith("; if it is a damaged archive, " + remedy));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path), {}), 1);
+}
+
 TEST(Repair, AChecksumOfTheOutcomeIsTheSameWhereverItWasComputed) {
   const Directory directory;
   const std::string path = directory / "a.h5";

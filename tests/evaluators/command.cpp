@@ -255,6 +255,27 @@ TEST_F(CommandTest, AHalfReadAnswerIsNone) {
   EXPECT_TRUE(unknown.ok() && unknown.gradient.size() == 1 && std::isnan(unknown.gradient(0)));
 }
 
+// Without the metric no design could satisfy the constraint, and the search would not learn why.
+TEST_F(CommandTest, AMetricOfTheSearchThatIsNotWrittenIsNamed) {
+  const auto answer = [&](const std::string& json, const std::string& more) {
+    std::ofstream(directory + "/answer") << json;
+    return evaluate(*evaluator_of("cp " + directory + "/answer $DODYN_RESULT_FILE", {}, "c.h5", more)).evaluation;
+  };
+  const std::string limit = "[surrogate]\nconstraints = 0.1<=mass<=3\n";
+  const Evaluation missing = answer(R"({"cost": 1, "metrics": {"drag": 2}})", limit);
+  EXPECT_EQ(missing.status, Status::failed);
+  EXPECT_EQ(missing.reason,
+            "exit code 0, result.json: has no metric 'mass', which surrogate.constraints names; "
+            "expected \"metrics\": {\"mass\": NUMBER}; null: it has no value");
+  EXPECT_HAS(answer(R"({"cost": 1})", "[surrogate]\nobjectives = cost, drag\n").reason,
+             "has no metric 'drag', which surrogate.objectives names");
+  const std::string of_scenarios = "[surrogate]\nconstraints = slow:mass <= 3\n[scenario slow]\n[scenario fast]\n";
+  EXPECT_HAS(answer(R"({"cost": 1})", of_scenarios).reason, "has no metric 'mass', which surrogate.constraints names");
+  for (const char* right : {R"({"cost": 1, "metrics": {"mass": 2}})", R"({"cost": 1, "metrics": {"mass": null}})"})
+    EXPECT_TRUE(answer(right, limit).ok()) << right;
+  EXPECT_EQ(answer(R"({"status": "infeasible"})", limit).status, Status::infeasible);
+}
+
 // If a program cannot be started, the design is not at fault.
 TEST_F(CommandTest, WhatCannotBeStartedIsTheMachinesTrouble) {
   std::ofstream(directory + "/cost.sh") << "not to be executed\n";

@@ -174,10 +174,27 @@ def refusals():
     refused(lambda: study.evaluate({}), "x is missing")
     refused(lambda: study.evaluate({"x": math.nan}), "design.x")
     refused(lambda: dodyn.Optimizer({"x": (1, 0)}), "design.x")
+    for variables in ({}, None, [("x", 0, 1)]):
+        refused(lambda given=variables: dodyn.Optimizer(given), "variables = ", "at least one variable", kind=ValueError)
+    for domain in (0.3, "steel", (0,), (0, 1, 2), ("a", "b"), [], ["a"], None, (0, None), (False, True)):
+        refused(lambda given=domain: dodyn.Optimizer({"x": given}), "variables['x'] = ", "(lower, upper)", kind=ValueError)
+    refused(lambda: dodyn.Optimizer({"x": [0, 1]}), "(0, 1) for a range", "['0', '1'] for two values", kind=ValueError)
+    assert dodyn.Optimizer({"x": ["0", "1"]}).ask()["x"] in (0, 1)
+    for name in (1, "x y", ""):
+        refused(lambda given=name: dodyn.Optimizer({given: (0, 1)}), "not a name", kind=ValueError)
+    for argument in ("constraints", "objectives", "metrics", "integers", "log_scale"):
+        refused(lambda given=argument: dodyn.Optimizer({"x": (0, 1)}, **{given: "x"}), f"{argument} = 'x'; expected a list: ['x']", kind=ValueError)
+    for arguments in ({"integers": ["y"]}, {"objectives": ["m"]}, {"budget": 0}, {"log_scale": ["x"]}):
+        try:  # at once, and without the name of a file that the user does not have
+            dodyn.Optimizer({"x": (0, 1)}, **arguments)
+            raise AssertionError(arguments)
+        except dodyn.ProgramError as error:
+            assert str(error).startswith(("surrogate.", "study.")), error
     optimizer = dodyn.Optimizer({"x": (0, 1)})
     point = optimizer.ask()
     refused(lambda: optimizer.tell(point, 1.0, metrics={"g": 1}), "tell.metrics", "'g'")
     refused(lambda: optimizer.tell(point, 1.0, stderr=-1), "cost_stderr")
+    refused(lambda: optimizer.tell(point, 1.0, gradient={"x": 2}), "gradient=True", kind=ValueError)
     for status in ("lost", "timed_out"):  # which dodyn alone observes
         refused(lambda status=status: optimizer._server.ask({"tell": {"id": point.id, "status": status}}), "tell.status", "not_converged")
     refused(lambda: optimizer.tell(point, 1.0, stderr=math.nan), "stderr = nan", kind=ValueError)

@@ -514,6 +514,8 @@ TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   broken.metrics(0) = 25;
   EXPECT_EQ(broken_text(contents, observed, broken, units), "violates peak <= 21000 N mm (25000)");
   EXPECT_EQ(broken_text(contents, observed, broken), "violates peak <= 21 (25)");
+  broken.metrics.setConstant(not_a_number);
+  EXPECT_EQ(broken_text(contents, observed, broken), "violates peak <= 21 (no value)");
 
   const auto own_slices = nlohmann::json::parse(slices_json(contents, observed, design)),
              slices = nlohmann::json::parse(slices_json(contents, observed, design, units));

@@ -190,7 +190,7 @@ TEST_F(SettingsTest, DurationsMayHaveUnits) {
   for (const std::string bad : {"5 m", "-1", "1:60", "1:2:3:4", ":", "1.5", "soon"})
     EXPECT_EQ(complaint(walk + "wall-time = " + bad),
               "knee.cfg:3: study.wall-time = " + bad +
-                  " is not a duration; allowed: hh:mm:ss, mm:ss, seconds, or with a unit as 15 min, or none");
+                  " is not a duration; allowed: hh:mm:ss, mm:ss, seconds, or with a unit as 15 min, or none; 0: none");
   EXPECT_EQ(read(walk, {"--wall-time", "2 min"}).real("study.wall-time"), 120);
 }
 

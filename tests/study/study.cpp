@@ -664,6 +664,34 @@ TEST_F(StudyTest, ACheaperStudyThatDoesNotFitIsRefused) {
   EXPECT_EQ(refusal("program-too.h5", with("program.h5", {"--study.max-evaluations=8"})), "accepted");
 }
 
+// A repeated row costs an evaluation and has no information, unless costs have noise.
+TEST_F(StudyTest, ADesignInTwoRowsOfAFileIsEvaluatedOnce) {
+  write("name = quadratic\n[design]\nx.min = 0\nx.max = 1\n");
+  std::ofstream(directory + "/first.csv") << "x\n0.9\n0.2\n0.9\n0.9\n0.4\n";
+  const std::string designs = "--surrogate.initial-designs=" + directory + "/first.csv";
+  const auto first_of = [&](const std::string& archive, const std::string& word) {
+    run(archive, {"--surrogate.strategy=ego", "--study.max-evaluations=5", designs, word});
+    std::vector<double> x;
+    for (const Evaluation& e : contents(archive).evaluations) x.push_back(e.design(0));
+    return x;
+  };
+  const std::vector<double> once = first_of("once.h5", "--surrogate.noise=false");
+  ASSERT_EQ(once.size(), 5u);
+  EXPECT_EQ(std::vector(once.begin(), once.begin() + 3), (std::vector{0.9, 0.2, 0.4}));
+  EXPECT_NE(once[3], 0.9);
+  EXPECT_EQ(first_of("noise.h5", "--surrogate.noise=true"), (std::vector{0.9, 0.2, 0.9, 0.9, 0.4}));
+  const auto notes_of = [&](const std::string& noise) {
+    const Settings now = settings("no.h5", {"--surrogate.strategy=ego", designs, "--surrogate.noise=" + noise});
+    std::vector<std::string> notes;
+    make_strategy(now, *evaluators::make_evaluator(now), true, &notes);
+    return notes;
+  };
+  ASSERT_EQ(notes_of("false").size(), 1u);
+  EXPECT_NE(notes_of("false")[0].find("first.csv: 2 rows of a design that an earlier row has, such as x = 0.9;"),
+            std::string::npos);
+  EXPECT_TRUE(notes_of("true").empty());
+}
+
 // The program's own conditions on designs apply to rows of files, too.
 TEST_F(StudyTest, NoDesignOfAFileViolatesTheConditions) {
   write("name = quadratic\n[design]\nx.min = 0\nx.max = 1\n");

@@ -83,6 +83,31 @@ TEST(Kinds, EveryStrategyHonoursOrRefuses) {
   }
 }
 
+// With few values the filling contains designs that were given or are known.
+TEST(Kinds, NoInitialDesignIsAskedForTwice) {
+  EgoOptions options;
+  options.domains = {Domain::integer};
+  options.given = Eigen::RowVector2d(2, 3);
+  options.initial_samples = 8;
+  const std::vector<Variable> few = {{"n", "", 1, 5}};
+  const auto values_of = [&] {
+    std::vector<double> values;
+    for (const VectorXd& x : make_ego(few, options)->ask(20)) values.push_back(x(0));
+    return values;
+  };
+  const std::vector<double> values = values_of();
+  EXPECT_EQ(std::set<double>(values.begin(), values.end()).size(), values.size());
+  EXPECT_EQ(values.size(), 5u);
+  Evaluation known;
+  known.status = Status::ok;
+  for (const double n : {4.0, 5.0}) {
+    known.design = VectorXd::Constant(1, n);
+    known.cost = n;
+    options.known.push_back(known);
+  }
+  EXPECT_EQ(values_of(), (std::vector<double>{4, 2, 3, 1}));  // the best known one first
+}
+
 // Every strategy either has the key of a condition or a constraint, or its table refuses it before a study begins.
 TEST(Kinds, ConditionsAndConstraints) {
   const std::map<std::string, std::set<std::string>> takers = {
