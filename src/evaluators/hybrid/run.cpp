@@ -7,6 +7,7 @@
 #include "record/text.hpp"
 #include "settings/expression.hpp"
 #include "systems/skeleton.hpp"
+#include "systems/spherical.hpp"
 
 namespace dodyn::evaluators::hybrid {
 
@@ -195,12 +196,11 @@ constexpr double largest_turn_in_step = 1.0;
 std::string turns_too_fast(const systems::Model& model, const Eigen::VectorXd& before,
                            const variational::HybridState& now) {
   for (const auto& link : model.structure.links) {
-    const auto is_turn = [](const systems::Move& move) { return move.kind == systems::Move::turn; };
-    if (std::count_if(link.moves.begin(), link.moves.end(), is_turn) != 3) continue;
-    for (std::size_t i = 0; i < link.moves.size(); ++i) {
+    if (!systems::is_spherical(link.moves)) continue;
+    for (std::size_t i = link.moves.size() - 3; i < link.moves.size(); ++i) {
       const auto c = link.first + static_cast<Eigen::Index>(i);
       const double turn = std::abs(now.q(c) - before(c));
-      if (is_turn(link.moves[i]) && turn > largest_turn_in_step)
+      if (turn > largest_turn_in_step)
         return formatted(
             "angle %s of [link %s] turns by %.2g rad in one step at t = %.4g s, as beside the attitude at which the "
             "angles are singular, so the motion after it may be wrong; shorten hybrid.step, or choose another order of "

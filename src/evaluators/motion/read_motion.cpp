@@ -12,6 +12,7 @@
 #include "evaluators/parameters.hpp"
 #include "settings/units.hpp"
 #include "systems/sections.hpp"
+#include "systems/spherical.hpp"
 
 namespace dodyn::evaluators {
 
@@ -142,13 +143,9 @@ void check_order(const PhasedMotion& motion) {
   const auto refuse = [&](const std::string& what) {
     throw motion.settings.error("motion.order", what + "; allowed: 2");
   };
-  const auto& tree = motion.system->structure();
-  for (const auto& link : tree.links) {
-    const auto turns = std::count_if(link.moves.begin(), link.moves.end(), [](const auto& move) {
-      return move.kind == systems::Move::turn && !move.is_oblique();
-    });
-    if (turns == 3) refuse("[link " + link.name + "] has a spherical joint, whose integrator has order 2");
-  }
+  for (const auto& link : motion.system->structure().links)
+    if (systems::has_chart(link.moves))
+      refuse("[link " + link.name + "] has a spherical joint, whose integrator has order 2");
   if (!motion.avoided.empty()) refuse("[avoid] needs straight motion between nodes, which has order 2");
 }
 
