@@ -213,6 +213,30 @@ std::string turns_too_fast(const systems::Model& model, const Eigen::VectorXd& b
 
 }  // namespace
 
+namespace {
+
+// Returns a sentence if initial rates violate a constraint, so that others replace them; empty: they do not.
+std::string replaced_rates(const systems::Model& model, const variational::Assembly& assembly, const Eigen::VectorXd& q,
+                           const Eigen::VectorXd& v, const variational::HybridIntegrator& integrator) {
+  constexpr double rounding = 1e-9;  // relative, of numbers in a text
+  const auto rows = assembly.mechanics->row(q);
+  const Eigen::VectorXd now = integrator.velocity();
+  for (std::size_t i = 0; i < assembly.constraints.size(); ++i) {
+    const Eigen::VectorXd gradient = rows.gradient.row(assembly.constraints[i]).transpose();
+    if (std::abs(gradient.dot(v)) <= rounding * gradient.norm() * v.norm()) continue;
+    std::string rates;
+    for (Eigen::Index c = 0; c < v.size(); ++c)
+      if (std::abs(now(c) - v(c)) > rounding * v.norm())
+        rates += formatted("%srate(%s) = %.4g", rates.empty() ? "" : ", ",
+                           model.structure.coordinate_names[static_cast<std::size_t>(c)].c_str(), now(c));
+    return "the initial rates violate constraint " + assembly.constraint_names[i] +
+           "; the nearest ones that satisfy it replace them: " + rates;
+  }
+  return "";
+}
+
+}  // namespace
+
 // Runs to `end`, and records nodes or, with `every_step`, all steps.
 void HybridRun::drive(double end, bool every_step, variational::HybridIntegrator& integrator, Projection* projection,
                       Recorder& recorder, HybridResult& ran) const {
@@ -258,6 +282,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     ran.bad_start = true;
     return ran;
   }
+  ran.warning = replaced_rates(model_, assembly, q, v, integrator);
   double end = options_.end;
   if (options_.find == Find::gait) {
     begin_stride(mechanics, assembly, integrator, ran);
