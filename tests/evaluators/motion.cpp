@@ -40,6 +40,15 @@ std::unique_ptr<Evaluator> study(const std::string& text, const std::vector<std:
   return evaluator;
 }
 
+// Returns the number of rows of a study's problem.
+int rows_of(const std::string& text) {
+  const std::filesystem::path path = written_study(slider, text, "slider.model");
+  const MotionDesigns designs(read_settings(path.string(), {}));
+  std::filesystem::remove_all(path.parent_path());
+  const Eigen::VectorXd design;
+  return designs.plan(design, designs.initial_guess(design, 0, 0)).problem.problem().constraints();
+}
+
 const std::string rest_to_rest = R"(
 [motion]
 model = slider.model
@@ -84,6 +93,20 @@ TEST(Motion, DoubleIntegratorHasItsClosedForm) {
   EXPECT_NEAR(gradient(1), 2.0 * cost / d, 1e-6 * cost);
   EXPECT_NEAR(gradient(2), -3.0 * cost / T, 1e-6 * cost);
   EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-8);
+}
+
+// Conditions of parameters and given times have no rows, at knots of order 4 neither.
+TEST(Motion, ConditionsThatNoMotionChangesHaveNoRows) {
+  const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
+  const auto with = [&](const std::string& phase, const std::string& goal, const std::string& duration = "time") {
+    std::string all = text;
+    all.replace(all.find("rate(s) = 0\n[cost]"), 12, "rate(s) = 0\n" + goal);
+    return rows_of(all.replace(all.find("duration = time"), 15, "duration = " + duration + "\n" + phase));
+  };
+  const int plain = with("", "");
+  EXPECT_EQ(with("require = mass <= 2, mass == 1, t <= time\n", "require = way >= 1\n"), plain);
+  EXPECT_EQ(with("require = s <= 2 m + 1 m/s*t\n", ""), plain + 11);
+  EXPECT_EQ(with("require = t <= 2\n", "", "1 .. 3"), with("", "", "1 .. 3") + 11);
 }
 
 // Where there is one optimum, time-warped starts lead back to it: the search ends, with the same motion.
