@@ -122,6 +122,23 @@ TEST(Motion, ShiftsOfASingleOptimumChangeNothing) {
 }
 
 // A duration that is an unknown: 6 c/T^3 + w T is least at T = (18 c/w)^(1/4).
+// A cart that advances against a drag: u = c v has the cost c^2 way^2/T. Its place has no meaning, so all guesses find one
+// motion, and the place stays where the guess has it.
+TEST(Motion, MotionsThatDifferByAPlaceAreOne) {
+  const std::filesystem::path path =
+      written_study(slider + "[drag air]\nlink = body\nlinear = 0.5\n",
+                    "[motion]\nmodel = own.model\ninitial-guesses = 6\n[phase only]\nintervals = 20\nduration = 2\n"
+                    "[periodic]\ns = 3\n[guess]\ns = 40\n[cost]\nsquared-control = 1\n");
+  const auto evaluator = make_evaluator(read_settings(path.string(), {}));
+  std::filesystem::remove_all(path.parent_path());
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_NEAR(outcome.evaluation.cost, 0.25 * 9.0 / 2.0, 1e-8);
+  EXPECT_EQ(metric(*evaluator, outcome, "guesses_solved"), 6.0);
+  EXPECT_EQ(metric(*evaluator, outcome, "optima"), 1.0);
+  EXPECT_EQ(outcome.trajectory.values[1](0, 0), 40.0);
+}
+
 TEST(Motion, FreeDurationHasItsClosedForm) {
   std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
   text.replace(text.find("duration = time"), 15, "duration = 0.2 .. 5");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dmoc/ignorable.hpp"
 #include "evaluators/motion/trajectory.hpp"
 #include "record/text.hpp"
 
@@ -219,6 +220,7 @@ class Search {
     // it: 7 of 10 two-cubes problems then fail.
     if (path.simulated) options.warm_start = true, options.barrier = 1e-4;
     const auto run = [&] {
+      dmoc::fix_ignorable(found.planned.problem, x);
       options.max_seconds = std::max(task_.seconds_left(), 1e-3);
       options.max_processor_seconds = std::max(processor_end - nlp::processor_seconds(), 1e-3);
       found.solution = nlp::solve(found.planned.problem.problem(), x, options);
@@ -288,13 +290,16 @@ class Search {
     others_.insert(at, std::move(other));
     if (others_.size() > others_kept) others_.pop_back();
   }
-  // Returns the coordinates that move, at all knots.
+  // Returns the coordinates that move, at all knots, without constants that have no meaning.
   Eigen::VectorXd coordinates(const SolvedMotion& motion) const {
     const dmoc::MotionProblem& problem = motion.planned.problem;
+    Eigen::VectorXd constant(problem.system().n());
+    for (int c = 0; c < constant.size(); ++c) constant(c) = dmoc::ignorable_start(problem, motion.solution.x, c);
     std::vector<double> all;
     for (const Eigen::MatrixXd& q : study_->path_of(problem, motion.solution.x, design()).q)
       for (int c = 0; c < q.cols(); ++c)
-        if (moves(problem, c)) all.insert(all.end(), q.col(c).begin(), q.col(c).end());
+        if (moves(problem, c))
+          for (const double position : q.col(c)) all.push_back(position - constant(c));
     return Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
   }
   static bool moves(const dmoc::MotionProblem& problem, int coordinate) {
