@@ -9,7 +9,9 @@
 #include "evaluators/motion/initial_guess.hpp"
 #include "evaluators/motion/pinned.hpp"
 #include "evaluators/motion/postures.hpp"
+#include "evaluators/motion/search.hpp"
 #include "evaluators/parameters.hpp"
+#include "evaluators/rollout/rollout.hpp"
 #include "settings/units.hpp"
 #include "systems/sections.hpp"
 #include "systems/spherical.hpp"
@@ -135,6 +137,31 @@ const KeyTable<MotionKeys>& motion_keys() {
           .add("contact-width", &M::width,
                number(from(1e-9, 1.0), "m", "overlap over which the force sets in smoothly, with contact = penalty"));
   return table;
+}
+
+std::vector<std::pair<std::string, std::string>> idle_motion_keys(const Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> idle = idle_search_keys(settings, "motion.");
+  const auto add = [&](const std::string& reason, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) idle.emplace_back(std::string("motion.") + key, reason);
+  };
+  const bool contacts = !settings.sections_of("contact").empty();
+  if (!contacts)
+    add("there is no [contact NAME]",
+        {"contact", "contact-corners", "contact-planes", "contact-stiffness", "contact-width"});
+  else if (settings.text("motion.contact") == "penalty")
+    add("motion.contact = penalty", {"contact-corners"});
+  else
+    add("motion.contact = schedule", {"contact-stiffness", "contact-width"});
+  if (settings.sections_of("avoid").empty()) {
+    add("there is no [avoid]", {"planes"});
+    if (contacts) add("there is no [avoid]", {"contact-planes"});
+  }
+  const auto phases = settings.sections_of("phase");
+  if (std::any_of(phases.begin(), phases.end(), [](const CustomSection* phase) { return phase->find("fixed"); }))
+    add("a phase has fixed, so rollout.step applies", {"steps"});
+  else
+    for (const Key& key : rollout_keys().keys()) idle.emplace_back(key.name, "no phase has fixed");
+  return idle;
 }
 
 namespace {

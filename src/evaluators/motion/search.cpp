@@ -69,6 +69,16 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
            number(from(1e-3, 1e7), "s", "limit of processor time per initial guess"));
 }
 
+std::vector<std::pair<std::string, std::string>> idle_search_keys(const Settings& settings,
+                                                                  const std::string& section) {
+  std::vector<std::pair<std::string, std::string>> idle;
+  if (settings.integer(section + "coarse-intervals") == 0)
+    idle.emplace_back(section + "refine-count", section + "coarse-intervals = 0");
+  if (settings.integer(section + "refinements") == 0)
+    idle.emplace_back(section + "refine-tolerance", section + "refinements = 0");
+  return idle;
+}
+
 MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& settings,
                          const MotionDescription& description) {
   const std::string section = description.section() + ".";
