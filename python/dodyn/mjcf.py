@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from .robots import (CORNERS, DEEPEST, LARGEST_FILE, POSITIVE, UNITS, Array, Element, Indices, Leader, LeftOut, RobotError, Writer, along, box, contents, directions,
-                     hull, name_of, numbers, parsed, places, quoted, read_mesh, real, rounded, scaled, shown, vector, whole_hull)  # fmt: skip
+                     hull, moved, name_of, numbers, parsed, places, quoted, read_mesh, real, rounded, scaled, shown, vector, whole_hull)  # fmt: skip
 
 POSE = "pos quat euler axisangle xyaxes zaxis "
 SOLVER = "group user solref solimp margin gap "
@@ -233,11 +233,6 @@ def volume_of_mesh(corners: Array, faces: Indices, rule: str) -> tuple[float, Ar
     moments = (np.einsum("i,ijk,ijl->kl", volumes, own, own) + np.einsum("i,ik,il->kl", volumes, total, total)) / (12 if rule == "shell" else 20)
     volume = float(volumes.sum())
     return abs(volume), centre, math.copysign(1.0, volume) * (np.trace(moments) * np.eye(3) - moments)
-
-
-def moved(tensor: Array, mass: float, by: Array) -> Array:
-    """Returns a tensor about the centre of mass as the tensor about a point at this distance."""
-    return np.asarray(tensor + mass * (by @ by * np.eye(3) - np.outer(by, by)))
 
 
 class MjcfReader:
@@ -642,6 +637,8 @@ class MjcfWriter(Writer):
                 lines, origin = [*lines, "joint = fixed"], np.zeros(3)
             else:
                 own = own if is_last else name_of(f"{own}_{joint.name}", robot.links)
+                if not is_last:
+                    self.joints_alone.add(own)
                 axis, at = turn @ joint.axis, origin + turn @ joint.place
                 if joint.kind == "prismatic":
                     at = at - joint.ref * axis

@@ -372,6 +372,11 @@ def places(what: str, lines: Sequence[int]) -> str:
     return f"{what} (line {min(lines)}" + (f" and {len(lines) - 1} more" if len(lines) > 1 else "") + ") is left out"
 
 
+def first_of(names: Sequence[str]) -> str:
+    """Returns the first five names and the number of the others."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
 class Units(NamedTuple):
     """The units of a joint's numbers."""
 
@@ -401,6 +406,36 @@ class Leader:
         return f"{shown(self.offset)} {own}" + (f" + {self.factor:.17g}{per}*{coordinate}" if coordinate else "")
 
 
+class Carried(NamedTuple):
+    """A link as inertias of joints need it; axes of the world where all coordinates are zero."""
+
+    parent: str
+    joint: str  # as in the model: "revolute z"
+    coordinates: Sequence[str]  # its own, or the one that it follows
+    at: Array  # from the parent's origin, m
+    mass: float
+    centre: Array
+    tensor: Array
+
+
+def moved(tensor: Array, mass: float, by: Array) -> Array:
+    """Returns a tensor about the centre of mass as the tensor about a point at this distance."""
+    return np.asarray(tensor + mass * (by @ by * np.eye(3) - np.outer(by, by)))
+
+
+def inertias(joint: str, mass: float, tensor: Array) -> list[float]:
+    """Returns for each coordinate of a joint the inertia that moves with it: of `mass`, with this tensor about the link's origin."""
+    found = []
+    for move in joint.split(" + "):
+        kind, _, words = move.partition(" ")
+        if kind in ("spatial", "spherical"):
+            found += [mass] * (3 if kind == "spatial" else 0) + [float(np.linalg.eigvalsh(tensor)[0])] * 3
+        elif kind != "fixed":
+            axis = np.eye(3)["xyz".index(words)] if words in ("x", "y", "z") else np.array([float(word) for word in words.split(",")])
+            found.append(mass if kind == "prismatic" else float(axis @ tensor @ axis))
+    return found
+
+
 class Writer:
     """Writes the text of a model, one section after another. Places and attitudes are in the axes of the world."""
 
@@ -411,6 +446,8 @@ class Writer:
         self.parameters: list[str] = []
         self.out: list[str] = []
         self.inside: set[str] = set()  # kinds of round parts that polytopes replace
+        self.carried: dict[str, Carried] = {}  # the links; parents come first
+        self.joints_alone: set[str] = set()  # links that the writer adds for a further joint of a body
 
     def parameter(self, name: str, value: float, comment: str) -> str:
         """Adds a parameter to the model and returns its name."""
@@ -429,7 +466,36 @@ class Writer:
         if not all(np.abs(values).max(initial=0) <= LARGEST_NUMBER for values in (at[0] if at else np.zeros(3), centre, tensor)):
             raise RobotError(element, f"{element.title}: its place, mass and inertia do not fit together; check their units")
         self.out.extend([*text, *self.inertia(own, mass, centre, tensor, size), ""])
+        entries = dict(line.split(" = ", 1) for line in joint)
+        followed = entries.get("follows", "").rpartition("*")
+        coordinates = entries["coordinates"].split(", ") if "coordinates" in entries else [followed[2]] if followed[1] else []
+        self.carried[own] = Carried(entries["parent"], entries["joint"], coordinates, at[0] if at else np.zeros(3), mass, centre, tensor)
         return size
+
+    def note_missing_mass(self) -> None:
+        """Notes the links without mass that move, and the coordinates with which no inertia moves."""
+        fixed = {"ground"}
+        fixed.update(own for own, link in self.carried.items() if link.joint == "fixed" and link.parent in fixed)  # parents come first
+        without = [own for own, link in self.carried.items() if link.mass == 0 and own not in fixed | self.joints_alone]
+        if without:
+            self.notes.append(f"links without mass: {first_of(without)}")
+        moving: dict[str, float] = {}  # inertia by coordinate
+        mass = {own: link.mass for own, link in self.carried.items()}  # of a link and all that it carries; moments about the link's origin
+        moment = {own: link.mass * link.centre for own, link in self.carried.items()}
+        tensor = {own: moved(link.tensor, link.mass, link.centre) for own, link in self.carried.items()}
+        for own, link in reversed(self.carried.items()):
+            for coordinate, inertia in zip(link.coordinates, inertias(link.joint, mass[own], tensor[own])):
+                moving[coordinate] = moving.get(coordinate, 0.0) + (inertia if inertia > 1e-12 * np.trace(tensor[own]) else 0.0)
+            if link.parent in self.carried:
+                centre = moment[own] / mass[own] if mass[own] > 0 else np.zeros(3)
+                mass[link.parent] += mass[own]
+                moment[link.parent] += mass[own] * (centre + link.at)
+                tensor[link.parent] += moved(moved(tensor[own], -mass[own], centre), mass[own], centre + link.at)
+        words_of_rotors = set(re.findall(r"\w+", " ".join(line for line in self.out if line.startswith("place = "))))
+        coordinates = dict.fromkeys(one for link in self.carried.values() for one in link.coordinates)
+        alone = [one for one in coordinates if moving[one] == 0.0 and one not in words_of_rotors]
+        if alone:
+            self.notes.append(f"no inertia moves with {first_of(alone)}, so motions are singular: give the links of these joints mass and inertia, or fix the joints")
 
     def inertia(self, own: str, mass: float, centre: Array, tensor: Array, size: str) -> list[str]:
         """Writes mass, centre and tensor; the tensor scales with the mass and the square of the scale."""
@@ -494,6 +560,7 @@ class Writer:
 
     def text(self, name: str, source: Path, settings: Sequence[str] = ()) -> str:
         """Returns the whole model, with its notes as comments. `settings`: further lines of [model]."""
+        self.note_missing_mass()
         if self.inside:
             kinds = {"convex": f"meshes as convex hulls of at most {CORNERS} corners", "sphere": "spheres as polytopes of 42 corners",
                      "cylinder": "cylinders as prisms of 24 corners", "capsule": "capsules as polytopes of 38 corners",

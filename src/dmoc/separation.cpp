@@ -69,103 +69,165 @@ const Function& product(int d) {
   return d == 2 ? plane : space;
 }
 
+// Adds the planes of a pair in a phase, and the rows that keep its parts on their sides.
+class PairInPhase {
+ public:
+  // Elements that the planes share. Blocks of one element are evaluated together.
+  class Shared {
+   public:
+    struct Block {
+      std::vector<int> inputs;
+      std::vector<Term> terms;
+    };
+    explicit Shared(int dimension)
+        : square_of_normal(element(square_of_length(dimension), {})),
+          product_of_normals(element(product(dimension), {})) {}
+    const Element square_of_normal, product_of_normals;
+    // Returns the heights of a shape's corners at a node, and their blocks. `inputs`: of its link in the phase.
+    std::pair<Element, std::vector<Block>>& heights(const MotionProblem& problem, int phase, int node, int shape,
+                                                    const NodeInputs& inputs, double size) {
+      const Reference& reference = problem.reference(phase, node);
+      const auto [at, is_new] = place_.try_emplace({shape, phase, reference.get()}, grouped_.size());
+      if (is_new)
+        grouped_.emplace_back(element(corner_heights(problem.system(), shape, inputs), problem.numbers(),
+                                      {Coefficient(size)}, {reference}),
+                              std::vector<Block>{});
+      return grouped_[at->second];
+    }
+    void add_to(nlp::AssembledProblem& nlp) {
+      for (auto& [corners, blocks] : grouped_)
+        for (Block& block : blocks) nlp.add_element(corners, std::move(block.inputs), std::move(block.terms));
+    }
+
+   private:
+    std::map<std::tuple<int, int, const void*>, std::size_t> place_;  // index by shape, phase and reference
+    std::vector<std::pair<Element, std::vector<Block>>> grouped_;
+  };
+
+  PairInPhase(MotionProblem& problem, int phase, const PartPair& pair, int number, double size, Shared& shared,
+              std::vector<Plane>& planes, std::vector<SeparatingPlanes::Rows>& rows)
+      : problem_(problem),
+        nlp_(problem.problem()),
+        pair_(pair),
+        shared_(shared),
+        planes_(planes),
+        rows_(rows),
+        phase_(phase),
+        number_(number),
+        dimension_(problem.system().structure().dimension),
+        size_(size) {
+    for (const int shape : {pair.one, pair.other})
+      sides_.push_back({shape, inputs_of(problem, phase, {shape_of(problem.system(), shape).link})});
+  }
+
+  void add() {
+    if (!sides_[0].moves() && !sides_[1].moves()) return;
+    if (pair_.at_nodes())
+      add_planes_of_nodes();
+    else
+      add_planes_of_intervals();
+  }
+
+ private:
+  struct Side {
+    int shape;
+    NodeInputs inputs;
+    bool moves() const { return !inputs.coordinates.empty(); }
+  };
+  using Unknowns = std::vector<int>;  // of a plane: normal, offset
+
+  void add_planes_of_intervals() {
+    for (int k = 0; k < problem_.index(phase_).intervals; ++k) {
+      const Unknowns plane = add_plane(k);
+      for (std::size_t side = 0; side < 2; ++side)
+        for (int node = k; node <= k + 1; ++node) {
+          if (node > k && !sides_[side].moves()) break;
+          add_heights(side, node, plane, add_rows(side, node, pair_.margin_in(phase_, k)), 1.0);
+        }
+    }
+  }
+  void add_planes_of_nodes() {
+    const int K = problem_.index(phase_).intervals;
+    Unknowns before;
+    for (int node = 0; node <= K; ++node) {
+      const Unknowns plane = add_plane(node);
+      Coefficient margin = pair_.margin_in(phase_, std::min(node, K - 1));
+      if (node > 0 && pair_.margin_in(phase_, node - 1).value < margin.value)
+        margin = pair_.margin_in(phase_, node - 1);
+      for (std::size_t side = 0; side < 2; ++side) add_heights(side, node, plane, add_rows(side, node, margin), 1.0);
+      if (node > 0 && pair_.affine) add_middle_coefficients(node, before, plane);
+      if (node > 0 && pair_.plane_turn) limit_turn(before, plane);
+      before = plane;
+    }
+  }
+  // Adds the second Bernstein coefficients of the interval before a node. Heights of a still part are affine.
+  void add_middle_coefficients(int node, const Unknowns& before, const Unknowns& plane) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (!sides_[side].moves()) continue;
+      const int row = add_rows(side, node, pair_.margin_in(phase_, node - 1));
+      add_heights(side, node, before, row, 0.5);
+      add_heights(side, node - 1, plane, row, 0.5);
+    }
+  }
+  void limit_turn(const Unknowns& before, const Unknowns& plane) {
+    std::vector<int> both(before.begin(), before.end() - 1);
+    both.insert(both.end(), plane.begin(), plane.end() - 1);
+    nlp_.add_element(shared_.product_of_normals, std::move(both),
+                     {{0, nlp_.add_rows(1, std::cos(*pair_.plane_turn), nlp::infinity), 1.0}});
+  }
+
+  // Adds the unknowns of a plane, with |a|^2 = 1.
+  Unknowns add_plane(int k) {
+    planes_.push_back({phase_, k, number_, nlp_.add_variables(dimension_, -2.0, 2.0)});
+    nlp_.add_variables(1, -nlp::infinity, nlp::infinity);
+    Unknowns plane;
+    for (int i = 0; i <= dimension_; ++i) plane.push_back(planes_.back().first + i);
+    nlp_.add_element(shared_.square_of_normal, {plane.begin(), plane.end() - 1},
+                     {{0, nlp_.add_rows(1, 1.0, 1.0), 1.0}});
+    return plane;
+  }
+  auto& heights_at(std::size_t side, int node) {
+    return shared_.heights(problem_, phase_, node, sides_[side].shape, sides_[side].inputs, size_);
+  }
+  // Adds rows that keep a part on its side of the last plane. Returns the first of them.
+  int add_rows(std::size_t side, int node, const Coefficient& margin) {
+    const int count = heights_at(side, node).first->outputs;
+    const int row = side == 0 ? nlp_.add_rows(count, 0.5 * margin, nlp::infinity)
+                              : nlp_.add_rows(count, -nlp::infinity, -0.5 * margin);
+    rows_.push_back({static_cast<int>(planes_.size()) - 1, row, count});
+    return row;
+  }
+  // Adds the heights of a part at a node over a plane, times the weight, to rows.
+  void add_heights(std::size_t side, int node, const Unknowns& plane, int row, double weight) {
+    auto& [heights, blocks] = heights_at(side, node);
+    Shared::Block block{sides_[side].inputs.unknowns(problem_, phase_, node), {}};
+    block.inputs.insert(block.inputs.end(), plane.begin(), plane.end());
+    for (int i = 0; i < heights->outputs; ++i) block.terms.push_back({i, row + i, weight});
+    blocks.push_back(std::move(block));
+  }
+
+  MotionProblem& problem_;
+  nlp::AssembledProblem& nlp_;
+  const PartPair& pair_;
+  Shared& shared_;
+  std::vector<Plane>& planes_;
+  std::vector<SeparatingPlanes::Rows>& rows_;
+  std::vector<Side> sides_;
+  int phase_, number_, dimension_;
+  double size_;
+};
+
 }  // namespace
 
 SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair> pairs, double size)
     : pairs_(std::move(pairs)), size_(size) {
-  const System& system = problem.system();
-  const int d = system.structure().dimension;
-  const Element unit = element(square_of_length(d), {}), along = element(product(d), {});
-  auto& nlp = problem.problem();
-  // Blocks of one element are grouped and evaluated together.
-  struct Block {
-    std::vector<int> inputs;
-    std::vector<Term> terms;
-  };
-  std::map<std::tuple<int, int, const void*>, std::size_t> place;  // index by shape, phase and reference
-  std::vector<std::pair<Element, std::vector<Block>>> grouped;
+  const int dimension = problem.system().structure().dimension;
+  PairInPhase::Shared shared(dimension);
   for (int phase = 0; phase < problem.phases(); ++phase)
-    for (int p = 0; p < static_cast<int>(pairs_.size()); ++p) {
-      const PartPair& pair = pairs_[static_cast<std::size_t>(p)];
-      std::vector<NodeInputs> of;
-      for (const int s : {pair.one, pair.other}) of.push_back(inputs_of(problem, phase, {shape_of(system, s).link}));
-      if (of[0].coordinates.empty() && of[1].coordinates.empty()) continue;  // neither part moves
-      const int K = problem.index(phase).intervals;
-      // adds the unknowns of a plane, with |a|^2 = 1
-      const auto add_plane = [&](int k) {
-        planes_.push_back({phase, k, p, nlp.add_variables(d, -2.0, 2.0)});
-        nlp.add_variables(1, -nlp::infinity, nlp::infinity);
-        variables_ += d + 1;
-        std::vector<int> unknowns;
-        for (int i = 0; i <= d; ++i) unknowns.push_back(planes_.back().first + i);
-        nlp.add_element(unit, {unknowns.begin(), unknowns.end() - 1}, {{0, nlp.add_rows(1, 1.0, 1.0), 1.0}});
-        return unknowns;
-      };
-      // Returns the index of the blocks for part `side` at a node.
-      const auto group_of = [&](int side, int node) {
-        const int shape = side == 0 ? pair.one : pair.other;
-        const Reference& reference = problem.reference(phase, node);
-        const auto [at, fresh] = place.try_emplace({shape, phase, reference.get()}, grouped.size());
-        if (fresh)
-          grouped.emplace_back(element(corner_heights(system, shape, of[static_cast<std::size_t>(side)]),
-                                       problem.numbers(), {Coefficient(size)}, {reference}),
-                               std::vector<Block>{});
-        return at->second;
-      };
-      // adds the rows that keep part `side` on its side of the last plane, and returns the first of them
-      const auto add_rows = [&](int side, int node, const Coefficient& margin) {
-        const int count = grouped[group_of(side, node)].first->outputs;
-        const int row = side == 0 ? nlp.add_rows(count, 0.5 * margin, nlp::infinity)
-                                  : nlp.add_rows(count, -nlp::infinity, -0.5 * margin);
-        rows_.push_back({static_cast<int>(planes_.size()) - 1, row, count});
-        return row;
-      };
-      // adds the heights of part `side` at a node over a plane, times the weight, to rows
-      const auto add_heights = [&](int side, int node, const std::vector<int>& unknowns, int row, double weight) {
-        auto& [heights, blocks] = grouped[group_of(side, node)];
-        Block block{of[static_cast<std::size_t>(side)].unknowns(problem, phase, node), {}};
-        block.inputs.insert(block.inputs.end(), unknowns.begin(), unknowns.end());
-        for (int i = 0; i < heights->outputs; ++i) block.terms.push_back({i, row + i, weight});
-        blocks.push_back(std::move(block));
-      };
-      // adds the rows that keep part `side` at a node on its side of the last plane
-      const auto add_side = [&](int side, int node, const Coefficient& margin, const std::vector<int>& unknowns) {
-        add_heights(side, node, unknowns, add_rows(side, node, margin), 1.0);
-      };
-      if (!pair.at_nodes()) {
-        for (int k = 0; k < K; ++k) {
-          const std::vector<int> unknowns = add_plane(k);
-          for (int side = 0; side < 2; ++side)
-            for (int node = k; node <= k + 1; ++node) {
-              if (node > k && of[static_cast<std::size_t>(side)].coordinates.empty()) break;  // the part stands still
-              add_side(side, node, pair.margin_in(phase, k), unknowns);
-            }
-        }
-        continue;
-      }
-      std::vector<int> before;
-      for (int node = 0; node <= K; ++node) {
-        const std::vector<int> unknowns = add_plane(node);
-        Coefficient margin = pair.margin_in(phase, std::min(node, K - 1));
-        if (node > 0 && pair.margin_in(phase, node - 1).value < margin.value) margin = pair.margin_in(phase, node - 1);
-        for (int side = 0; side < 2; ++side) add_side(side, node, margin, unknowns);
-        for (int side = 0; side < 2 && pair.affine && node > 0; ++side) {
-          if (of[static_cast<std::size_t>(side)].coordinates.empty()) continue;  // heights of a still part are affine
-          const int row = add_rows(side, node, pair.margin_in(phase, node - 1));
-          add_heights(side, node, before, row, 0.5);
-          add_heights(side, node - 1, unknowns, row, 0.5);
-        }
-        if (node > 0 && pair.plane_turn) {
-          std::vector<int> both(before.begin(), before.end() - 1);
-          both.insert(both.end(), unknowns.begin(), unknowns.end() - 1);
-          nlp.add_element(along, std::move(both),
-                          {{0, nlp.add_rows(1, std::cos(*pair.plane_turn), nlp::infinity), 1.0}});
-        }
-        before = unknowns;
-      }
-    }
-  for (auto& [heights, blocks] : grouped)
-    for (Block& block : blocks) nlp.add_element(heights, std::move(block.inputs), std::move(block.terms));
+    for (int number = 0; number < static_cast<int>(pairs_.size()); ++number)
+      PairInPhase(problem, phase, pairs_[static_cast<std::size_t>(number)], number, size, shared, planes_, rows_).add();
+  variables_ = static_cast<int>(planes_.size()) * (dimension + 1);
+  shared.add_to(problem.problem());
 }
 
 namespace {

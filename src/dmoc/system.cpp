@@ -6,6 +6,7 @@
 
 #include "autodiff/vars.hpp"
 #include "settings/config_error.hpp"
+#include "systems/spherical.hpp"
 
 namespace dodyn::dmoc {
 
@@ -179,11 +180,8 @@ System::System(Model model, bool directors, std::vector<Energy> energies, int or
   assert(!directors || order == 2);
   const auto& tree = structure();
   if (directors) {
-    for (std::size_t l = 0; l < tree.links.size(); ++l) {
-      const auto& moves = tree.links[l].moves;
-      const auto is_turn = [](const auto& m) { return m.kind == systems::Move::turn && !m.is_oblique(); };
-      if (std::count_if(moves.begin(), moves.end(), is_turn) == 3) charts_.push_back(static_cast<int>(l));
-    }
+    for (std::size_t l = 0; l < tree.links.size(); ++l)
+      if (systems::has_chart(tree.links[l].moves)) charts_.push_back(static_cast<int>(l));
     check_directors();
   }
   std::vector<Coefficient> upright;

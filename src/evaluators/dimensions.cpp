@@ -107,7 +107,8 @@ class Check {
   }
 
   void check(const CustomSection& section, const CustomEntry& entry) {
-    if (entry.key == "cost" || section.kind == "cost") return must_be_finite(entry);  // may have any unit
+    if (entry.key == "cost") return must_be_finite(entry);  // may have any unit
+    if (section.kind == "cost") return check_weight(entry);
     std::string_view text = entry.value;
     std::vector<std::string> parts;
     if (const auto dots = text.find(".."); dots != text.npos)
@@ -128,6 +129,38 @@ class Check {
       if (!first || first->any) first = found;
       if (!unit.empty()) expect_unit(entry, dimensions_, *found, unit);
     }
+  }
+
+  // Returns the unit of the squares of all controls, times that of time; empty: actuators have forces and torques.
+  std::string unit_of_squared_control() const {
+    std::string unit;
+    for (std::size_t i = 0; i < model_.structure.actuators.size(); ++i) {
+      const std::string own(model_.unit({systems::Variable::control, static_cast<int>(i)}));
+      if (!unit.empty() && own != unit) return "";
+      unit = own;
+    }
+    return unit.empty() ? "" : unit + " " + unit + " s";
+  }
+
+  // The cost of a gait is a number: a work divided by a weight and a length. That of a motion has any unit; weights with
+  // units must give all its terms one. The terms of expressions are not checked, because their factors have no units.
+  void check_weight(const CustomEntry& entry) {
+    must_be_finite(entry);
+    const bool gait = settings_.evaluator == "gait";
+    std::string unit;  // of the term without its weight
+    if (entry.key == "absolute-work" || entry.key == "positive-work" || entry.key == "loss") unit = "J";
+    if (entry.key == "squared-torque" && gait) unit = "N2 m2 s";
+    if (entry.key == "time" && !gait) unit = "s";
+    if ((entry.key == "squared-control" || entry.key == "effort") && !gait) unit = unit_of_squared_control();
+    if (unit.empty()) return;
+    const std::optional<Measure> weight = measured(entry, entry.value);
+    if (!weight || weight->any) return;
+    const Measure term = weight->times(of_unit(unit), 1.0);
+    if (gait) return expect_unit(entry, dimensions_, *weight, unit == "J" ? "1" : "1/(N m s)");
+    if (cost_.any) cost_ = term;
+    if (!dimensions_.agree(cost_, term))
+      throw entry.error("makes a cost that is " + dimensions_.described(term) + "; by the weights before it is " +
+                        dimensions_.described(cost_) + "; give all weights units of one cost, or none");
   }
 
   static void must_be_finite(const CustomEntry& entry, const Expression& expression) {
@@ -166,6 +199,7 @@ class Check {
   const Settings& settings_;
   const systems::Model& model_;
   Dimensions dimensions_;
+  Measure cost_ = Measure::anything();  // dimension of the cost, by weights with units
   std::map<std::string, Measure> own_;  // names of the configuration, and parameters of the model without a unit
 };
 

@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "evaluators/gait/design.hpp"
 #include "evaluators/kinds.hpp"
 #include "surrogate/strategy_options.hpp"
 
@@ -16,26 +15,30 @@ namespace {
 
 using IdleKeys = std::vector<std::pair<std::string, std::string>>;
 
-// Returns keys that are given and have no effect, because no cost of the evaluator has a standard error.
+// Returns keys without effect: those of the kind itself, and those that need costs with a standard error.
+template <EvaluatorKind (*make)()>
 IdleKeys idle_with_exact_costs(const Settings& settings) {
+  static const auto own = make().idle;
+  IdleKeys idle = own ? own(settings) : IdleKeys();
   const char* const replicate = "surrogate.replicate";
   const bool has_key = std::find(settings.idle.begin(), settings.idle.end(), replicate) == settings.idle.end();
-  if (!has_key || !settings.given(replicate) || settings.text("surrogate.noise") == "true") return {};
-  return {{replicate, "costs of " + settings.evaluator + " have no noise"}};
-}
-
-IdleKeys idle_of_gait(const Settings& settings) {
-  IdleKeys idle = idle_gait_keys(settings);
-  for (auto& more : idle_with_exact_costs(settings)) idle.push_back(std::move(more));
+  if (has_key && settings.given(replicate) && settings.text("surrogate.noise") != "true")
+    idle.emplace_back(replicate, "costs of " + settings.evaluator + " have no noise");
   return idle;
 }
 
+// Returns a kind whose costs have no standard error.
+template <EvaluatorKind (*make)()>
+EvaluatorKind exact_kind() {
+  EvaluatorKind kind = make();
+  kind.idle = idle_with_exact_costs<make>;
+  return kind;
+}
+
 std::vector<EvaluatorKind> all_kinds() {
-  std::vector<EvaluatorKind> exact = {gait_kind(),    motion_kind(),    hybrid_kind(),
-                                      elastic_kind(), air_table_kind(), coil_fit_kind()};
-  for (EvaluatorKind& kind : exact) kind.idle = kind.idle ? idle_of_gait : idle_with_exact_costs;
-  return {exact[0],      exact[1], exact[2], simulation_kind(), exact[3], exact[4], exact[5], testfunction_kind(),
-          command_kind()};
+  return {exact_kind<gait_kind>(),     exact_kind<motion_kind>(),  exact_kind<hybrid_kind>(),
+          simulation_kind(),           exact_kind<elastic_kind>(), exact_kind<air_table_kind>(),
+          exact_kind<coil_fit_kind>(), testfunction_kind(),        command_kind()};
 }
 
 }  // namespace

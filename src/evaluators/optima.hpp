@@ -11,7 +11,8 @@ struct Optimum {
   double cost = 0.0;
   int count = 0;  // number of initial guesses that converged to it
   double residual = 0.0;
-  Eigen::VectorXd joints;  // joint coordinates at all nodes
+  Eigen::VectorXd
+      joints;  // joint coordinates at all nodes, without constants that have no meaning (dmoc/ignorable.hpp)
 };
 
 // Adds an optimum to a list of distinct ones, sorted by cost. Two optima are equal if their costs agree to 1e-6

@@ -81,7 +81,10 @@ variational::Assembly assembly(const HybridModel& system, const Values<double>& 
                                    formatted("%g", c.restitution) + "; set restitution = 0, or remove latch");
     all.contacts.push_back(std::move(c));
   }
-  for (std::size_t i = 0; i < pieces.constraints.size(); ++i) all.constraints.push_back(row++);
+  for (const HolonomicConstraint& wire : pieces.constraints) {
+    all.constraints.push_back(row++);
+    all.constraint_names.push_back(wire.name);
+  }
   for (const Reset& exchange : pieces.resets) {
     variational::Reset e;
     e.name = exchange.name;

@@ -72,6 +72,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
     if (!tree.charges.back().value.is_zero() && !single("model").find("charge-constant"))
       fail(s.line, s.title() + " exerts no force; add charge-constant to [model]");
   });
+  check_charges();
   each("drag", [&](const Section& s) {
     if (!s.find("linear") && !s.find("angular"))
       fail(s.line, s.title() + " exerts no force; give linear, angular or both");
@@ -395,6 +396,29 @@ void ModelReader::read_model() {
     }
   }
   tree.charge_constant = number_or(section, "charge-constant", 0.0, "");
+}
+
+void ModelReader::check_charges() {
+  const Entry* constant = single("model").find("charge-constant");
+  const auto measure_of = [&](const Entry& entry) { return measure(definition(entry.value, entry.line)); };
+  Measure charge = Measure::anything();
+  each("charge", [&](const Section& s) {
+    const Entry& value = needed(s, "value");
+    const Measure one = measure_of(value);
+    if (!dimensions_.agree(charge, one))
+      fail(value.line, "value = " + shown(value.value) + " is " + dimensions_.described(one) +
+                           "; the charges before are " + dimensions_.described(charge) + "; give all of them one unit");
+    if (charge.any) charge = one;
+  });
+  if (!constant) return;
+  if (model_.structure.charges.empty())
+    fail(constant->line, "charge-constant has no effect without charges; add a [charge NAME], or remove it");
+  const Measure energy_metre = Measure::of(parse_unit("N m2").value());
+  const Measure given = measure_of(*constant);
+  if (!dimensions_.agree(given, energy_metre.times(charge, -2.0)))
+    fail(constant->line, "charge-constant = " + shown(constant->value) + " is " + dimensions_.described(given) +
+                             "; the charges are " + dimensions_.described(charge) +
+                             "; expected N m2 divided by the square of their unit");
 }
 
 // Returns a unit vector from three numbers of any norm.

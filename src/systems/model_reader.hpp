@@ -65,6 +65,8 @@ class ModelReader {
   void read_parameters();
   void repeat(const std::map<std::string, double>& given);
   void read_model();
+  // Throws if the units of charges and charge-constant do not give an energy, or if there are no charges for it.
+  void check_charges();
   // Returns the moves of a joint. Appends axes other than x, y, z to `axes`.
   std::vector<Move> moves(const Entry& entry, std::vector<Vector>& axes);
   Vector direction(const std::string& text, const Entry& entry);

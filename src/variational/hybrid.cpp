@@ -410,11 +410,11 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
   const ActiveRows constraints = held(now_.mode, q);
   if (constraints.rows.size() < assembly_.constraints.size())
     return "the constraints are dependent at the start: one follows from the others";
-  for (const int row : assembly_.constraints)
-    if (!(std::abs(rows.value(row)) <= 1e-9)) {
+  for (std::size_t i = 0; i < assembly_.constraints.size(); ++i)
+    if (const double value = rows.value(assembly_.constraints[i]); !(std::abs(value) <= 1e-9)) {
       char text[64];
-      std::snprintf(text, sizeof text, "%.6g", rows.value(row));
-      return std::string("it starts off a constraint, by ") + text;
+      std::snprintf(text, sizeof text, "%.6g", value);
+      return "it starts off constraint " + assembly_.constraint_names[i] + ", by " + text;
     }
   now_.p = M * v;
   if (!constraints.rows.empty()) {

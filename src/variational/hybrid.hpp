@@ -41,7 +41,8 @@ struct Reset {
 struct Assembly {
   const Mechanics* mechanics = nullptr;
   std::vector<Contact> contacts;
-  std::vector<int> constraints;  // rows that are always held at zero
+  std::vector<int> constraints;               // rows that are always held at zero
+  std::vector<std::string> constraint_names;  // [constraints]
   std::vector<Reset> resets;
 };
 

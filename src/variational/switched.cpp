@@ -11,7 +11,7 @@ namespace dodyn::variational {
 SwitchedFlow::SwitchedFlow(const Mechanics& inside, const Mechanics& outside, const Switch& law,
                            const IntegratorOptions& options)
     : law_(law),
-      sides_{{&inside, {}, {}, {}}, {&outside, {}, {}, {}}},
+      sides_{{&inside, {}, {}, {}, {}}, {&outside, {}, {}, {}, {}}},
       steps_{HybridIntegrator(sides_[0], options), HybridIntegrator(sides_[1], options)} {}
 
 void SwitchedFlow::start(double time, const Eigen::VectorXd& z, const Eigen::VectorXd& rate) {

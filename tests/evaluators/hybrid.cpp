@@ -223,6 +223,36 @@ TEST(Nonsmooth, AnglesThatPassTheirSingularAttitudeGetAWarning) {
   EXPECT_EQ(reason("5"), "");
 }
 
+// A bead on a circle. A start beside it is refused with the constraint's name. Rates that leave it are replaced, which is a
+// warning with the rates that replace them.
+TEST(Nonsmooth, StartsThatViolateAConstraint) {
+  const auto ended = [](const std::string& start) {
+    const std::filesystem::path file = written_study(
+        "[model]\ndimension = 2\n[link p]\nparent = ground\njoint = point\ncoordinates = x, y\nmass = 1\n"
+        "[constraint wire]\nzero = x^2 + y^2 - 1\n",
+        "[hybrid]\nmodel = own.model\nend = 0.1\n[initial-state]\n" + start, "own.model", "hybrid");
+    std::string what = message_of<ConfigError>([&] { make_evaluator(read_settings(file.string(), {})); });
+    if (what.empty()) {
+      Task task;
+      task.evaluation.design.resize(0);
+      const Evaluation e = make_evaluator(read_settings(file.string(), {}))->evaluate(task).evaluation;
+      EXPECT_TRUE(e.ok()) << e.reason;
+      what = e.reason;
+    }
+    std::filesystem::remove_all(file.parent_path());
+    return what;
+  };
+  EXPECT_EQ(ended("x = 0.6\ny = -0.8\nrate(x) = 4\nrate(y) = 3\n"), "");
+  EXPECT_EQ(ended("y = -1\n"), "");
+  EXPECT_NE(ended("x = 1\ny = -1\n").find("it starts off constraint wire, by 1"), std::string::npos);
+  const std::string replaced = ended("x = 0.6\ny = -0.8\nrate(x) = 1\n");
+  EXPECT_NE(
+      replaced.find("warning: the initial rates violate constraint wire; the nearest ones that satisfy it replace "
+                    "them: rate(x) = 0.64, rate(y) = 0.48"),
+      std::string::npos)
+      << replaced;
+}
+
 TEST(Nonsmooth, MistakesAreOneLine) {
   EXPECT_NE(complaint("walker-period.cfg", {"--periodic.reset=stop"}).find("not a reset of the model"),
             std::string::npos);

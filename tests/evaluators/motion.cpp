@@ -40,6 +40,15 @@ std::unique_ptr<Evaluator> study(const std::string& text, const std::vector<std:
   return evaluator;
 }
 
+// Returns the number of rows of a study's problem.
+int rows_of(const std::string& text) {
+  const std::filesystem::path path = written_study(slider, text, "slider.model");
+  const MotionDesigns designs(read_settings(path.string(), {}));
+  std::filesystem::remove_all(path.parent_path());
+  const Eigen::VectorXd design;
+  return designs.plan(design, designs.initial_guess(design, 0, 0)).problem.problem().constraints();
+}
+
 const std::string rest_to_rest = R"(
 [motion]
 model = slider.model
@@ -86,6 +95,20 @@ TEST(Motion, DoubleIntegratorHasItsClosedForm) {
   EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-8);
 }
 
+// Conditions of parameters and given times have no rows, at knots of order 4 neither.
+TEST(Motion, ConditionsThatNoMotionChangesHaveNoRows) {
+  const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
+  const auto with = [&](const std::string& phase, const std::string& goal, const std::string& duration = "time") {
+    std::string all = text;
+    all.replace(all.find("rate(s) = 0\n[cost]"), 12, "rate(s) = 0\n" + goal);
+    return rows_of(all.replace(all.find("duration = time"), 15, "duration = " + duration + "\n" + phase));
+  };
+  const int plain = with("", "");
+  EXPECT_EQ(with("require = mass <= 2, mass == 1, t <= time\n", "require = way >= 1\n"), plain);
+  EXPECT_EQ(with("require = s <= 2 m + 1 m/s*t\n", ""), plain + 11);
+  EXPECT_EQ(with("require = t <= 2\n", "", "1 .. 3"), with("", "", "1 .. 3") + 11);
+}
+
 // Where there is one optimum, time-warped starts lead back to it: the search ends, with the same motion.
 TEST(Motion, ShiftsOfASingleOptimumChangeNothing) {
   const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
@@ -99,6 +122,23 @@ TEST(Motion, ShiftsOfASingleOptimumChangeNothing) {
 }
 
 // A duration that is an unknown: 6 c/T^3 + w T is least at T = (18 c/w)^(1/4).
+// A cart that advances against a drag: u = c v has the cost c^2 way^2/T. Its place has no meaning, so all guesses find one
+// motion, and the place stays where the guess has it.
+TEST(Motion, MotionsThatDifferByAPlaceAreOne) {
+  const std::filesystem::path path =
+      written_study(slider + "[drag air]\nlink = body\nlinear = 0.5\n",
+                    "[motion]\nmodel = own.model\ninitial-guesses = 6\n[phase only]\nintervals = 20\nduration = 2\n"
+                    "[periodic]\ns = 3\n[guess]\ns = 40\n[cost]\nsquared-control = 1\n");
+  const auto evaluator = make_evaluator(read_settings(path.string(), {}));
+  std::filesystem::remove_all(path.parent_path());
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_NEAR(outcome.evaluation.cost, 0.25 * 9.0 / 2.0, 1e-8);
+  EXPECT_EQ(metric(*evaluator, outcome, "guesses_solved"), 6.0);
+  EXPECT_EQ(metric(*evaluator, outcome, "optima"), 1.0);
+  EXPECT_EQ(outcome.trajectory.values[1](0, 0), 40.0);
+}
+
 TEST(Motion, FreeDurationHasItsClosedForm) {
   std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
   text.replace(text.find("duration = time"), 15, "duration = 0.2 .. 5");

@@ -427,6 +427,25 @@ TEST(MotionHolds, ConditionsOfForcesHoldAtEveryNode) {
   EXPECT_TRUE(slides("4"));
 }
 
+// Positions of the start or the goal that violate a constraint of the model are refused, with its name.
+TEST(MotionHolds, EndsThatViolateAConstraint) {
+  const auto said = [](const std::string& start, const std::string& goal) {
+    const std::filesystem::path file = written_study(
+        "[model]\ndimension = 2\n[link p]\nparent = ground\njoint = point\ncoordinates = x, y\nmass = 1\n"
+        "[point bead]\nlink = p\n[constraint wire]\nzero = bead.x^2 + y^2 - 1\n[actuator push]\ncoordinate = x\n",
+        own_model + "[phase only]\nintervals = 4\nduration = 1\n[initial-state]\n" + start + "[goal]\n" + goal +
+            "[cost]\nsquared-control = 1\n");
+    const std::string what = message_of<ConfigError>([&] { MotionDesigns(read_settings(file.string(), {})); });
+    std::filesystem::remove_all(file.parent_path());
+    return what;
+  };
+  EXPECT_EQ(said("x = 0.6\ny = -0.8\n", "x = 0.8\n"), "");
+  EXPECT_NE(said("x = 1\ny = -1\n", "x = 0.8\n")
+                .find("the initial state violates [constraint wire], zero = bead.x^2 + y^2 - 1, by 1; change"),
+            std::string::npos);
+  EXPECT_NE(said("x = 0.6\n", "x = 1\ny = 0.5\n").find("the goal violates [constraint wire]"), std::string::npos);
+}
+
 // A foot that stands at height zero satisfies foot.y >= 0 exactly. Such rows have no interior, so they are left out. Rows
 // that are satisfied by more stay. A violated one is refused.
 TEST(MotionHolds, ConditionsThatAHoldSatisfiesExactlyAreLeftOut) {

@@ -291,6 +291,65 @@ TEST(MotionMistakes, WeightsThatCountNothing) {
   EXPECT_EQ(cost(motor + "loss = 0.1\n", "loss = 1"), "none");
 }
 
+// The unit of a cost is open. Weights with units must agree on one; a plain number agrees with any.
+TEST(MotionMistakes, WeightsWithUnitsGiveOneUnitOfTheCost) {
+  const auto cost = [](const std::string& weights) { return line(phases + ends + "[cost]\n" + weights); };
+  for (const char* weights :
+       {"squared-control = 2 1/(N2 s)\ntime = 3 1/s\n", "squared-control = 2\ntime = 3 1/s\n", "time = 3 kg/s\n",
+        "absolute-work = 2 1/J\nsquared-control = 1 1/(N2 s)\n", "time = 1 J/s\nabsolute-work = 1 m/m\n",
+        "squared-control = 2 1/(N2 s)\ndistance = 3*x^2\n"})
+    EXPECT_EQ(cost(weights), "") << weights;
+  EXPECT_NE(cost("squared-control = 2 kg\ntime = 3 1/s\n").find("time = 3 1/s: makes a cost that is a number without"),
+            std::string::npos)
+      << cost("squared-control = 2 kg\ntime = 3 1/s\n");
+  const std::string named =
+      line("[parameters]\nprice = 2 kg/s\n" + phases + ends + "[cost]\nabsolute-work = 1 1/J\ntime = price\n");
+  EXPECT_NE(named.find("time = price: makes a cost that is a mass (kg, g)"), std::string::npos) << named;
+}
+
+// No motion changes parameters, or a time that given durations determine. A condition of these alone is refused, or needs
+// no row.
+TEST(MotionMistakes, ConditionsThatNoMotionChanges) {
+  const auto said = [](const std::string& first, const std::string& second = "", const std::string& goal = "") {
+    const auto require = [](const std::string& condition) {
+      return condition.empty() ? "" : "require = " + condition + "\n";
+    };
+    return line("[phase first]\nintervals = 6\nduration = 0.5\n" + require(first) +
+                "[phase second]\nintervals = 4\nduration = 1 .. 2\n" + require(second) + ends + require(goal));
+  };
+  for (const char* fine : {"reach >= 1", "reach == 1", "t <= 0.5", "t >= 0 s", "2*t <= 1"})
+    EXPECT_EQ(said(fine), "") << fine;
+  EXPECT_EQ(said("", "t <= 0.6"), "");  // the second duration is free
+  EXPECT_EQ(said("", "reach >= 1", "reach <= 1"), "");
+  const auto expect = [](const std::string& what, const std::string& words) {
+    EXPECT_NE(what.find(words), std::string::npos) << what;
+  };
+  const std::string alone = " in every motion, because it is of parameters alone; change them, or the condition";
+  expect(said("reach >= 3"), "[phase first] require = reach >= 3 is violated by 2" + alone);
+  expect(said("", "reach == 3"), "[phase second] require = reach == 3 is violated by 2" + alone);
+  expect(said("", "", "reach >= 3"), "[goal] require = reach >= 3 is violated by 2" + alone);
+  expect(said("t <= 0.4"), "[phase first] require = t <= 0.4 is violated by 0.0167 at t = 0.4167 s in every motion");
+}
+
+// A phase fixes coordinates or a point.
+TEST(MotionMistakes, FixedNamesAreCoordinatesOrPoints) {
+  const auto said = [](const std::string& fixed) {
+    return line("[phase first]\nfixed = " + fixed + "\nduration = 0.5\n[initial-state]\nx = 1\n[goal]\n");
+  };
+  EXPECT_EQ(said("y, a"), "");
+  const std::string wrong = said("tipp");
+  EXPECT_NE(wrong.find("'tipp' is neither a coordinate nor a [point] (did you mean 'tip'?); allowed: x, y, a, r, s, or "
+                       "a [point] at the origin of the first link"),
+            std::string::npos)
+      << wrong;
+}
+
+// A guess of a coordinate that the start gives would have no effect.
+TEST(MotionMistakes, GuessesOfWhatIsGiven) {
+  expect("[guess]\nx = 2\n", "[initial-state] gives x, so this guess has no effect");
+  EXPECT_EQ(line(phases + "[initial-state]\ny = 0\n[goal]\nx = reach\n[guess]\nx = 2\n"), "");
+}
+
 // Parts of two moving bodies in planned contact have a plane per node, if the study asks for it. They may come nearer
 // at the nodes next to the contact.
 TEST(MotionPairs, PlanesOfNodesAreForBodiesThatMoveTogether) {

@@ -140,8 +140,7 @@ std::string turn(int intervals, bool held) {
   return std::string("[phase only]\n") + (held ? "hold = coupler_end - two_end\n" : "") +
          "duration = 0.9\nintervals = " + std::to_string(intervals) + "\n[initial-state]\nq1 = 60 deg\n" +
          (held ? "q2 = -60 deg\nq3 = 60 deg\n" : "") +
-         "momentum = 0\n[goal]\nq1 = 150 deg\nrate(q1) = 0\n[cost]\nsquared-control = 1\n" +
-         (held ? "[guess]\nq3 = 60 deg\n" : "");
+         "momentum = 0\n[goal]\nq1 = 150 deg\nrate(q1) = 0\n[cost]\nsquared-control = 1\n";
 }
 // Without weight the optimum is a polynomial of degree 3, with the cost 12 J^2 angle^2/T^3: exact at orders 4 and 6.
 TEST(MotionOrders, ALoopThatIsHeld) {

@@ -41,7 +41,7 @@ const std::map<std::string, Base>& bases() {
         systems::model_text("planar-biped"), "swing_shank", "swing_knee", "knee"}},
       {"motion",
        {"[study]\nevaluator = motion\n[motion]\nmodel = it.model\ninitial-guesses = 1\n[phase only]\nintervals = 4\n"
-        "duration = 1\n[initial-state]\ns = 0\n[goal]\ns = 1\n[cost]\ntime = 1\n",
+        "duration = 1\n[initial-state]\nrate(s) = 0\n[goal]\ns = 0\n[cost]\ntime = 1\n",
         slider, "body", "s", "mass"}},
       {"hybrid", {"[study]\nevaluator = hybrid\n[hybrid]\nmodel = it.model\nend = 0.1\n", slider, "body", "s", "mass"}},
       {"simulation",
@@ -142,6 +142,10 @@ TEST_F(Sections, DimensionsAreChecked) {
   expect(said("simulation", "[metrics]\nmixed = kinetic + s\n"),
          "a torque or an energy (N m, J) and a length (m, cm, mm) are added in 'kinetic + s'");
   expect(said("hybrid", "[initial-state]\ns = 2 s\n"), "is a time (s, ms, min, h); expected a length (m, cm, mm)");
+  // The cost of a gait is a number: a work divided by a weight and a length.
+  EXPECT_EQ(said("gait", "[cost]\nabsolute-work = 2\nsquared-torque = 0.1 1/(N m s)\n"), "");
+  expect(said("gait", "[cost]\nsquared-torque = 0.1 kg\n"), "is a mass (kg, g); expected a number in 1/(N m s)");
+  expect(said("gait", "[cost]\npositive-work = 1 1/J\n"), "expected a number without a unit");
   expect(said("gait", "[require]\nshort = knee < 3 kg\n"), "are compared in 'knee < 3 kg'");
   expect(said("gait", "[require]\nfast = step-length/period > 1 kg\n"), "are compared in 'step-length/period > 1 kg'");
   expect(said("simulation", "[initial-states]\ncount = 2\nfar = 8 deg .. 20 mm\n"),
@@ -156,6 +160,66 @@ TEST_F(Sections, DimensionsAreChecked) {
   motion = bases().at("motion");
   motion.study.replace(motion.study.find("time = 1"), 8, "time = 0/0");
   expect(complaint(motion, ""), "time = 0/0: is not a finite number");
+}
+
+// A key that the other settings leave without effect is marked, with the reason.
+TEST_F(Sections, KeysWithoutEffectAreMarked) {
+  const auto note = [&](const std::string& evaluator, const std::string& key,
+                        const std::vector<std::string>& words = {}, const std::string& sections = "",
+                        const std::string& more = "") {
+    Base base = bases().at(evaluator);
+    std::ofstream(folder_ / "it.model") << base.model << more;
+    std::ofstream(folder_ / "it.cfg") << base.study << sections;
+    const Settings settings = read_settings(folder_ / "it.cfg", words);
+    for (const Setting& setting : settings.all)
+      if (setting.key.name == key || setting.key.name == evaluator + "." + key) return setting.note;
+    return std::string("no such key");
+  };
+  const std::string contact = "[contact NAME]\nnode = 1\ntouch = a, b\n", no_contact = "there is no [contact NAME]";
+  EXPECT_EQ(note("motion", "contact-width", {"--motion.contact-width=1 mm"}), "not used: " + no_contact);
+  EXPECT_EQ(note("motion", "contact", {"--motion.contact=penalty"}), "not used: " + no_contact);
+  EXPECT_EQ(note("motion", "contact-stiffness", {}, contact), "not used: motion.contact = schedule");
+  EXPECT_EQ(note("motion", "contact-stiffness", {"--motion.contact=penalty"}, contact), "");
+  EXPECT_EQ(note("motion", "contact-corners", {"--motion.contact=penalty"}, contact),
+            "not used: motion.contact = penalty");
+  EXPECT_EQ(note("motion", "contact-corners", {}, contact), "");
+  EXPECT_EQ(note("motion", "planes", {"--motion.planes=affine"}), "not used: there is no [avoid]");
+  EXPECT_EQ(note("motion", "rollout.step", {"--rollout.step=2e-3"}), "not used: no phase has fixed");
+  EXPECT_EQ(note("motion", "steps"), "");
+  const std::string fixed = "[phase more]\nfixed = s\nduration = 1\n";
+  EXPECT_EQ(note("motion", "rollout.step", {}, fixed), "");
+  EXPECT_EQ(note("motion", "steps", {"--motion.steps=3"}, fixed),
+            "not used: a phase has fixed, so rollout.step applies");
+  EXPECT_EQ(note("motion", "planes", {}, "[avoid]\na, b = 0\n"), "");
+  EXPECT_EQ(note("motion", "contact-planes", {}, contact + "[avoid]\na, b = 0\n"), "");
+  for (const std::string evaluator : {"motion", "gait"}) {
+    const std::string is = "not used: " + evaluator + ".", given = "--" + evaluator + ".";
+    EXPECT_EQ(note(evaluator, "refine-count", {given + "refine-count=3"}), is + "coarse-intervals = 0");
+    EXPECT_EQ(note(evaluator, "refine-count", {given + "coarse-intervals=4"}), "");
+    EXPECT_EQ(note(evaluator, "refine-tolerance", {given + "refinements=0"}), is + "refinements = 0");
+    EXPECT_EQ(note(evaluator, "refine-tolerance", {given + "refinements=1"}), "");
+  }
+  EXPECT_EQ(note("gait", "leg-radius", {"--gait.leg-radius=0.1"}), "not used: the walker is planar");
+  EXPECT_EQ(note("hybrid", "projection-k", {"--hybrid.projection-k=3"}), "not used: hybrid.method = midpoint");
+  EXPECT_EQ(note("hybrid", "projection-k", {"--hybrid.method=projected"}), "");
+  EXPECT_EQ(note("hybrid", "max-strides"), "not used: hybrid.solve-for = motion");
+  EXPECT_EQ(note("hybrid", "max-strides", {"--hybrid.solve-for=gait"}), "");
+  EXPECT_EQ(note("hybrid", "gradient", {"--hybrid.gradient=true"}), "not used: no design variable is free");
+  EXPECT_EQ(note("hybrid", "rest-speed"), "not used: the model has no contacts");
+  EXPECT_EQ(note("hybrid", "rest-speed", {}, "", "[stop it]\ncoordinate = s\nfrom = -100\n"), "");
+  EXPECT_EQ(note("hybrid", "rest-speed", {"--hybrid.method=projected"}), "not used: hybrid.method = projected");
+  EXPECT_EQ(note("simulation", "rest-speed"), "not used: no expression has resting");
+  EXPECT_EQ(note("simulation", "rest-speed", {}, "[outcome still]\nwhen = resting\n"), "");
+  EXPECT_EQ(note("simulation", "frames", {"--simulation.frames=5"}), "not used: there is no [initial-states]");
+  EXPECT_EQ(note("simulation", "frames", {}, "[initial-states]\ncount = 2\n"), "");
+}
+
+// A stride ends at its reset; a number of impacts would end it before.
+TEST_F(Sections, AGaitDoesNotStopAfterImpacts) {
+  Base base = bases().at("hybrid");
+  base.study += "solve-for = gait\nstop-after-impacts = 1\n";
+  EXPECT_NE(complaint(base, "[reset it]\nguard = 100 + s\nrate(s) = 0\n").find("would end a stride before its reset"),
+            std::string::npos);
 }
 
 // An evaluator that takes a model has a column.

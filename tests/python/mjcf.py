@@ -283,6 +283,16 @@ def actuators_and_loops():
     assert code == 0 and "d mimics c: here it moves by itself" in err and "[force pull_d]\ncoordinate = d\nforce = 0.5*u.pull\n" in out, out
 
 
+def without_mass():
+    """Bodies without mass, and coordinates with which no inertia moves; the links between two joints of one body are not bodies."""
+    text = """<mujoco><worldbody><body name="a"><joint name="x" type="slide" axis="1 0 0"/><joint name="z" type="hinge"/><geom size="0.1" mass="1"/>
+<body name="b" pos="1 0 0"><joint name="k" axis="0 1 0" armature="0.1"/></body><body name="c" pos="1 0 0"><joint name="l" axis="0 1 0"/></body>
+<body name="ball" pos="0 0 1"><joint name="s" type="ball"/><inertial pos="0 0 1" mass="1" diaginertia="0 0 0"/></body></body></worldbody></mujoco>"""
+    code, out, err = imported("weightless.xml", text)
+    assert code == 0 and "note: links without mass: b, c\n" in err, err
+    assert "note: no inertia moves with l, s_yaw, s_pitch, s_roll, so motions are singular: " in err, err
+
+
 def bad_input():
     """Checks that each input is refused in one line with file, line and remedy, and that nothing is written."""
     body = '<body name="upper"'
@@ -340,6 +350,6 @@ def bad_input():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (spellings, closed_forms, mujoco, actuators_and_loops, bad_input):
+    for test in (spellings, closed_forms, mujoco, actuators_and_loops, without_mass, bad_input):
         test()
         print(test.__name__, "ok", flush=True)

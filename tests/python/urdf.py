@@ -158,6 +158,25 @@ def left_out():
         assert said in out, (said, out)
 
 
+def without_mass():
+    """Links without mass are named, and so is each coordinate that no inertia moves with: a finger without mass, a wheel that is a point on its axis."""
+    weigh = '<inertial><origin xyz="0 0 0.5"/><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.01"/></inertial>'
+    text = f"""<robot name="r"><link name="base"/><link name="arm">{weigh}</link><link name="tip"/><link name="finger"/><link name="wheel"><inertial><mass value="1"/></inertial></link>
+<joint name="a" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="1 0 0"/></joint><joint name="b" type="fixed"><parent link="arm"/><child link="tip"/></joint>
+<joint name="c" type="prismatic"><parent link="tip"/><child link="finger"/><axis xyz="0 1 1"/></joint>
+<joint name="d" type="continuous"><parent link="arm"/><child link="wheel"/><axis xyz="0 1 0"/><origin xyz="0 0 1"/></joint></robot>"""
+    code, out, err = imported("weightless.urdf", text)
+    assert code == 0 and "note: links without mass: tip, finger\n" in err and "note: no inertia moves with c, d, so motions are singular: " in err, err
+    # A rotor, or a follower with mass, gives the coordinate inertia; and a link without mass between others is no mistake.
+    geared = '<transmission><actuator><drake:rotor_inertia value="0.1"/></actuator><joint name="JOINT"/></transmission></robot>'
+    code, out, err = imported("rotors.urdf", text.replace("<robot", '<robot xmlns:drake="x"').replace("</robot>", geared.replace("JOINT", "c").replace("</robot>", geared.replace("JOINT", "d"))))
+    assert code == 0 and "links without mass: tip, finger\n" in err and "no inertia" not in err, err
+    between = text.replace('<parent link="arm"/><child link="wheel"/>', '<parent link="finger"/><child link="wheel"/>').replace('<origin xyz="0 0 1"/></joint></robot>', '<mimic joint="c"/></joint></robot>')
+    code, out, err = imported("between.urdf", between)
+    assert code == 0 and "no inertia" not in err, err
+    assert "mass" not in imported("arm.urdf", ARM)[2]
+
+
 def capsule():
     """A capsule's part lies in the capsule, reaches its ends, and has nearly its volume; `dodyn check` takes the text."""
     from scipy.spatial import ConvexHull
@@ -294,4 +313,5 @@ with tempfile.TemporaryDirectory() as folder:
     designed()
     bad_input()
     left_out()
+    without_mass()
     capsule()

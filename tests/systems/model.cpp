@@ -468,6 +468,30 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[spring s]\nstifness = 3\n", "10", "did you mean 'stiffness'");
 }
 
+// K c1 c2/distance is an energy. Charges without a unit are pure numbers; those of one unit give the unit of K.
+TEST(Model, ChargeConstantHasTheUnitThatItsChargesNeed) {
+  const auto charged = [](const std::string& constant, const std::string& charges, const std::string& parameters = "") {
+    return complaint("[model]\ndimension = 2\ncharge-constant = " + constant + "\n[parameters]\nq = 2" + parameters +
+                     "\n[link a]\nparent = ground\njoint = planar\nmass = 1\n" + charges);
+  };
+  const std::string pure = "[charge c]\nlink = a\nvalue = 2\n", pole = "[charge c]\nlink = a\nvalue = 2 A m\n",
+                    named = "[charge c]\nlink = a\nvalue = q\n";
+  EXPECT_EQ(charged("0.1", pure), "");
+  EXPECT_EQ(charged("0.1 N m2", pure), "");
+  EXPECT_EQ(charged("1e-7 N/A2", pole), "");
+  EXPECT_EQ(charged("1e-7", pole), "");
+  EXPECT_EQ(charged("1e-7 N/A2", named), "");
+  EXPECT_EQ(charged("1e-7 N/A2", named, " # A m, of a pole"), "");
+  EXPECT_EQ(charged("0.1 kg", pure),
+            "t.model:3: charge-constant = 0.1 kg is a mass (kg, g); the charges are a number without a unit; expected "
+            "N m2 divided by the square of their unit");
+  EXPECT_NE(charged("0.1 N m2", pole).find("t.model:3: charge-constant = 0.1 N m2 is"), std::string::npos);
+  EXPECT_NE(charged("0.1 kg", named, " # A m, of a pole").find("expected N m2 divided by"), std::string::npos);
+  EXPECT_NE(charged("1e-7 N/A2", pole + "[charge d]\nlink = a\nvalue = 1 kg\n").find("give all of them one unit"),
+            std::string::npos);
+  EXPECT_NE(charged("1", "").find("t.model:3: charge-constant has no effect without charges"), std::string::npos);
+}
+
 // The description names every part of a model file.
 TEST(Model, DescriptionNamesEverything) {
   auto texts = shipped_models();

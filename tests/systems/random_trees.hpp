@@ -20,7 +20,7 @@ inline std::string random_tree(std::mt19937_64& random, int dimension, bool free
   };
   std::string text = "[model]\ndimension = " + std::to_string(dimension) +
                      "\ngravity = " + (pick(0, 1) ? vector() : number(0, 10)) +
-                     "\ncharge-constant = 0.05\n[parameters]\nk = 3 # 1\n";
+                     (forces ? "\ncharge-constant = 0.05" : "") + "\n[parameters]\nk = 3 # 1\n";
   const int links = pick(1, 6);
   std::vector<std::string> turns;
   for (int l = 0; l < links; ++l) {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "systems/model.hpp"
+#include "systems/spherical.hpp"
 #include "tests/message_of.hpp"
 #include "tests/systems/planar_biped.hpp"
 
@@ -325,6 +326,26 @@ TEST(TreeText, MistakesAreOneLineThatSaysWhere) {
   starts(complaint(head + "[link a]\nparent = ground\njoint = planar\n", {{"knee", {0.5}}}),
          "t.model: has no parameter");
   starts(complaint(""), "t.model: no [model]");
+}
+
+TEST(TreeText, SphericalJointsAreThreeLastTurnsAboutDifferentAxes) {
+  const auto joint = [](const std::string& moves) {
+    return read_model(
+               "[model]\ndimension = 3\n[link a]\nparent = ground\nmass = 1\ninertia = 1, 1, 1\njoint = " + moves, "t",
+               false)
+        .structure.links[0]
+        .moves;
+  };
+  for (const char* moves : {"spherical ZYX", "spatial ZXZ", "prismatic x + revolute z + revolute x + revolute y"}) {
+    EXPECT_TRUE(is_spherical(joint(moves))) << moves;
+    EXPECT_TRUE(has_chart(joint(moves))) << moves;
+  }
+  EXPECT_TRUE(is_spherical(joint("revolute z + revolute 1, 1, 0 + revolute y")));
+  EXPECT_FALSE(has_chart(joint("revolute z + revolute 1, 1, 0 + revolute y")));
+  for (const char* moves : {"revolute z + revolute y", "revolute z + revolute z + revolute y",
+                            "revolute z + prismatic x + revolute y + revolute x", "revolute z + spherical ZYX",
+                            "revolute z + revolute y + revolute x + prismatic x", "point"})
+    EXPECT_FALSE(is_spherical(joint(moves))) << moves;
 }
 
 // Different legs cannot be exchanged. This is reported when the file is read.

@@ -273,6 +273,17 @@ class ElasticEvaluator final : public Evaluator {
   std::optional<CustomEntry> cost_;
 };
 
+// Returns keys that have no effect because of others, and why (EvaluatorKind::idle).
+std::vector<std::pair<std::string, std::string>> idle_elastic_keys(const Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> idle;
+  if (const std::string method = settings.text("elastic.contact-method"); method != "penalty")
+    idle.emplace_back("world.stiffness", "elastic.contact-method = " + method);
+  if (settings.sections_of("initial-states").empty())
+    for (const char* key : {"elastic.initial-states-per-task", "elastic.initial-state"})
+      idle.emplace_back(key, "there is no [initial-states]");
+  return idle;
+}
+
 }  // namespace
 
 EvaluatorKind elastic_kind() {
@@ -283,6 +294,7 @@ EvaluatorKind elastic_kind() {
   kind.variables = elastic_text::variables;
   kind.keys = elastic_text::run_keys().keys();
   kind.sections = elastic_text::sections();
+  kind.idle = idle_elastic_keys;
   kind.make = make<ElasticEvaluator>;
   return kind;
 }

@@ -5,6 +5,7 @@
 
 #include "evaluators/dimensions.hpp"
 #include "evaluators/examination.hpp"
+#include "evaluators/motion/search.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/random.hpp"
 #include "record/text.hpp"
@@ -126,6 +127,10 @@ std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& 
     add("gait.contact = " + contact, {"gait.friction"});
   if (!settings.sections_of("cost").empty())
     add("[cost] replaces it", {"gait.absolute-work", "gait.positive-work", "gait.squared-torque"});
+  if (model.dimension == 2) add("the walker is planar", {"gait.leg-radius"});
+  if (model.structure.knees.empty()) add("the model has no [knee]", {"gait.knee-stops"});
+  if (model.structure.ranges.empty()) add("the model has no [joint-limit]", {"gait.joint-limits"});
+  for (auto& one : idle_search_keys(settings, "gait.")) idle.push_back(std::move(one));
   return idle;
 }
 

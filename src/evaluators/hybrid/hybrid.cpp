@@ -87,6 +87,25 @@ systems::HybridModel model_of(const NamedModel& named) {
   return system;
 }
 
+// Returns keys that have no effect because of others or of the model, and why (EvaluatorKind::idle).
+std::vector<std::pair<std::string, std::string>> idle_hybrid_keys(const Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> idle;
+  const auto add = [&](const std::string& reason, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) idle.emplace_back(std::string("hybrid.") + key, reason);
+  };
+  const std::string method = "hybrid.method = " + settings.text("hybrid.method");
+  if (method != "hybrid.method = projected") add(method, {"projection-k"});
+  if (settings.text("hybrid.solve-for") == "motion")
+    add("hybrid.solve-for = motion", {"max-strides", "translating-coordinates"});
+  if (settings.variables.empty()) add("no design variable is free", {"gradient"});
+  if (method == "hybrid.method = projected")
+    add(method, {"jump", "rest-speed", "max-events"});
+  else if (!settings.text("hybrid.model").empty() &&
+           model_of(named_model(settings, "hybrid.model")).pieces.contacts.empty())
+    add("the model has no contacts", {"jump", "rest-speed", "stop-after-impacts"});
+  return idle;
+}
+
 std::vector<DesignVariable> variables_of(const Settings& so_far) {
   if (so_far.text("hybrid.model").empty()) return {};
   return parameter_variables(model_of(named_model(so_far, "hybrid.model")).model);
@@ -103,6 +122,9 @@ class HybridEvaluator final : public Evaluator {
       throw settings.error(
           "hybrid.solve-for",
           "the model has no [reset], which ends a stride; add one, or choose hybrid.solve-for = motion");
+    if (own_.find == Find::gait && own_.impacts > 0)
+      throw settings.error("hybrid.stop-after-impacts",
+                           "would end a stride before its reset; remove it, or choose hybrid.solve-for = motion");
     own_.gait.max_period = own_.end;
     if (own_.method == Method::projected && (own_.find == Find::gait || own_.impacts > 0))
       throw settings.error("hybrid.method",
@@ -250,7 +272,7 @@ class HybridEvaluator final : public Evaluator {
       f.names.push_back(quantity.text());
       if (std::find(known.begin(), known.end(), f.names.back()) == known.end())
         throw entry.error("'" + shown(f.names.back()) + "' is unknown" + did_you_mean(f.names.back(), known) +
-                          "; known here: " + listed(known));
+                          "; known here: " + (known.empty() ? "none" : listed(known)));
     }
     return f;
   }
@@ -419,6 +441,7 @@ EvaluatorKind hybrid_kind() {
   kind.description = "simulates a model's motion in pieces joined by impacts and resets, or finds its periodic gait";
   kind.variables = variables_of;
   kind.keys = hybrid_keys().keys();
+  kind.idle = idle_hybrid_keys;
   kind.sections = {
       {.kind = "initial-state",
        .any_key = true,

@@ -7,6 +7,7 @@
 #include "record/text.hpp"
 #include "settings/expression.hpp"
 #include "systems/skeleton.hpp"
+#include "systems/spherical.hpp"
 
 namespace dodyn::evaluators::hybrid {
 
@@ -195,18 +196,41 @@ constexpr double largest_turn_in_step = 1.0;
 std::string turns_too_fast(const systems::Model& model, const Eigen::VectorXd& before,
                            const variational::HybridState& now) {
   for (const auto& link : model.structure.links) {
-    const auto is_turn = [](const systems::Move& move) { return move.kind == systems::Move::turn; };
-    if (std::count_if(link.moves.begin(), link.moves.end(), is_turn) != 3) continue;
-    for (std::size_t i = 0; i < link.moves.size(); ++i) {
+    if (!systems::is_spherical(link.moves)) continue;
+    for (std::size_t i = link.moves.size() - 3; i < link.moves.size(); ++i) {
       const auto c = link.first + static_cast<Eigen::Index>(i);
       const double turn = std::abs(now.q(c) - before(c));
-      if (is_turn(link.moves[i]) && turn > largest_turn_in_step)
+      if (turn > largest_turn_in_step)
         return formatted(
             "angle %s of [link %s] turns by %.2g rad in one step at t = %.4g s, as beside the attitude at which the "
             "angles are singular, so the motion after it may be wrong; shorten hybrid.step, or choose another order of "
             "the joint's axes",
             model.structure.coordinate_names[static_cast<std::size_t>(c)].c_str(), link.name.c_str(), turn, now.time);
     }
+  }
+  return "";
+}
+
+}  // namespace
+
+namespace {
+
+// Returns a sentence if initial rates violate a constraint, so that others replace them; empty: they do not.
+std::string replaced_rates(const systems::Model& model, const variational::Assembly& assembly, const Eigen::VectorXd& q,
+                           const Eigen::VectorXd& v, const variational::HybridIntegrator& integrator) {
+  constexpr double rounding = 1e-9;  // relative, of numbers in a text
+  const auto rows = assembly.mechanics->row(q);
+  const Eigen::VectorXd now = integrator.velocity();
+  for (std::size_t i = 0; i < assembly.constraints.size(); ++i) {
+    const Eigen::VectorXd gradient = rows.gradient.row(assembly.constraints[i]).transpose();
+    if (std::abs(gradient.dot(v)) <= rounding * gradient.norm() * v.norm()) continue;
+    std::string rates;
+    for (Eigen::Index c = 0; c < v.size(); ++c)
+      if (std::abs(now(c) - v(c)) > rounding * v.norm())
+        rates += formatted("%srate(%s) = %.4g", rates.empty() ? "" : ", ",
+                           model.structure.coordinate_names[static_cast<std::size_t>(c)].c_str(), now(c));
+    return "the initial rates violate constraint " + assembly.constraint_names[i] +
+           "; the nearest ones that satisfy it replace them: " + rates;
   }
   return "";
 }
@@ -258,6 +282,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     ran.bad_start = true;
     return ran;
   }
+  ran.warning = replaced_rates(model_, assembly, q, v, integrator);
   double end = options_.end;
   if (options_.find == Find::gait) {
     begin_stride(mechanics, assembly, integrator, ran);

@@ -27,6 +27,14 @@ std::optional<std::pair<std::string, std::string>> pair_of(const dmoc::System& s
 
 }  // namespace
 
+std::string HeldPlaces::described(const std::string& phase) const {
+  std::string all;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (at_zero[i]) all += (all.empty() ? "" : ", ") + ("[constraint " + names[i] + "]");
+  const bool holds = std::find(at_zero.begin(), at_zero.end(), false) != at_zero.end();
+  return holds ? all + (all.empty() ? "" : ", ") + "hold in [phase " + phase + "]" : all;
+}
+
 bool HeldPlaces::continues(const HeldPlaces& before) const {
   return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
     return std::find(before.names.begin(), before.names.end(), name) != before.names.end();
@@ -88,6 +96,7 @@ std::optional<HeldPlaces> read_holds(const dmoc::System& system,
       throw ConfigError(system.model().origin + ": [constraint " + held.names[i] + "]: " + error.what());
     }
   held.function = dmoc::position_function(system, fixed, expressions, parameters);
+  held.expressions = std::move(expressions);
   return held;
 }
 

@@ -16,9 +16,12 @@ struct HeldPlaces {
   // [size] names of the components, by which conditions refer to their forces: "hand.x" for a point or the first point
   // of a pair, an expression, or the name of a constraint
   std::vector<std::string> names;
-  std::vector<bool> at_zero;  // [size] true: a constraint; false: the value at the phase's first node is kept
+  std::vector<bool> at_zero;            // [size] true: a constraint; false: the value at the phase's first node is kept
+  std::vector<Expression> expressions;  // [size]
   dmoc::NamedPositionFunction function;
 
+  // Returns the names for messages: the constraints, and "hold in [phase NAME]" if there are others.
+  std::string described(const std::string& phase) const;
   // Returns whether the earlier phase holds all components of this one, too.
   bool continues(const HeldPlaces& before) const;
   // Returns the index of the component whose force is normal(POINT), tangential(POINT) or reaction(NAME); -1: none.

@@ -361,6 +361,7 @@ EvaluatorKind motion_kind() {
   for (const auto& keys : {motion_search_keys().keys(), rollout_keys().keys()})
     kind.keys.insert(kind.keys.end(), keys.begin(), keys.end());
   kind.sections = motion_sections();
+  kind.idle = idle_motion_keys;
   kind.make = [](const Settings& settings) {
     return make_motion_evaluator(settings, std::make_shared<MotionDesigns>(settings), motion_search_keys());
   };

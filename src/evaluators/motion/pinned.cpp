@@ -16,16 +16,31 @@ constexpr double zero = 1e-9;      // m or rad; the default tolerance of the sol
 constexpr double violated = 1e-7;  // beyond the rounding of numbers in a text with seven digits
 constexpr double linear = 1e-9;    // deviation of an equality from a linear one, relative to its slope
 
-bool is_parameter(const dmoc::PathFunction& f, const Expression::Quantity& q) {
+// An expression, and the names in it that are parameters.
+struct PinnedExpression {
+  const Expression& expression;
+  const std::vector<std::string>& parameters;
+  PinnedExpression(const dmoc::PathFunction& f) : expression(f.expression), parameters(f.parameters) {}  // NOLINT
+  PinnedExpression(const Expression& e, const std::vector<std::string>& names) : expression(e), parameters(names) {}
+};
+
+bool is_parameter(const PinnedExpression& f, const Expression::Quantity& q) {
   return std::find(f.parameters.begin(), f.parameters.end(), q.text()) != f.parameters.end();
 }
 
 // Returns an expression's value, where `of` has the values of quantities that are not parameters.
-double value_of(const dmoc::PathFunction& f, const MotionValues& values, const Values& of) {
+double value_of(const PinnedExpression& f, const MotionValues& values, const Values& of) {
   std::vector<double> numbers;
   for (const auto& q : f.expression.quantities())
     numbers.push_back(is_parameter(f, q) ? values.named(q.text()).value : of.at(q.text()));
   return f.expression.evaluate<double>(numbers);
+}
+
+// Returns whether parameters and these values determine an expression.
+bool is_determined(const PinnedExpression& f, const Values& of) {
+  const auto& quantities = f.expression.quantities();
+  return std::all_of(quantities.begin(), quantities.end(),
+                     [&](const auto& q) { return is_parameter(f, q) || of.contains(q.text()); });
 }
 
 // Adds the position that an equality of this position alone determines, if it is linear.
@@ -89,10 +104,73 @@ Values held(const PhasedMotion& motion, const MotionPhase& phase, const Values& 
 // Returns the value of a condition that pinned positions alone determine.
 std::optional<double> pinned_value(const dmoc::PathFunction& condition, const Values& pinned,
                                    const MotionValues& values) {
-  if (condition.place != dmoc::PathFunction::Place::knots || condition.of_time) return std::nullopt;
-  for (const auto& q : condition.expression.quantities())
-    if (!is_parameter(condition, q) && !pinned.contains(q.text())) return std::nullopt;
+  if (condition.place != dmoc::PathFunction::Place::knots || condition.of_time || !is_determined(condition, pinned))
+    return std::nullopt;
   return value_of(condition, values, pinned);
+}
+
+// Returns the time of a knot if all durations up to it are given, s.
+std::optional<double> given_time(const PhasedMotion& motion, int phase, int knot, const MotionValues& values) {
+  double time = 0.0;
+  for (int i = 0; i <= phase; ++i) {
+    const MotionPhase& one = motion.phases[static_cast<std::size_t>(i)];
+    if (one.timed()) return std::nullopt;
+    const double share = i < phase ? 1.0 : motion.system->scheme().position(knot) / one.intervals;
+    time += share * values.evaluated(one.shortest).value;
+  }
+  return time;
+}
+
+// Returns the value of a condition that parameters, and the time if it is given, alone determine.
+std::optional<double> settled_value(const PhasedMotion& motion, int phase, int knot,
+                                    const dmoc::PathFunction& condition, const MotionValues& values) {
+  if (condition.place != dmoc::PathFunction::Place::knots) return std::nullopt;
+  Values known;
+  for (const auto& q : condition.expression.quantities()) {
+    if (is_parameter(condition, q)) continue;
+    const std::optional<double> time =
+        condition.of_time && q.text() == "t" ? given_time(motion, phase, knot, values) : std::nullopt;
+    if (!time) return std::nullopt;
+    known.emplace("t", *time);
+  }
+  return value_of(condition, values, known);
+}
+
+bool is_violated(double value, bool equality) { return (equality ? std::abs(value) : -value) > violated; }
+
+// Returns the first condition of a phase or an end that parameters or given times violate; empty: none.
+std::string settled_violation(const PhasedMotion& motion, int phase, int knots, const std::string& title,
+                              const std::vector<std::pair<dmoc::PathFunction, bool>>& conditions,
+                              const MotionValues& values) {
+  for (const auto& [condition, equality] : conditions)
+    for (int knot = 0; knot < knots; ++knot) {
+      const std::optional<double> value = settled_value(motion, phase, knot, condition, values);
+      if (!value) break;
+      if (!is_violated(*value, equality)) continue;
+      const std::string text =
+          title + " require = " + condition.expression.text() + formatted(" is violated by %.3g", std::abs(*value));
+      return condition.of_time
+                 ? text + formatted(" at t = %.4g s in every motion; change the durations, or the condition",
+                                    *given_time(motion, phase, knot, values))
+                 : text + " in every motion, because it is of parameters alone; change them, or the condition";
+    }
+  return "";
+}
+
+// Returns the first constraint of the model that pinned positions of the start or the goal violate; empty: none.
+std::string violated_constraint(const PhasedMotion& motion, bool end, const Values& pinned,
+                                const MotionValues& values) {
+  const std::optional<HeldPlaces>& holds = (end ? motion.phases.back() : motion.phases.front()).holds;
+  for (std::size_t i = 0; holds && i < holds->names.size(); ++i) {
+    const PinnedExpression constraint(holds->expressions[i], holds->function.parameters);
+    if (!holds->at_zero[i] || !is_determined(constraint, pinned)) continue;
+    const double value = value_of(constraint, values, pinned);
+    if (is_violated(value, true))
+      return formatted("the %s violates [constraint %s], zero = %s, by %.3g; change its positions",
+                       end ? "goal" : "initial state", holds->names[i].c_str(), constraint.expression.text().c_str(),
+                       std::abs(value));
+  }
+  return "";
 }
 
 }  // namespace
@@ -123,19 +201,39 @@ bool is_pinned_at_zero(const dmoc::PathFunction& inequality, const Values& pinne
   return value && std::abs(*value) <= zero;
 }
 
+bool is_settled(const PhasedMotion& motion, int phase, int knot, const dmoc::PathFunction& condition,
+                const MotionValues& values) {
+  return settled_value(motion, phase, knot, condition, values).has_value();
+}
+
 std::string pinned_violation(const PhasedMotion& motion, const MotionValues& values) {
+  const int count = static_cast<int>(motion.phases.size());
+  for (const bool end : {false, true})
+    if (std::string text = settled_violation(motion, end ? count - 1 : 0, 1, end ? "[goal]" : "[initial-state]",
+                                             motion.at(end).conditions, values);
+        !text.empty())
+      return text;
   const std::vector<PinnedPositions> pinned = pinned_positions(motion, values);
-  for (std::size_t i = 0; i < motion.phases.size(); ++i)
-    for (const auto& [condition, equality] : motion.phases[i].constraints)
+  for (const bool end : {false, true})
+    if (std::string text = violated_constraint(motion, end, end ? pinned.back().last : pinned.front().first, values);
+        !text.empty())
+      return text;
+  for (std::size_t i = 0; i < motion.phases.size(); ++i) {
+    const MotionPhase& phase = motion.phases[i];
+    if (std::string text = settled_violation(motion, static_cast<int>(i), phase.intervals * motion.degree() + 1,
+                                             "[phase " + phase.name + "]", phase.constraints, values);
+        !text.empty())
+      return text;
+    for (const auto& [condition, equality] : phase.constraints)
       for (const bool end : {false, true}) {
         const std::optional<double> value = pinned_value(condition, end ? pinned[i].last : pinned[i].first, values);
-        if (!value || (equality ? std::abs(*value) : -*value) <= violated) continue;
+        if (!value || !is_violated(*value, equality)) continue;
         return formatted(
             "[phase %s] require = %s is violated by %.3g at its %s, where the initial state, the goal and hold give "
             "all positions; change these, or the condition",
-            motion.phases[i].name.c_str(), condition.expression.text().c_str(), std::abs(*value),
-            end ? "end" : "beginning");
+            phase.name.c_str(), condition.expression.text().c_str(), std::abs(*value), end ? "end" : "beginning");
       }
+  }
   return "";
 }
 

@@ -1,6 +1,7 @@
-// Positions that equalities fix where phases meet, such as the height of a foot that stands. An inequality of these alone
-// that is satisfied exactly, foot.z >= 0, has no interior there. An interior-point method then converges slowly or not.
-// If they violate a condition, there is no motion.
+// Conditions whose value no motion changes. Positions that equalities fix where phases meet, such as the height of a foot
+// that stands: an inequality of these alone that is satisfied exactly, foot.z >= 0, has no interior there. An
+// interior-point method then converges slowly or not. Parameters, and the time if all durations are given, are fixed,
+// too. If fixed values violate a condition, there is no motion.
 #pragma once
 
 #include <map>
@@ -24,7 +25,11 @@ std::vector<PinnedPositions> pinned_positions(const PhasedMotion& motion, const 
 bool is_pinned_at_zero(const dmoc::PathFunction& inequality, const PinnedPositions::Values& pinned,
                        const MotionValues& values);
 
-// Returns the condition of a phase that pinned positions violate, as a sentence; empty: none.
+// Returns whether parameters, and the time if it is given, alone determine a condition at a knot of a phase.
+bool is_settled(const PhasedMotion& motion, int phase, int knot, const dmoc::PathFunction& condition,
+                const MotionValues& values);
+
+// Returns the condition that pinned positions, parameters or given times violate, as a sentence; empty: none.
 std::string pinned_violation(const PhasedMotion& motion, const MotionValues& values);
 
 }  // namespace dodyn::evaluators

@@ -111,6 +111,11 @@ void read_ends(PhasedMotion& motion) {
   read_end(motion, "initial-state", motion.start);
   read_end(motion, "goal", motion.goal);
   motion.guess = read_given(motion, "guess", false);
+  for (const GivenCoordinate& g : motion.guess)
+    if (motion.start.gives(g.coordinate))
+      throw ConfigError(g.source + ": [initial-state] gives " +
+                        motion.system->structure().coordinate_names[static_cast<std::size_t>(g.coordinate)] +
+                        ", so this guess has no effect; remove it");
   const auto refuse_held = [&](const std::vector<GivenCoordinate>& all, const MotionPhase& phase) {
     for (const GivenCoordinate& g : all)
       if (std::find(phase.held.begin(), phase.held.end(), g.coordinate) != phase.held.end())

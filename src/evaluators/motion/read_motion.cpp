@@ -9,9 +9,12 @@
 #include "evaluators/motion/initial_guess.hpp"
 #include "evaluators/motion/pinned.hpp"
 #include "evaluators/motion/postures.hpp"
+#include "evaluators/motion/search.hpp"
 #include "evaluators/parameters.hpp"
+#include "evaluators/rollout/rollout.hpp"
 #include "settings/units.hpp"
 #include "systems/sections.hpp"
+#include "systems/spherical.hpp"
 
 namespace dodyn::evaluators {
 
@@ -136,19 +139,40 @@ const KeyTable<MotionKeys>& motion_keys() {
   return table;
 }
 
+std::vector<std::pair<std::string, std::string>> idle_motion_keys(const Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> idle = idle_search_keys(settings, "motion.");
+  const auto add = [&](const std::string& reason, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) idle.emplace_back(std::string("motion.") + key, reason);
+  };
+  const bool contacts = !settings.sections_of("contact").empty();
+  if (!contacts)
+    add("there is no [contact NAME]",
+        {"contact", "contact-corners", "contact-planes", "contact-stiffness", "contact-width"});
+  else if (settings.text("motion.contact") == "penalty")
+    add("motion.contact = penalty", {"contact-corners"});
+  else
+    add("motion.contact = schedule", {"contact-stiffness", "contact-width"});
+  if (settings.sections_of("avoid").empty()) {
+    add("there is no [avoid]", {"planes"});
+    if (contacts) add("there is no [avoid]", {"contact-planes"});
+  }
+  const auto phases = settings.sections_of("phase");
+  if (std::any_of(phases.begin(), phases.end(), [](const CustomSection* phase) { return phase->find("fixed"); }))
+    add("a phase has fixed, so rollout.step applies", {"steps"});
+  else
+    for (const Key& key : rollout_keys().keys()) idle.emplace_back(key.name, "no phase has fixed");
+  return idle;
+}
+
 namespace {
 
 void check_order(const PhasedMotion& motion) {
   const auto refuse = [&](const std::string& what) {
     throw motion.settings.error("motion.order", what + "; allowed: 2");
   };
-  const auto& tree = motion.system->structure();
-  for (const auto& link : tree.links) {
-    const auto turns = std::count_if(link.moves.begin(), link.moves.end(), [](const auto& move) {
-      return move.kind == systems::Move::turn && !move.is_oblique();
-    });
-    if (turns == 3) refuse("[link " + link.name + "] has a spherical joint, whose integrator has order 2");
-  }
+  for (const auto& link : motion.system->structure().links)
+    if (systems::has_chart(link.moves))
+      refuse("[link " + link.name + "] has a spherical joint, whose integrator has order 2");
   if (!motion.avoided.empty()) refuse("[avoid] needs straight motion between nodes, which has order 2");
 }
 

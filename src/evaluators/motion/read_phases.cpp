@@ -22,9 +22,16 @@ std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
         std::find_if(tree.named_points.begin(), tree.named_points.end(), [&](const auto& p) { return p.name == name; });
     const bool is_coordinate =
         std::find(tree.coordinate_names.begin(), tree.coordinate_names.end(), name) != tree.coordinate_names.end();
-    if (is_coordinate || point == tree.named_points.end()) {
+    if (is_coordinate) {
       held.push_back(read_coordinate(motion, entry, name));
       continue;
+    }
+    if (point == tree.named_points.end()) {
+      std::vector<std::string> known = tree.coordinate_names;
+      for (const auto& p : tree.named_points) known.push_back(p.name);
+      throw entry.error("'" + name + "' is neither a coordinate nor a [point]" + did_you_mean(name, known) +
+                        "; allowed: " + listed(tree.coordinate_names) +
+                        ", or a [point] at the origin of the first link");
     }
     const auto& place = point->place;
     const bool at_root = place.link == 0 && std::all_of(place.at.begin(), place.at.end(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dmoc/ignorable.hpp"
 #include "evaluators/motion/trajectory.hpp"
 #include "record/text.hpp"
 
@@ -66,6 +67,16 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
            number(from(1, 1e6), "largest number of solver iterations per initial guess"))
       .add("time-limit-per-guess", option(&O::max_processor_seconds),
            number(from(1e-3, 1e7), "s", "limit of processor time per initial guess"));
+}
+
+std::vector<std::pair<std::string, std::string>> idle_search_keys(const Settings& settings,
+                                                                  const std::string& section) {
+  std::vector<std::pair<std::string, std::string>> idle;
+  if (settings.integer(section + "coarse-intervals") == 0)
+    idle.emplace_back(section + "refine-count", section + "coarse-intervals = 0");
+  if (settings.integer(section + "refinements") == 0)
+    idle.emplace_back(section + "refine-tolerance", section + "refinements = 0");
+  return idle;
 }
 
 MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& settings,
@@ -219,6 +230,7 @@ class Search {
     // it: 7 of 10 two-cubes problems then fail.
     if (path.simulated) options.warm_start = true, options.barrier = 1e-4;
     const auto run = [&] {
+      dmoc::fix_ignorable(found.planned.problem, x);
       options.max_seconds = std::max(task_.seconds_left(), 1e-3);
       options.max_processor_seconds = std::max(processor_end - nlp::processor_seconds(), 1e-3);
       found.solution = nlp::solve(found.planned.problem.problem(), x, options);
@@ -288,13 +300,16 @@ class Search {
     others_.insert(at, std::move(other));
     if (others_.size() > others_kept) others_.pop_back();
   }
-  // Returns the coordinates that move, at all knots.
+  // Returns the coordinates that move, at all knots, without constants that have no meaning.
   Eigen::VectorXd coordinates(const SolvedMotion& motion) const {
     const dmoc::MotionProblem& problem = motion.planned.problem;
+    Eigen::VectorXd constant(problem.system().n());
+    for (int c = 0; c < constant.size(); ++c) constant(c) = dmoc::ignorable_start(problem, motion.solution.x, c);
     std::vector<double> all;
     for (const Eigen::MatrixXd& q : study_->path_of(problem, motion.solution.x, design()).q)
       for (int c = 0; c < q.cols(); ++c)
-        if (moves(problem, c)) all.insert(all.end(), q.col(c).begin(), q.col(c).end());
+        if (moves(problem, c))
+          for (const double position : q.col(c)) all.push_back(position - constant(c));
     return Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
   }
   static bool moves(const dmoc::MotionProblem& problem, int coordinate) {

@@ -128,7 +128,7 @@ void add_holds(const PhasedMotion& motion, TranscribedMotion& planned, const Mot
   for (int i = 0; i < count; ++i) {
     const MotionPhase& phase = motion.phases[static_cast<std::size_t>(i)];
     if (!phase.holds) continue;
-    ask(planned, "hold in [phase " + phase.name + "]");
+    ask(planned, phase.holds->described(phase.name));
     dmoc::PositionConstraint hold = std::move(holds_of(motion, i, values).front());
     if (i > 0 || motion.periodic) hold.event = i > 0 ? i - 1 : count - 1;
     hold.inherited = i > 0 || (motion.periodic && !motion.exchange && motion.shift.empty());
@@ -170,7 +170,8 @@ TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& 
     }
     ask(planned, end ? "require in [goal]" : "require in [initial-state]");
     for (const auto& [function, equality] : motion.at(end).conditions)
-      add_end_constraint(problem, phase, end, function, lookup, equality);
+      if (!is_settled(motion, phase, 0, function, all))
+        add_end_constraint(problem, phase, end, function, lookup, equality);
   }
   add_contacts(motion, planned, all, path);
   add_holds(motion, planned, all);
@@ -211,7 +212,8 @@ TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& 
     };
     for (const auto& constraint : p.constraints)
       add_path_constraint(problem, i, constraint.first, lookup, constraint.second, [&](int knot) {
-        return !constraint.second && is_pinned_at_zero(constraint.first, pinned_at(knot), all);
+        return is_settled(motion, i, knot, constraint.first, all) ||
+               (!constraint.second && is_pinned_at_zero(constraint.first, pinned_at(knot), all));
       });
     ask(planned, "");
     problem.add_effort(i, effort, per);

@@ -225,7 +225,7 @@ Formula FormulaReader::read(const CustomEntry& entry, const Expression& expressi
                                   "distance(POINT, POINT), x(POINT, LINK), angle(LINK, LINK), gap(LINK, LINK), "
                                   "in_contact(LINK, LINK)"
                                 : "parameters and variables of [initial-states]") +
-                      "; known here: " + listed(known));
+                      "; known here: " + (known.empty() ? "none" : listed(known)));
   }
   return f;
 }

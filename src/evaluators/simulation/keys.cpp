@@ -138,6 +138,15 @@ std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Sett
                                   {"simulation.jump", "event-driven"},
                                   {"simulation.restitution-law", "projection"}})
     if (method != user) idle.emplace_back(key, "simulation.contact-method = " + method);
+  if (settings.sections_of("initial-states").empty())
+    for (const char* key : {"frames", "initial-states-per-task", "initial-state"})
+      idle.emplace_back(std::string("simulation.") + key, "there is no [initial-states]");
+  const auto names_resting = [](const CustomSection& section) {
+    return std::any_of(section.entries.begin(), section.entries.end(),
+                       [](const CustomEntry& entry) { return entry.value.find("resting") != std::string::npos; });
+  };
+  if (std::none_of(settings.sections.begin(), settings.sections.end(), names_resting))
+    idle.emplace_back("simulation.rest-speed", "no expression has resting");
   return idle;
 }
 
