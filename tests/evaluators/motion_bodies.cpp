@@ -326,8 +326,10 @@ TEST(MotionBodies, AnArmReachesAPoseOfItsHandWithinItsLimits) {
     start += coordinate + " = " + std::to_string(value) + "\n";
   }
   const auto study = [&](const std::string& pose) {
-    return written(model, "initial-guesses = 4\naccuracy = 0\n[phase move]\nduration = 2\nintervals = 12\n" + start +
-                              "[goal]\nhand = " + pose + "\nmomentum = 0\n[cost]\nsquared-control = 1\n");
+    return written(model,
+                   "accuracy = 0\n[phase move]\nduration = 2\nintervals = 12\n" + start + "[goal]\nhand = " + pose +
+                       "\nmomentum = 0\n[cost]\nsquared-control = 1\n",
+                   {"--motion.initial-guesses", "4"});
   };
   for (const std::string pose : {"pose 0.35 0.35 0.4", "pose 0.3 -0.4 0.6, turn z 60 deg",
                                  "pose -0.4 0.2 0.5, turn x 90 deg", "pose 0.1 0.5 0.3, turn y -45 deg"}) {
