@@ -3,6 +3,10 @@
 # OUTPUT/api. Needs mkdocs and doxygen; a page that warns fails. DODYN prints the list of commands and keys; the reference of the Python
 # package comes from its sources.
 set -euo pipefail
+(($# == 2)) || { echo "usage: docs/site/make.sh OUTPUT DODYN" >&2; exit 2; }
+for tool in mkdocs doxygen; do
+  command -v "$tool" >/dev/null || { echo "make.sh: $tool is missing; on Debian: apt install mkdocs doxygen" >&2; exit 1; }
+done
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 mkdir -p "$1"
 output=$(cd "$1" && pwd)

@@ -218,8 +218,17 @@ def one_to_one(distance: Array) -> npt.NDArray[np.int_]:
     return np.array(order)
 
 
-def stride(points: Array) -> Stride | None:
-    """Returns the relation of the last posture to the first one, if it is the first one moved with exchanged names; otherwise None."""
+def rests_at_ends(points: Array, t: Array) -> bool:
+    """Returns whether all points are at rest at the first and at the last node. Speeds are exact to second order in the time step."""
+    if len(t) < 4 or not (np.diff(t) > 0).all():
+        return False
+    speed = np.linalg.norm(np.gradient(points, t, axis=0, edge_order=2), axis=2)
+    return bool(max(speed[0].max(), speed[-1].max()) < 0.1 * speed.max())
+
+
+def stride(points: Array, t: Array) -> Stride | None:
+    """Returns the relation of the last posture to the first one, if it is the first one moved, with the same or exchanged names; otherwise
+    None. A machine that moves from rest to rest ends in the same posture, too: it does not stride."""
     first, last = points[0], points[-1]
     size = np.ptp(first.reshape(-1, first.shape[-1]), axis=0).max()
     for mirrored in (False, True) if first.shape[1] == 3 else (False,):
@@ -229,7 +238,8 @@ def stride(points: Array) -> Stride | None:
             distance = np.linalg.norm(last[None] - (start + shift)[:, None], axis=2)
             order = one_to_one(distance)
             if distance[np.arange(len(order)), order].max() < 1e-3 * size:
-                if np.linalg.norm(shift) > 1e-2 * size:
+                is_exchange = (order != np.arange(len(order))).any()
+                if np.linalg.norm(shift) > 1e-2 * size and (is_exchange or not rests_at_ends(points, t)):
                     return Stride(order.tolist(), shift, mirrored)
     return None
 
@@ -272,7 +282,7 @@ def motion(trajectory: Trajectory) -> Motion | None:
                 for point, value in forces(trajectory["contact_force"], found.point_names, found.dimension)
             ]
         if not np.isnan(found.points).any():
-            found.stride = stride(found.points)
+            found.stride = stride(found.points, found.t)
     where = "poses" if "poses" in trajectory else "q"
     bodies = poses(trajectory[where]) if where in trajectory else None
     if bodies:

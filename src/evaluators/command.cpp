@@ -45,6 +45,7 @@
 #include "evaluators/working_directory.hpp"
 #include "record/machine.hpp"
 #include "settings/choices.hpp"
+#include "settings/folder.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -177,7 +178,7 @@ class Command final : public Evaluator {
     const fs::path folder = settings.text("command.directory");
     own_folder_ = folder.empty();
     directories_.emplace(own_folder_ ? fs::path(archive).replace_extension(".work") : folder, archive);
-    study_ = settings.folder.empty() ? fs::current_path() : fs::absolute(settings.folder);
+    study_ = absolute_folder(settings);
     line_ = settings.text("command.run") + settings.text("command.serve");  // one of the two is empty
     try {
       files_ = NamedFiles(files_in(line_, {{"DODYN_STUDY", study_.string()}}));

@@ -56,11 +56,11 @@ std::string noise_note(double quality) {
          "its intervals are for the mean of many\n";
 }
 
-std::string warning(double quality) {
-  return quality < poor
-             ? formatted("warning: the model predicts evaluations from the others with quality %.2f only ", quality) +
-                   "(1 is exact, 0 no better than their mean): its figures are rough\n"
-             : "";
+std::string warning(const std::string& quantity, double quality) {
+  return quality < poor ? "warning: the model of " + quantity +
+                              formatted(" predicts evaluations from the others with quality %.2f only ", quality) +
+                              "(1 is exact, 0 no better than their mean): its figures are rough\n"
+                        : "";
 }
 
 // Shows the limit with its unit if the user chose a unit for it.
@@ -317,11 +317,12 @@ std::string as_text(const DesignPrediction& p) {
   std::string text = "at " + design_text(p.variables, p.design) + "\n\n";
   std::vector<std::vector<std::string>> rows = {{"quantity", "median", "95 % from", "to", "unit", "model"}};
   double worst = 1;
+  std::string worst_name;
   for (const Predicted& q : p.quantities) {
     rows.push_back({q.name, formatted("%.6g", q.forecast.middle), formatted("%.6g", q.forecast.lower),
                     formatted("%.6g", q.forecast.upper), q.unit.empty() || q.unit == "1" ? "-" : q.unit,
                     model_text(q.samples, q.available, q.quality)});
-    worst = std::min(worst, q.quality);
+    if (q.quality < worst) worst = q.quality, worst_name = q.name;
   }
   text += columns(rows) + "\n" + formatted("has a cost with probability %.3f\n", p.evaluates);
   for (const auto& [constraint, probability] : p.kept)
@@ -331,7 +332,7 @@ std::string as_text(const DesignPrediction& p) {
   else
     text += formatted("nearest evaluation: %lld, at a distance of %.2g of the ranges\n",
                       static_cast<long long>(p.nearest), p.distance);
-  return text + (p.is_noisy ? noise_note(worst) : warning(worst));
+  return text + (p.is_noisy ? noise_note(worst) : warning(worst_name, worst));
 }
 
 std::string as_json(const DesignPrediction& p) {
@@ -525,7 +526,7 @@ std::string as_text(const Sensitivity& s) {
     text += crowd ? "; first evaluate a sweep, or more designs that fill the ranges (surrogate.initial-samples)\n"
                   : "; first evaluate more designs\n";
   }
-  return text + (rough ? "" : warning(s.quality));
+  return text + (rough ? "" : warning(s.name, s.quality));
 }
 
 std::string as_json(const Sensitivity& s) {

@@ -133,7 +133,7 @@ std::string allowed(const Key& key) {
            unit + or_word;
   if (below) return what + (key.open_minimum ? " > " : " >= ") + to_text(key.minimum) + unit + or_word;
   if (above) return what + " <= " + to_text(key.maximum) + unit + or_word;
-  return what + unit + or_word;
+  return what + (unit.empty() ? "" : " in" + unit) + or_word;
 }
 
 std::string canonical(const Key& key, const std::string& value, const std::string& where) {

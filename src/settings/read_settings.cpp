@@ -380,6 +380,16 @@ class Reader {
             if (std::find(theirs.begin(), theirs.end(), name) != theirs.end())
               fail(value.where, shown(name) + belongs_to(other));
           }
+        const auto variable = std::ranges::find_if(names, [&](const auto& one) { return bare.starts_with(one + "."); });
+        if (variable != names.end()) {
+          std::vector<std::string> keys;
+          for (const auto& key : known)
+            if (key == "design." + *variable || key.starts_with("design." + *variable + ".")) keys.push_back(key);
+          fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, keys) + "; keys of " + *variable +
+                                ": " + listed(keys) +
+                                "; [surrogate] states the kind of a variable: surrogate.integers = " + *variable +
+                                ", surrogate.categories, surrogate.log-scale");
+        }
         fail(value.where, "unknown key '" + shown(name) + "'" + nearest +
                               (names.empty() ? "; there are no variables here: the model has no [parameters]"
                                              : "; variables: " + listed(names)));

@@ -16,6 +16,7 @@
 
 #include "record/text.hpp"
 #include "settings/expression.hpp"
+#include "settings/folder.hpp"
 #include "settings/read_text.hpp"
 #include "study/archived.hpp"
 #include "study/observed_data.hpp"
@@ -319,15 +320,12 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
         file.name = fs::absolute(file.name).string();
 
   // The files with relative names lie below a common folder, some levels above the configuration's folder.
-  const fs::path configuration =
-      settings.folder.empty() ? fs::current_path() : fs::absolute(settings.folder).lexically_normal();
   std::ptrdiff_t levels = 0;
   for (const auto& file : files) {
     const fs::path name = fs::path(file.name).lexically_normal();
     levels = std::max<std::ptrdiff_t>(levels, std::count(name.begin(), name.end(), ".."));
   }
-  fs::path top = configuration, folder;
-  if (!top.has_filename()) top = top.parent_path();  // "configs/" ends with an empty name
+  fs::path top = absolute_folder(settings), folder;
   for (; levels > 0; --levels, top = top.parent_path()) folder = top.filename() / folder;
   provenance.folder_of_files = folder.lexically_normal().string();
   if (provenance.folder_of_files.ends_with('/')) provenance.folder_of_files.pop_back();

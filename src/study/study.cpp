@@ -15,6 +15,7 @@
 #include "record/machine.hpp"
 #include "record/random.hpp"
 #include "record/text.hpp"
+#include "settings/folder.hpp"
 #include "study/archived.hpp"
 #include "study/observed_data.hpp"
 #include "study/problem.hpp"
@@ -624,8 +625,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
   provenance.evaluator = settings_.evaluator;
   provenance.configuration = archived_configuration(settings_, evaluator_);
   provenance.given = settings_.sources();
-  const std::filesystem::path folder = settings_.folder;
-  provenance.folder = (folder.empty() ? std::filesystem::current_path() : std::filesystem::absolute(folder)).string();
+  provenance.folder = absolute_folder(settings_).string();
   try {
     if (!std::filesystem::exists(std::filesystem::status(path))) {
       add_files(settings_, evaluator_, provenance);

@@ -591,7 +591,10 @@ void ModelReader::read_names() {
       if (parameters_.contains(name))
         fail(section.line, "coordinate '" + shown(name) +
                                "' has the name of a parameter, and expressions may have both; rename the parameter, or "
-                               "give coordinates = NAMES");
+                               "name the link's coordinate" +
+                               (names.size() == 1 ? ": coordinates = " + name + "_" +
+                                                        (l.moves[0].kind == Move::slide ? "place" : "angle")
+                                                  : "s: coordinates = NAMES"));
       if (!taken.insert(name).second)
         fail(section.line, "coordinate '" + shown(name) + "' is given twice; choose another name");
     }

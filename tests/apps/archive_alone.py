@@ -127,11 +127,24 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
     call("run", "motion.cfg", "--study.archive", "whole.h5", "--study.max-evaluations", "6", folder=home)
     assert "3 of 3 the same, bit by bit" in call("replay", "motion.h5", folder=home)
     call("run", "command.cfg", folder=home)
+    # However the command line names the folder of the configuration, its files have the same names.
+    far = f"{scratch}/home/study/models"
+    for kind in ("motion", "command"):
+        for number, way in enumerate((f"../configs/{kind}.cfg", f"./../configs/{kind}.cfg", f"{home}/{kind}.cfg")):
+            archive = f"{far}/{kind}{number}.h5"
+            call("run", way, "--study.archive", archive, folder=far)
+            assert "the same problem" in call("show", archive, "--diff", way, folder=far), way
+            assert "the same problem" in call("show", archive, "--diff", f"../configs/{kind}.h5", folder=far), way
+            with h5py.File(archive) as f:
+                assert f.attrs["folder"] == home, f.attrs["folder"]
+            call("run", f"{kind}.cfg", "--study.archive", archive, folder=home)  # continues it
     os.remove(witness)
     os.rename(f"{scratch}/home", f"{scratch}/hidden")
     hidden = f"{scratch}/hidden/study/configs"
     alone = moved(f"{hidden}/motion.h5", f"{scratch}/alone")
     assert "3 of 3 the same, bit by bit" in call("replay", "motion.h5", folder=alone)
+    for number in range(3):
+        assert "3 of 3 the same" in call("replay", f"{scratch}/hidden/study/models/motion{number}.h5", folder=alone)
     nothing_left()
     solved = call("solve", "motion.h5", "--design.way", "1.5", folder=alone)
     assert "d cost / d way" in solved or "gradient" in solved, solved

@@ -25,6 +25,11 @@ FILES = {
     "robot.model": "[model]\ndimension = 2\n",
     "nomodel.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = arm.model\n",
     "rod.model": "[model]\ndimension = 2\n[link arm]\nparent = ground\njoint = revolute\nend = 1, 0\nmass = 1\n",
+    "clash.model": "[model]\ndimension = 2\n[parameters]\nrope = 2\n[link rope]\nparent = ground\njoint = revolute\nmass = 40\ninertia = 1\n",
+    "cart.model": "[model]\ndimension = 2\n[parameters]\nrope = 2\n[link cart]\nparent = ground\njoint = prismatic x\nmass = 40\ninertia = 1\n"
+                  "[actuator drive]\ncoordinate = x\n",
+    "cart.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = cart.model\n[phase p]\nduration = 1\nintervals = 4\n[initial-state]\ncart = 0\n[goal]\n"
+                "[cost]\nsquared-control = 1\n[design]\nrope.min = 1\nrope.max = 2\n",
     "rod.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = rod.model\n[phase p]\nduration = 1\nintervals = 4\n[design]\na.min = 1\na.max = 2\n",
 }
 # User programs that fail: the shell command, and texts of the summary.
@@ -64,6 +69,14 @@ MISTAKES = [
     ("run half.cfg", "design.knee.min is given without design.knee.max"),
     ("run nomodel.cfg", "nomodel.cfg:4: motion.model = arm.model: cannot be read: No such file"),
     ("run rod.cfg", "rod.cfg:10: unknown key 'design.a.max'; there are no variables here: the model has no [parameters]"),
+    ("run cart.cfg", "cart.cfg:9: cart = 0: cart is a link with the coordinate x: write x = 0; allowed for a link: pose X Y, place, turn ANGLE"),
+    ("check clash.model", "clash.model:5: coordinate 'rope' has the name of a parameter, and expressions may have both; rename the parameter, or name the "
+                          "link's coordinate: coordinates = rope_angle"),
+    ("run two.cfg --design.x.integer yes", "unknown key 'design.x.integer'; keys of x: design.x, design.x.min, design.x.max, design.x.unit; [surrogate] states "
+                                           "the kind of a variable: surrogate.integers = x, surrogate.categories, surrogate.log-scale"),
+    ("run two.cfg --design.x.mim 0", "unknown key 'design.x.mim' (did you mean 'design.x.min'?)"),
+    ("run KNEE --design.knee inch", "design.knee = inch is not a number; allowed: a number in m"),
+    ("run two.cfg --design.x.unit mm --design.x.max '2 in'", "design.x.max = 2 in: 'in' is not a unit; dodyn help units lists them; allowed: a number in mm"),
     ("run fixed.cfg", "no design variable is free"),
     ("run outside.cfg", "outside.cfg:1: 'evaluator' stands before any [section]; write [study] above it"),
     ("run json.cfg", "is not understood; allowed: [section], key = value, # comment"),

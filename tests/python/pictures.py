@@ -144,6 +144,14 @@ def strides():
         assert q_units[:2] == ["m", "m"] and q_units[-1] == "rad"
     q = package.open("scene.h5").best.trajectory
     assert motion.motion(q).stride is None
+    # A crane that carries a load from rest to rest ends in its first posture, and does not stride; a hopper in flight does.
+    for nodes in (8, 40):
+        t = np.linspace(0, 2, nodes)
+        for way, strides_ in ((3 * t**2 - t**3, False), (2 * t, True)):
+            points = np.stack([np.stack([way, 0 * t], 1), np.stack([way + 0.1 * np.sin(np.pi * t / 2) ** 2, -2 + 0 * t], 1)], 1)
+            found = motion.stride(points, t)
+            assert (found is not None) == strides_, (nodes, found)
+            assert found is None or found.order == [0, 1]
 
 
 def parts():

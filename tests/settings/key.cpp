@@ -79,7 +79,7 @@ TEST(Key, ARangeIsWrittenAsTwoKeys) {
   const Key design{.name = "design.knee", .unit = "m"};
   EXPECT_EQ(complaint(design, "0.1 .. 0.4"),
             "here: design.knee = 0.1 .. 0.4 is a range; write design.knee.min = 0.1 and design.knee.max = 0.4");
-  EXPECT_EQ(complaint(design, "low"), "here: design.knee = low is not a number; allowed: a number m");
+  EXPECT_EQ(complaint(design, "low"), "here: design.knee = low is not a number; allowed: a number in m");
   EXPECT_EQ(canonical(design, "0.1", ""), "0.1");
   EXPECT_EQ(complaint({.name = "walk.knee"}, "0.1 .. 0.4"),
             "here: walk.knee = 0.1 .. 0.4 is not a number; allowed: a number");

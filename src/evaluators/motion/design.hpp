@@ -15,7 +15,7 @@ class MotionDesigns final : public MotionDescription {
 
   std::string section() const override { return "motion"; }
   const std::string& text() const override { return motion_.text; }
-  std::string model_name() const override { return motion_.keys.model; }
+  std::string model_name() const override { return motion_.settings.text("motion.model"); }
   const dmoc::System& system() const override { return *motion_.system; }
   std::vector<PhaseOutline> outline() const override;
   std::shared_ptr<const MotionDescription> on_mesh(int intervals) const override;

@@ -18,6 +18,8 @@ using Words = std::vector<std::string>;
 
 namespace {
 
+const Words clause_names = {"pose", "place", "turn", "velocity", "spin", "rest"};
+
 // Splits at blanks outside parentheses. A unit belongs to the number before it; both sides of `..` form one word.
 Words words_of(const std::string& text) {
   Words all;
@@ -65,13 +67,21 @@ std::vector<std::string> link_names(const dmoc::System& system) {
   return all;
 }
 
+std::vector<std::string> coordinates_of(const dmoc::System& system, int link) {
+  const auto& tree = system.structure();
+  std::size_t first = 0;
+  for (int l = 0; l < link; ++l) first += tree.links[static_cast<std::size_t>(l)].moves.size();
+  const auto begin = tree.coordinate_names.begin() + static_cast<std::ptrdiff_t>(first);
+  const std::size_t count = link < 0 ? 0 : tree.links[static_cast<std::size_t>(link)].moves.size();
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
 }  // namespace
 
 bool is_placement(const CustomEntry& entry, const dmoc::System& system) {
   const auto& coordinates = system.structure().coordinate_names;
-  static const Words clauses = {"pose", "place", "turn", "velocity", "spin", "rest"};
   const Words words = words_of(entry.value);
-  const bool is_clause = !words.empty() && std::find(clauses.begin(), clauses.end(), words[0]) != clauses.end();
+  const bool is_clause = !words.empty() && std::ranges::find(clause_names, words[0]) != clause_names.end();
   const bool is_link = link_index(system, names_of(entry).first) >= 0;
   // A link and its coordinate may have the same name. The value then decides: a clause such as `pose` means the link.
   if (std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end()) return is_link && is_clause;
@@ -91,8 +101,9 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
     *index = link_index(system, text);
     if (*index < 0) throw entry.error("there is no link '" + text + "'" + did_you_mean(text, link_names(system)));
   }
-  const std::string allowed = std::string("; allowed: pose ") + (d == 2 ? "X Y" : "X Y Z") + ", place, turn " +
+  const std::string clauses = std::string(": pose ") + (d == 2 ? "X Y" : "X Y Z") + ", place, turn " +
                               (d == 2 ? "ANGLE" : "AXIS ANGLE") + ", velocity, spin, rest, separated by commas";
+  const std::string allowed = "; allowed" + clauses;
   std::set<std::string> given;  // properties set by earlier clauses
   for (const std::string& clause : split_list(entry.value)) {
     const Words words = words_of(clause);
@@ -139,6 +150,14 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
       gives("spin");
       p.velocity = p.spin = none;
     } else {
+      const std::vector<std::string> coordinates = coordinates_of(system, p.link);
+      if (base.empty() && words_of(entry.value).size() == 1 && !coordinates.empty() &&
+          did_you_mean(entry.value, clause_names).empty())
+        throw entry.error(name + " is a link with the " +
+                          (coordinates.size() == 1
+                               ? "coordinate " + coordinates[0] + ": write " + coordinates[0] + " = " + entry.value
+                               : "coordinates " + listed(coordinates) + ": write a line for each") +
+                          "; allowed for a link" + clauses);
       throw entry.error("'" + clause + "' is not understood" + allowed);
     }
   }
