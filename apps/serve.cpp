@@ -73,7 +73,9 @@ class ServeSession {
   explicit ServeSession(const study::Problem& problem)
       : settings_(problem.settings),
         evaluator_(study::make_evaluator(problem)),
-        farm_(farm::make_local_farm(study::make_work(evaluator_, settings_))) {
+        farm_(farm::make_local_farm(study::make_work(evaluator_, settings_))),
+        whole_(settings_.given("surrogate.integers") ? split_list(settings_.text("surrogate.integers"))
+                                                     : std::vector<std::string>()) {
     contents_.layout = {
         .variables = settings_.variables, .metrics = evaluator_->metrics(), .channels = evaluator_->channels()};
     contents_.provenance.evaluator = settings_.evaluator;
@@ -128,6 +130,11 @@ class ServeSession {
     }
     const double number = number_in(value, where);
     if (!std::isfinite(number)) throw RequestError(where + " = null; expected a number");
+    const auto count = static_cast<double>(variable.choices.size());
+    if (count > 0 && !(number >= 0 && number < count && number == std::floor(number)))
+      throw RequestError(where + " = " + value.dump() + "; expected one of: " + listed(variable.choices));
+    if (const std::string complaint = study::find_fraction(settings_, variable, number); !complaint.empty())
+      throw RequestError(where + " = " + value.dump() + complaint);
     return number;
   }
 
@@ -190,7 +197,9 @@ class ServeSession {
     for (std::size_t i = 0; i < settings_.variables.size(); ++i) {
       const double value = design(static_cast<Eigen::Index>(i));
       const std::string* const word = settings_.variables[i].choice(value);
-      named[settings_.variables[i].name] = word ? Json(*word) : Json(value);
+      const std::string& name = settings_.variables[i].name;
+      const bool is_whole = std::find(whole_.begin(), whole_.end(), name) != whole_.end() && std::abs(value) < 1e15;
+      named[name] = word ? Json(*word) : is_whole ? Json(std::llround(value)) : Json(value);
     }
     return named;
   }
@@ -210,6 +219,23 @@ class ServeSession {
         designs.push_back({{"id", asked.id}, {"seed", asked.seed}, {"design", design_json(design)}});
       }
     return {{"designs", designs}, {"stopped", stopped}};
+  }
+
+  // Throws RequestError if a result with a cost lacks a metric that constraints or objectives name. Without it the design
+  // would count as one that satisfies no constraint.
+  void expect_metrics(const Json& told) const {
+    const auto& configuration = contents_.provenance.configuration;
+    const auto names = names_of_all(contents_.layout.metrics);
+    std::vector<int> needed =
+        surrogate::parse_names(study::text_in(configuration, "surrogate.objectives"), names, true);
+    for (const surrogate::Constraint& c :
+         study::constraints_of(study::text_in(configuration, "surrogate.constraints"), contents_.layout.metrics))
+      needed.push_back(c.metric);
+    for (const int metric : needed)
+      if (const std::string name = metric < 0 ? "" : names[static_cast<std::size_t>(metric)];
+          !name.empty() && !(told.contains("metrics") && told["metrics"].contains(name)))
+        throw RequestError("tell.metrics: " + name +
+                           " is missing, which constraints or objectives name; give a number; null: it has no value");
   }
 
   Json tell(const Json& request) {
@@ -246,6 +272,7 @@ class ServeSession {
     }
     if (evaluation.ok() && !std::isfinite(evaluation.cost))
       throw RequestError("tell: status ok without a cost; give a cost, or status failed");
+    if (evaluation.ok()) expect_metrics(told);
     strategy_->tell(evaluation);
     contents_.evaluations.push_back(evaluation);
     pending_.erase(asked);
@@ -299,8 +326,9 @@ class ServeSession {
   const Settings settings_;
   const std::shared_ptr<const evaluators::Evaluator> evaluator_;
   const std::unique_ptr<farm::Farm> farm_;
-  archive::Contents contents_;  // contents of this session: layout, evaluations received, iterations
-  std::int64_t evaluated_ = 0;  // the next id of an evaluation
+  const std::vector<std::string> whole_;  // names of whole numbers
+  archive::Contents contents_;            // contents of this session: layout, evaluations received, iterations
+  std::int64_t evaluated_ = 0;            // the next id of an evaluation
   std::unique_ptr<surrogate::Strategy> strategy_;
   std::map<std::int64_t, Evaluation> pending_;  // proposed, without a result
   std::int64_t asked_ = 0;                      // the next id of a design

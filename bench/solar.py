@@ -318,6 +318,9 @@ def peers(instance, options, published):
                 method(peer, instance.start(seed, published), seed)
             except StopIteration:
                 pass
+            except ImportError as error:
+                print(f"note: {name} is left out: {error}", flush=True)
+                break
             with open(path, "w") as file:
                 json.dump(curve(peer.results), file)
             print(f"{name}, solar {instance.number}, seed {seed}: {curve(peer.results)[-1]:.8g}", flush=True)

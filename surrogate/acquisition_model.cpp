@@ -197,16 +197,20 @@ Kriging AcquisitionModel::with_pending(const IncrementalKriging& tracked) const 
 void AcquisitionModel::compare() {
   const Warp& warp = models_.objectives()[0].warp();
   if (fantasies_.size() > 1) {
-    std::vector<VectorXd> points;
-    for (const Evaluation& e : observed_.evaluations)
-      if (observed_.feasible(e)) {
-        VectorXd point = observed_.outcome(e);
-        for (std::size_t k = 0; k < fantasies_.size(); ++k)
-          point(static_cast<Index>(k)) = models_.objectives()[k].warp().forward(point(static_cast<Index>(k)));
-        points.push_back(point);
-      }
+    std::vector<VectorXd> points, all;
+    for (const Evaluation& e : observed_.evaluations) {
+      if (!observed_.usable(e)) continue;
+      VectorXd point = observed_.outcome(e);
+      for (std::size_t k = 0; k < fantasies_.size(); ++k)
+        point(static_cast<Index>(k)) = models_.objectives()[k].warp().forward(point(static_cast<Index>(k)));
+      all.push_back(point);
+      if (observed_.feasible(e)) points.push_back(point);
+    }
     any_feasible_ = !points.empty();
     front_ = Front::of(points);
+    // A design beyond the reference point gains nothing. With that of few feasible designs the front would grow by 10 %
+    // at a time.
+    if (any_feasible_) front_.reference = Front::of(all).reference;
     return;
   }
   double least = std::numeric_limits<double>::infinity();

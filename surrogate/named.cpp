@@ -167,7 +167,9 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
     };
     const auto add = [&](std::string_view name, bool below, std::string_view limit) {
       const std::optional<double> value = number(limit);
-      if (!value) throw refuse();
+      if (!value)
+        throw std::invalid_argument("'" + part + "': '" + std::string(trimmed(limit)) +
+                                    "' is not a number; a limit is a number in the unit of its metric");
       const std::string bare(trimmed(name));
       constraints.push_back({.name = bare, .metric = index_of(bare, metrics, true), .limit = *value, .below = below});
     };
@@ -188,8 +190,6 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
       const auto name = rest.substr(0, second);
       add(name, !below, all.substr(0, sign));
       add(name, below, rest.substr(second + 2));
-      if (const std::size_t n = constraints.size(); below == (constraints[n - 2].limit > constraints[n - 1].limit))
-        throw refuse();
     } else {
       add(all.substr(0, sign), below, rest);
     }

@@ -175,7 +175,7 @@ class Optimizer(Closing):
         search takes no gradients."""
         own = math.nan if cost is None or failed else float(cost)
         ok = math.isfinite(own)
-        reason = failed or ("" if ok else "the cost is not finite")
+        reason = failed or ("" if ok else "there is no cost" if cost is None else "the cost is not finite")
         missing = [name for name in self._needed if name not in (metrics or {})]
         if ok and missing:
             raise ValueError(f"the result of point {point.id} needs metrics={{{missing[0]!r}: ...}}, which constraints or objectives name")

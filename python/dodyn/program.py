@@ -102,6 +102,8 @@ class Server:
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the answer to a request. Throws ProgramError if the program refuses it or has ended."""
         assert self._process.stdin is not None and self._process.stdout is not None
+        if self._process.stdin.closed:
+            raise ProgramError("the process was closed, by close() or at the end of a with block; make another object")
         line = ""
         try:
             with contextlib.suppress(BrokenPipeError):

@@ -62,8 +62,8 @@ std::vector<std::string> words_of(std::string text) {
   return words;
 }
 
-// Returns the words of a list of constraints or objectives, such as "mass", "3" and "speed" of "mass <= 3, speed >= 2".
-std::set<std::string> words_of_limits(std::string text) {
+// Returns the words of a list of names or constraints, such as "mass", "3" and "speed" of "mass <= 3, speed >= 2".
+std::set<std::string> words_in(std::string text) {
   for (char& c : text)
     if (std::string_view("<>=").find(c) != std::string_view::npos) c = ' ';
   const std::vector<std::string> words = words_of(text);
@@ -189,11 +189,12 @@ class Command final : public Evaluator {
     if (settings.given("scenario")) name_ = "-" + settings.text("scenario");
     for (const char* key : {"surrogate.constraints", "surrogate.objectives"})
       if (settings.given(key)) {
-        const std::set<std::string> words = words_of_limits(settings.text(key));
+        const std::set<std::string> words = words_in(settings.text(key));
         const std::string prefix = settings.given("scenario") ? settings.text("scenario") + ":" : "";
         for (const std::string& metric : metrics_)
           if (words.contains(prefix + metric)) needed_.emplace(metric, key);
       }
+    if (settings.given("surrogate.integers")) whole_ = words_in(settings.text("surrogate.integers"));
     workers_ = settings.integer("study.workers");
     paired_ = settings.integer("command.paired");
     if (settings.given("command.ranks")) {
@@ -504,10 +505,12 @@ class Command final : public Evaluator {
     const Evaluation& evaluation = task.evaluation;
     json design = json::object();
     for_each_design(evaluation, [&](const std::string& name, double value, const std::string& word) {
-      if (word.empty())
-        design[name] = value;
-      else
+      if (!word.empty())
         design[name] = word;
+      else if (whole_.contains(name) && std::abs(value) < 1e15)
+        design[name] = std::llround(value);  // 4, not 4.0, which many programs refuse as a number of parts
+      else
+        design[name] = value;
     });
     json text = {{"id", evaluation.id}, {"seed", seed_of(evaluation)}, {"design", design}, {"time_limit", nullptr}};
     for (const auto& [name, unit] : units()) text["units"][name] = unit;
@@ -719,6 +722,7 @@ class Command final : public Evaluator {
   Settings settings_;
   std::vector<std::string> metrics_;
   std::map<std::string, std::string> needed_;  // metrics that each answer with a cost has, and the key that names them
+  std::set<std::string> whole_;                // names of whole numbers
   std::optional<WorkingDirectories> directories_;
   fs::path study_;               // folder of the configuration
   std::string line_;             // value of command.run or command.serve

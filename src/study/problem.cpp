@@ -196,27 +196,33 @@ bool is_archive(const std::string& path) {
   return file.read(head, 4) && std::string(head, 4) == "\x89HDF";
 }
 
+std::string find_fraction(const Settings& settings, Variable variable, double value) {
+  const auto configuration = settings.configuration();
+  for (const char* key : {"surrogate.integers", "surrogate.categories"}) {
+    const std::vector<std::string> names = split_list(text_in(configuration, key));
+    if (std::find(names.begin(), names.end(), variable.name) == names.end()) continue;
+    variable.lower = std::min(variable.lower, std::round(value));
+    variable.upper = std::max(variable.upper, std::round(value));
+    Eigen::VectorXd design = Eigen::VectorXd::Constant(1, value);
+    const surrogate::DesignSpace space({variable}, {surrogate::Domain::integer}, "");
+    if (surrogate::find_invalid_value(space, design) >= 0)
+      return surrogate::not_a_value(space.nearest_valid(design)(0));
+  }
+  return {};
+}
+
 namespace {
 
 // Throws ConfigError if the command line fixes a whole number or a label of the file to a fraction.
 void refuse_fractions(const Settings& settings) {
-  const auto configuration = settings.configuration();
-  for (const char* key : {"surrogate.integers", "surrogate.categories"})
-    for (const std::string& name : split_list(text_in(configuration, key)))
-      for (Variable variable : settings.overruled) {
-        if (variable.name != name) continue;
-        const double value = settings.real("design." + name), whole = std::round(value);
-        variable.lower = std::min(variable.lower, whole);  // values beyond the range of a search are allowed
-        variable.upper = std::max(variable.upper, whole);
-        Eigen::VectorXd design = Eigen::VectorXd::Constant(1, value);
-        const surrogate::DesignSpace space({variable}, {surrogate::Domain::integer}, "");
-        if (surrogate::find_invalid_value(space, design) < 0) continue;
-        const std::string own = "design." + name;
-        const auto at = std::find_if(settings.all.begin(), settings.all.end(),
-                                     [&](const auto& one) { return one.key.name == own; });
-        throw ConfigError(at->source + ": " + own + " = " + at->value +
-                          surrogate::not_a_value(space.nearest_valid(design)(0)));
-      }
+  for (const Variable& variable : settings.overruled) {
+    const std::string own = "design." + variable.name;
+    const std::string complaint = find_fraction(settings, variable, settings.real(own));
+    if (complaint.empty()) continue;
+    const auto at =
+        std::find_if(settings.all.begin(), settings.all.end(), [&](const auto& one) { return one.key.name == own; });
+    throw ConfigError(at->source + ": " + own + " = " + at->value + complaint);
+  }
 }
 
 }  // namespace

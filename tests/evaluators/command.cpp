@@ -131,6 +131,17 @@ TEST_F(CommandTest, NamesInTheEnvironmentAreDistinct) {
         << metrics;
 }
 
+// Many programs refuse 4.0 where they need a number of parts.
+TEST_F(CommandTest, WholeNumbersComeWithoutAPoint) {
+  const auto evaluator = evaluator_of("cp design.json " + directory + "; echo '{\"cost\": 1}' > $DODYN_RESULT_FILE", {},
+                                      "c.h5", "n.min = 1\nn.max = 9\n[surrogate]\nintegers = n\n");
+  Task task;
+  task.evaluation.design = Eigen::Vector2d(4, 0);  // n, x
+  EXPECT_TRUE(evaluator->evaluate(task).evaluation.ok());
+  EXPECT_HAS(text("design.json"), "\"n\": 4,");
+  EXPECT_HAS(text("design.json"), "\"x\": 0.0");
+}
+
 TEST_F(CommandTest, NumbersComeInTheUnitThatIsAskedFor) {
   const auto with = [&](const std::string& more) {
     return evaluate(*evaluator_of("env | grep ^DODYN_ | sort > " + directory + "/told; cp design.json " + directory +

@@ -155,16 +155,17 @@ def follows():
     dodyn.study.POLL = pause
 
 
+def refused(action, *words, kind=dodyn.ProgramError):
+    try:
+        action()
+    except kind as error:
+        assert "\n" not in str(error) and all(word in str(error) for word in words), error
+    else:
+        raise AssertionError(words)
+
+
 def refusals():
     open("failing.cfg", "w").write(FAILING)
-    def refused(action, *words, kind=dodyn.ProgramError):
-        try:
-            action()
-        except kind as error:
-            assert "\n" not in str(error) and all(word in str(error) for word in words), error
-        else:
-            raise AssertionError(words)
-
     refused(lambda: dodyn.Study("none.cfg"), "none.cfg")
     refused(lambda: dodyn.Study("failing.cfg", settings={"surrogate.point": 3}), "surrogate.point", "did you mean")
     refused(lambda: list(dodyn.Study("failing.cfg", settings={"surrogate.constraints": "g <= 0"}).run()), "surrogate.constraints")
@@ -173,6 +174,8 @@ def refusals():
     refused(lambda: study.evaluate({"z": 1}), "'z'", "did you mean 'x'")
     refused(lambda: study.evaluate({}), "x is missing")
     refused(lambda: study.evaluate({"x": math.nan}), "design.x")
+    whole = dodyn.Study("failing.cfg", settings={"surrogate.strategy": "ego", "surrogate.integers": "x", "design.x.max": 3})
+    refused(lambda: whole.evaluate({"x": 1.5}), "design.x = 1.5 is not one of the variable's values; the nearest is 2")
     refused(lambda: dodyn.Optimizer({"x": (1, 0)}), "design.x")
     for variables in ({}, None, [("x", 0, 1)]):
         refused(lambda given=variables: dodyn.Optimizer(given), "variables = ", "at least one variable", kind=ValueError)
@@ -205,6 +208,10 @@ def refusals():
     refused(lambda: study.evaluate_all([{"x": 0.5}], processes=-1), "processes = -1", kind=ValueError)
     limited = dodyn.Optimizer({"x": (0, 1)}, constraints=["g <= 0"])
     refused(lambda: limited.tell(limited.ask(), 1.0), "metrics={'g': ...}", kind=ValueError)
+    refused(lambda: limited._server.ask({"tell": {"id": 0, "cost": 1.0}}), "tell.metrics: g is missing, which constraints or objectives name")
+    limited._server.ask({"tell": {"id": 0, "cost": 1.0, "metrics": {"g": None}}})
+    named = dodyn.Optimizer({"m": ["a", "b"]})
+    refused(lambda: named._server.ask({"design": {"m": 7}}), "design.m = 7; expected one of: a, b")
 
     # A run of another process, and a killed run, must not appear to have ended.
     held = dodyn.Study("failing.cfg", archive="held.h5")
@@ -246,6 +253,10 @@ def searches():
         best = optimizer.minimize(cost)
         assert abs(best.point["x"] - 0.3) < 0.02 and best.point["material"] == "steel", best
         assert any("too long" in one.reason for one in optimizer.told) or len(optimizer.told) < 40
+    with dodyn.Optimizer({"n": (1, 9), "x": (0, 1)}, integers=["n"], budget=30) as optimizer:
+        best = optimizer.minimize(lambda at: len(range(at["n"])) + (at["x"] - 0.5) ** 2)  # range() takes whole numbers alone
+        assert best is not None and best.point["n"] == 1 and not [one.reason for one in optimizer.told if one.reason], optimizer.told
+    refused(optimizer.ask, "was closed")
     with dodyn.Optimizer({"x": (0, 1), "y": (-1, 1)}, constraints=["g <= 0"], budget=60) as optimizer:
         while not optimizer.stopped:
             x, y = (point := optimizer.ask())["x"], point["y"]

@@ -293,6 +293,26 @@ TEST(Ego, TwoObjectivesSpreadAlongTheFront) {
   EXPECT_GT(volume, 0.95 * (1.21 - 1.0 / 3));
 }
 
+// Every design from 0 to 0.5 is on the front. Only two initial designs satisfy the constraint; their front is short.
+TEST(Ego, AFrontReachesItsEndsBesideAConstraint) {
+  const Function f = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = x(0);
+    e.metrics = VectorXd::Constant(1, 1 - x(0));
+    return e;
+  };
+  EgoOptions o;
+  o.objectives = {-1, 0};
+  o.constraints = {{"m", 0, 0.5, false}};
+  const Search s = search(*make_ego({{"x", "", 0, 1}}, o), f, 1, 15);
+  double least = 1, most = 0;
+  for (const Evaluation& e : s.evaluations)
+    if (e.cost <= 0.5) least = std::min(least, e.cost), most = std::max(most, e.cost);
+  EXPECT_LT(least, 0.01);
+  EXPECT_GT(most, 0.49);
+}
+
 // Three objectives: the distances to the corners of a triangle. The triangle is the Pareto set.
 TEST(Ego, ThreeObjectivesFillTheTriangle) {
   const Eigen::Matrix<double, 2, 3> corners{{0.2, 0.8, 0.5}, {0.3, 0.3, 0.8}};

@@ -378,7 +378,10 @@ TEST(Kinds, LimitsOnBothSidesAndEqualities) {
   EXPECT_EQ(parse_constraints("lean <= 0.4, speed <= 1, lean >= 0.2", metrics).size(), 3u);
   EXPECT_EQ(refusal("lean <= 0.4, lean <= 0.3"), "'lean' has two upper limits; remove one of them");
   EXPECT_EQ(refusal("speed = 1 +- 0.1, speed >= 0"), "'speed' has two lower limits; remove one of them");
-  EXPECT_EQ(refusal("lean <= 0.2, lean >= 0.4"), "no value satisfies both lean >= 0.4 and lean <= 0.2");
+  for (const char* none : {"lean <= 0.2, lean >= 0.4", "0.4 <= lean <= 0.2", "0.2 >= lean >= 0.4"})
+    EXPECT_EQ(refusal(none), "no value satisfies both lean >= 0.4 and lean <= 0.2");
+  EXPECT_EQ(refusal("lean <= 20 deg"),
+            "'lean <= 20 deg': '20 deg' is not a number; a limit is a number in the unit of its metric");
 }
 
 }  // namespace
