@@ -337,12 +337,12 @@ TEST(MotionBodies, AnArmReachesAPoseOfItsHandWithinItsLimits) {
     const MotionDesigns designs(settings);
     for (const int number : {0, 2}) {  // the others have large detours
       const MotionPath path = designs.initial_guess(Eigen::VectorXd(0), 3, number);
+      const Eigen::VectorXd last = path.q[0].bottomRows(1).transpose();
       for (std::size_t i = 0; i < joints.size(); ++i) {
-        const double last = path.q[0](path.q[0].rows() - 1, static_cast<Eigen::Index>(i));
-        EXPECT_GE(last, joints[i].from) << pose << " " << joints[i].link;
-        EXPECT_LE(last, joints[i].to) << pose << " " << joints[i].link;
+        EXPECT_GE(last(static_cast<Eigen::Index>(i)), joints[i].from) << pose << " " << joints[i].link;
+        EXPECT_LE(last(static_cast<Eigen::Index>(i)), joints[i].to) << pose << " " << joints[i].link;
       }
-      const auto frames = designs.system().model().tree<double>({}).frames(path.q[0].bottomRows(1).data());
+      const auto frames = designs.system().model().tree<double>({}).frames(last.data());
       const auto aim = designs.motion().goal.placements.front();
       for (std::size_t axis = 0; axis < 3; ++axis)
         EXPECT_NEAR(frames.back().origin[axis], aim.place[axis]->first.constant(), 1e-6) << pose;
