@@ -230,7 +230,10 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     std::cout << "warning: the machine ended " << counted(summary.troubles, "attempt")
               << ", for reasons that do not depend on the design; the last: " << summary.trouble << "\n";
   if (summary.ending == Ending::interrupted) return interrupted;
-  if (summary.ending == Ending::failed) return failure;
+  if (summary.ending == Ending::failed) {
+    if (summary.commonest_count > 0) std::cout << "next: dodyn show " << as_word(path) << " --failed\n";
+    return failure;
+  }
   if (summary.unanswered.empty()) std::cout << "next: dodyn report " << as_word(path) << "\n";
   const bool complete = !summary.unanswered.contains(Status::lost) && !summary.unanswered.contains(Status::timed_out);
   return complete ? finished : incomplete;

@@ -135,7 +135,7 @@ void add_show_options(AddOptions add) {
   const auto text = [] { return po::value<std::string>(); };
   add("sort", text()->value_name("KEY"), "a column, such as cost");
   add("columns", text()->value_name("NAME,..."), "columns, such as cost,status");
-  add("failed", po::bool_switch(), "only evaluations that failed, timed out or were lost");
+  add("failed", po::bool_switch(), "only evaluations without a usable cost, with their causes and reasons");
   add("csv", po::bool_switch(), "print the table as CSV");
   add_units_option(add, "of designs, gradients, metrics and motions");
   add("json", po::bool_switch(), "print the table as JSON");

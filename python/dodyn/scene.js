@@ -266,7 +266,7 @@ class Player {
     this.key.replaceChildren();
     const named = (name, colour) => { const mark = make('span', { class: 'key' }); mark.style.background = colour; this.key.append(make('span', {}, mark, name)); };
     const first = this.figures[0];
-    if (first.links.some(l => l.leg)) { named('stance leg at the start', colours.parts[0]); named('swing leg', colours.parts[2]); if (first.links.some(l => !l.leg)) named('trunk', colours.trunk); }
+    if (first.motion.stride && first.links.some(l => l.leg)) { named('stance leg at the start', colours.parts[0]); named('swing leg', colours.parts[2]); if (first.links.some(l => !l.leg)) named('trunk', colours.trunk); }
     if (first.colours) { const seen = new Set(); this.scene.bodies.forEach((name, b) => { if (!first.still[b] && seen.size < 8) { seen.add(first.colours[b]); named(name, first.colours[b]); } }); }
     if (this.motions.length > 1) named('the other design', styleOf('c4'));
     this.built = true;

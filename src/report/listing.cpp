@@ -206,7 +206,7 @@ std::vector<std::size_t> listed_rows(const archive::Contents& contents, const su
   std::vector<std::pair<Key, std::size_t>> rows;
   for (const auto& [id, row] : archive::latest(contents)) {
     const Evaluation& evaluation = contents.evaluations[row];
-    if (listing.failed_only && !is_retryable(evaluation.status)) continue;
+    if (listing.failed_only && evaluation.ok()) continue;
     const Cell cell = cells_of(evaluation, contents.layout)[by];
     // cells without a number come last
     rows.emplace_back(Key(cell.name == "cost" && !broken_text(contents, observed, evaluation).empty(),

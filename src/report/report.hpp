@@ -32,7 +32,7 @@ std::string progress_text(const study::Progress& progress, const std::vector<Var
 // The evaluations that a table lists, and their order.
 struct Listing {
   std::string sort = "id";   // a column: id, cost, status, ..., or the name of a design variable or metric; ascending
-  bool failed_only = false;  // only failed, timed out or lost evaluations
+  bool failed_only = false;  // only evaluations without a usable cost
   // Columns of the table after the id, named as for `sort`, also source and cause. Empty: the design variables, the
   // cost, the metrics that constraints and objectives name, status, wall_time, rank, source, reason; with `failed_only`
   // also cause and host. A CSV file has them after the id, too; empty: all columns but the cause.

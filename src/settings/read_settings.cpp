@@ -339,6 +339,12 @@ class Reader {
         const bool has_section = section != name && std::any_of(known.begin(), known.end(), [&](const auto& key) {
                                    return key.starts_with(section + ".");
                                  });
+        if (nearest.empty() && !has_section && section != name) {
+          for (const auto& key : known) kinds.push_back(key.substr(0, key.find('.')));
+          if (const std::string meant = did_you_mean(section, kinds); !meant.empty())
+            fail(value.where,
+                 "unknown key '" + shown(name) + "': there is no section '" + shown(section) + "'" + meant);
+        }
         fail(value.where,
              "unknown key '" + shown(name) + "'" + nearest +
                  (nearest.empty() ? "; dodyn help keys" + (has_section ? " " + section : "") + " lists them" : ""));

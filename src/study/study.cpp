@@ -149,8 +149,9 @@ Summary Study::summary(bool was_finished) const {
   if (best) all.best = *best;
   std::map<std::string, int> reasons;
   for (const auto& [id, row] : evaluations_) {
-    if (!is_retryable(row.status)) continue;
-    all.unanswered[row.status].push_back(id);
+    if (is_retryable(row.status)) all.unanswered[row.status].push_back(id);
+    // Infeasible designs are answers, unless no design has a cost.
+    if (row.ok() || (!is_retryable(row.status) && ending_ != Ending::failed)) continue;
     if (const int count = ++reasons[without_numbers(row.reason)]; count > all.commonest_count)
       all.commonest = row.reason, all.commonest_count = count;
   }

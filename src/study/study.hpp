@@ -68,7 +68,9 @@ struct Summary {
   int resolved_again = 0;  // evaluations of this run that solved a design again from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // by status: ids for which another attempt may give an
                                                            // answer
-  std::string commonest;           // the most frequent reason among these, regardless of numbers in it; empty: none
+  // The most frequent reason among these, regardless of numbers in it; if the study failed, among all evaluations
+  // without a usable cost. Empty: none.
+  std::string commonest;
   int commonest_count = 0;         // number of evaluations with that reason
   int troubles = 0;                // attempts of this run that the machine ended
   std::string trouble;             // message of the last of these

@@ -25,6 +25,8 @@ FILES = {
     "robot.model": "[model]\ndimension = 2\n",
     "nomodel.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = arm.model\n",
     "rod.model": "[model]\ndimension = 2\n[link arm]\nparent = ground\njoint = revolute\nend = 1, 0\nmass = 1\n",
+    "gaol.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = cart.model\n[phase p]\nduration = 1\nintervals = 4\n[initial-state]\nx = 0\n[gaol]\nx = 1\n"
+                "[cost]\nsquared-control = 1\n[design]\nrope.min = 1\nrope.max = 2\n",
     "clash.model": "[model]\ndimension = 2\n[parameters]\nrope = 2\n[link rope]\nparent = ground\njoint = revolute\nmass = 40\ninertia = 1\n",
     "cart.model": "[model]\ndimension = 2\n[parameters]\nrope = 2\n[link cart]\nparent = ground\njoint = prismatic x\nmass = 40\ninertia = 1\n"
                   "[actuator drive]\ncoordinate = x\n",
@@ -41,6 +43,8 @@ FAILING = {
                         "most frequent reason (3): exit code 0, and no result.json: the program writes JSON to $DODYN_RESULT_FILE (docs/own-program.md)"]),
     "misspelt": ("""echo '{"costs": 1}' >"$DODYN_RESULT_FILE\"""", ["most frequent reason (3): exit code 0, result.json: unknown key 'costs' (did you mean 'cost'?)"]),
     "exits": ("echo 'no licence' >&2; exit 3", ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence"]),
+    "infeasible": ("""echo '{"status": "infeasible", "reason": "too short by '$DODYN_X'"}' >"$DODYN_RESULT_FILE\"""",
+                   ["most frequent reason (3): too short by ", "next: dodyn show infeasible.h5 --failed\n"]),
     "numbers": ('echo "no licence at $DODYN_X" >&2; exit 3', ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence at "]),
 }
 # Words after `dodyn`, and text that the message must have.
@@ -72,6 +76,7 @@ MISTAKES = [
     ("run cart.cfg", "cart.cfg:9: cart = 0: cart is a link with the coordinate x: write x = 0; allowed for a link: pose X Y, place, turn ANGLE"),
     ("check clash.model", "clash.model:5: coordinate 'rope' has the name of a parameter, and expressions may have both; rename the parameter, or name the "
                           "link's coordinate: coordinates = rope_angle"),
+    ("run gaol.cfg", "unknown key 'gaol.x': there is no section 'gaol' (did you mean 'goal'?)"),
     ("run two.cfg --design.x.integer yes", "unknown key 'design.x.integer'; keys of x: design.x, design.x.min, design.x.max, design.x.unit; [surrogate] states "
                                            "the kind of a variable: surrogate.integers = x, surrogate.categories, surrogate.log-scale"),
     ("run two.cfg --design.x.mim 0", "unknown key 'design.x.mim' (did you mean 'design.x.min'?)"),
@@ -183,6 +188,8 @@ with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
         if done.returncode != 1 or missing:
             wrong += 1
             print(f"dodyn run {name}.cfg\n  code {done.returncode}: {done.stdout}{done.stderr}  expected: {missing}")
+    listed = run("show infeasible.h5 --failed --columns id,status,reason").stdout
+    assert listed.count("infeasible  too short by ") == 3, listed
     # The command that repeats failed evaluations works, also if keys of the command line changed the study.
     done = run("run nofile.cfg --study.archive 'other name.h5' --design.x.max 2")
     hint = "to repeat them: dodyn rerun 'other name.h5' --failed --trust\n"

@@ -113,6 +113,7 @@ const press = (node, window, key) => node.dispatchEvent(new window.KeyboardEvent
   }
   const slider = page.querySelector('.iterations');
   if (slider) { slider.value = 0; slider.oninput(); seen.iteration = page.querySelector('.which').textContent; }
+  seen.legs = [...page.querySelectorAll('.legend')].some(l => l.textContent.includes('swing leg'));
   seen.coloured = [...page.querySelectorAll('.series figure')].map(f => new Set([...f.querySelectorAll('.key')].map(k => there.getComputedStyle(k).borderTopColor)).size);
   for (const one of frames) seen.errors.push(...(one.contentWindow.errors || ['no errors list']));
   return seen;
@@ -219,8 +220,8 @@ def check(name, seen):
         assert seen["iteration"].startswith("iteration 1 of "), seen["iteration"]
 
 
-names = sys.argv[2:] or ["knee", "spatial", "docking", "scene", "beam", "front"]
-moving = ("knee", "spatial", "docking", "scene")
+names = sys.argv[2:] or ["knee", "squat", "spatial", "docking", "scene", "beam", "front"]
+moving = ("knee", "squat", "spatial", "docking", "scene")
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make(*[n for n in names if not os.path.exists(f'{n}.h5')])
@@ -232,6 +233,7 @@ with tempfile.TemporaryDirectory() as directory:
         assert all(player["svg"] != webgl for player in seen["players"]), (name, seen["players"])
         check(name, seen)
         assert (len(seen["players"]) > 0) == (name in moving), (name, seen["players"])
+        assert seen["legs"] == (name in ("knee", "spatial")), (name, "a legend of legs is for gaits")
         print(name, "ok", {width: round(found["milliseconds"]) for width, found in seen["widths"].items()}, "ms", flush=True)
     name = names[0]  # a page that reloads while a study runs preserves the selection
     study = package.open(f"{name}.h5")

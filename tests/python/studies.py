@@ -16,6 +16,7 @@ STUDIES = {
     "knee": ["configs/published/knee-free.cfg", "--gait.initial-guesses", "3", "--gait.intervals", "20", "--study.max-evaluations", "5"],
     "spatial": ["configs/knee-spatial.cfg", "--gait.initial-guesses", "2", "--gait.tasks", "1", "--gait.intervals", "20",
                 "--gait.coarse-intervals", "0", "--design.knee.min", "0.5", "--study.max-evaluations", "3"],
+    "squat": ["configs/squat.cfg", "--motion.initial-guesses", "1", "--study.max-evaluations", "2"],
     "docking": ["configs/docking.cfg", "--initial-states.count", "12", "--study.max-evaluations", "4",
                 "--surrogate.initial-samples", "3", "--simulation.end", "60"],
     "scene": ["configs/scene-polyhedra.cfg", "--design.friction.min", "0.1", "--design.friction.max", "0.9",
