@@ -40,7 +40,24 @@ VectorXd rows_at(const nlp::AssembledProblem& nlp, const VectorXd& x) {
   return values;
 }
 
+bool is_equal(const nlp::AssembledProblem& nlp, const VectorXd& x, const VectorXd& shifted) {
+  const double cost = nlp.objective(x);
+  return std::abs(nlp.objective(shifted) - cost) <= rounding * (1.0 + std::abs(cost)) &&
+         equal(rows_at(nlp, x), rows_at(nlp, shifted));
+}
+
 }  // namespace
+
+bool has_no_effect(const MotionProblem& problem, const VectorXd& x, int coordinate) {
+  for (int phase = 0; phase < problem.phases(); ++phase) {
+    const int unknown = unknown_of(problem, phase, 1, coordinate);
+    if (unknown < 0) continue;
+    VectorXd shifted = x;
+    shifted(unknown) += any_constants.front();
+    if (!is_equal(problem.problem(), x, shifted)) return false;
+  }
+  return true;
+}
 
 bool is_ignorable(const MotionProblem& problem, const VectorXd& x, int coordinate, double constant) {
   const nlp::AssembledProblem& nlp = problem.problem();
@@ -53,9 +70,7 @@ bool is_ignorable(const MotionProblem& problem, const VectorXd& x, int coordinat
       if (unknown < 0 || has_range(nlp, unknown)) return false;
       shifted(unknown) += constant;
     }
-  const double cost = nlp.objective(x);
-  return std::abs(nlp.objective(shifted) - cost) <= rounding * (1.0 + std::abs(cost)) &&
-         equal(rows_at(nlp, x), rows_at(nlp, shifted));
+  return is_equal(nlp, x, shifted);
 }
 
 void fix_ignorable(MotionProblem& problem, const VectorXd& x) {

@@ -12,6 +12,10 @@ namespace dodyn::dmoc {
 // range, and neither the objective nor a row changes.
 bool is_ignorable(const MotionProblem& problem, const Eigen::VectorXd& x, int coordinate, double constant);
 
+// Returns whether no mass moves with a coordinate and no force depends on it: a change at a single knot of x changes
+// neither the objective nor a row.
+bool has_no_effect(const MotionProblem& problem, const Eigen::VectorXd& x, int coordinate);
+
 // Fixes the start of each coordinate to which any constant can be added at its value in x, by equal bounds. Otherwise
 // the KKT matrix is singular, and the coordinate may drift far away.
 void fix_ignorable(MotionProblem& problem, const Eigen::VectorXd& x);

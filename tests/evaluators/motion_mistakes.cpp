@@ -331,6 +331,25 @@ TEST(MotionMistakes, ConditionsThatNoMotionChanges) {
   expect(said("t <= 0.4"), "[phase first] require = t <= 0.4 is violated by 0.0167 at t = 0.4167 s in every motion");
 }
 
+// A coordinate with which no mass moves needs a force that depends on it, or it is undetermined.
+TEST(MotionMistakes, CoordinatesWithoutMassOrForce) {
+  const auto said = [](const std::string& more, const std::string& phase = "") {
+    const std::filesystem::path path = written_study(
+        model + ("[link arm]\nparent = lorry\njoint = revolute\ncoordinates = q\nmass = 0\n" + more),
+        own_model + "[phase first]\nduration = 0.5\n" + phase + "[initial-state]\nx = 0\n[goal]\n[cost]\ntime = 1\n");
+    const std::string what = message_of<ConfigError>([&] { MotionDesigns(read_settings(path.string(), {})); });
+    std::filesystem::remove_all(path.parent_path());
+    return what;
+  };
+  EXPECT_NE(said("").find("motion.model = own.model: no mass moves with coordinate q, and no force acts on it; give"),
+            std::string::npos)
+      << said("");
+  EXPECT_EQ(said("", "fixed = q\n"), "");
+  EXPECT_EQ(said("[spring s]\ncoordinate = q\nstiffness = 2\n"), "");
+  EXPECT_EQ(said("[drag d]\nlink = arm\nangular = 2\n"), "");
+  EXPECT_EQ(said("[rotor r]\nplace = q\nmass = 1\n"), "");
+}
+
 // A phase fixes coordinates or a point.
 TEST(MotionMistakes, FixedNamesAreCoordinatesOrPoints) {
   const auto said = [](const std::string& fixed) {

@@ -1,5 +1,10 @@
 #include "evaluators/motion/design.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "dmoc/ignorable.hpp"
 #include "evaluators/examination.hpp"
 #include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/driven_guess.hpp"
@@ -10,6 +15,7 @@
 #include "evaluators/motion/transcription.hpp"
 #include "record/random.hpp"
 #include "record/text.hpp"
+#include "systems/mass_matrix.hpp"
 
 namespace dodyn::evaluators {
 
@@ -41,9 +47,41 @@ std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design)
   return "";
 }
 
+// Returns a coordinate with which no mass moves and on which no force depends; -1: none.
+int idle_coordinate(const MotionDesigns& designs, const PhasedMotion& motion) {
+  const Eigen::VectorXd middle = middle_design(motion);
+  const auto tree = motion.system->model().tree<double>(plain_values(motion, middle).numbers);
+  const std::vector<double> rest(static_cast<std::size_t>(tree.n()), 0.0);
+  const Eigen::VectorXd inertia = systems::mass_matrix(tree, rest).diagonal();
+  std::optional<TranscribedMotion> planned;  // expensive, and rarely needed
+  Eigen::VectorXd x;
+  for (int c = 0; c < inertia.size(); ++c) {
+    if (inertia(c) > 0.0) continue;
+    if (!planned) {
+      const MotionPath guess = designs.initial_guess(middle, 0, 0);
+      planned = designs.plan(middle, guess);
+      x = designs.start(*planned, guess);
+      for (Eigen::Index i = 0; i < x.size(); ++i)
+        x(i) += 0.1 * std::sin(1.0 + 2.3 * static_cast<double>(i));  // generic
+    }
+    const auto& phases = motion.phases;
+    const bool moves = std::any_of(phases.begin(), phases.end(), [&](const MotionPhase& phase) {
+      return std::find(phase.held.begin(), phase.held.end(), c) == phase.held.end();
+    });
+    if (moves && dmoc::has_no_effect(planned->problem, x, c)) return c;
+  }
+  return -1;
+}
+
 }  // namespace
 
-MotionDesigns::MotionDesigns(const Settings& settings) : motion_(read_motion(settings)) {}
+MotionDesigns::MotionDesigns(const Settings& settings) : motion_(read_motion(settings)) {
+  const auto& names = motion_.system->structure().coordinate_names;
+  if (const int c = idle_coordinate(*this, motion_); c >= 0)
+    throw settings.error("motion.model", "no mass moves with coordinate " + names[static_cast<std::size_t>(c)] +
+                                             ", and no force acts on it; give the link mass or inertia, or fix its "
+                                             "joint");
+}
 
 std::vector<PhaseOutline> MotionDesigns::outline() const {
   std::vector<PhaseOutline> all;
