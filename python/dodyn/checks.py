@@ -56,7 +56,10 @@ def asked(study: Archive) -> str:
 
 
 def interval(study: Archive, evaluation: Evaluation) -> tuple[float, float, str] | None:
-    """Returns the 95 % interval of the cost as (low, high, source); None if the cost is exact. Of a repeated design: of its mean cost."""
+    """Returns the 95 % interval of the cost as (low, high, source); None if the cost is exact. Of a repeated design: of its mean cost. Of the
+    recommended design of paired costs: that of the model, because its own cost is low partly by luck."""
+    if stated := summary.stated_interval(study, evaluation):
+        return *stated, "the model's"
     if len(study.repeats(evaluation)) > 1 and evaluation.cost_stderr > 0:
         cost, stderr = study.pooled(evaluation)
         return cost - 1.96 * stderr, cost + 1.96 * stderr, "its"

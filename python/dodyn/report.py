@@ -539,7 +539,8 @@ def summary_part(study: Archive, model: Json | None) -> str:
     answer = [f'<p class="asked">{html.escape(checks.asked(study))}</p>', f'<p class="lead">{html.escape(summary.headline(study))}</p>']
     within = checks.interval(study, best) if best else None
     if within:
-        answer.append(f"<p>{'95 % interval of its cost' if within[2] == 'its' else 'Wilson interval (95 %) of its share of failures'}: {summary.number(within[0], 3)} to {summary.number(within[1], 3)}.</p>")
+        what = {"its": "95 % interval of its cost", "the model's": "95 % interval of its cost, by the surrogate model"}
+        answer.append(f"<p>{what.get(within[2], 'Wilson interval (95 %) of its share of failures')}: {summary.number(within[0], 3)} to {summary.number(within[1], 3)}.</p>")
     optima, by = checks.where_optimum(study, model)
     if optima:
         lines = [f"{v.name} {checks.within(v, low, high)}" for v, low, high in optima]

@@ -126,6 +126,21 @@ def chosen_with(study: Archive) -> tuple[float, str] | None:
     return probability, f"Of the evaluated designs it is the best within {number(numbers['indifference'], 2)} with a probability of {least}{percent} %."
 
 
+def stated_interval(study: Archive, evaluation: Evaluation) -> tuple[float, float] | None:
+    """Returns the 95 % interval of the cost that the search states for the recommended design of paired costs, as `dodyn run` prints it."""
+    numbers = study.iterations[-1].diagnostics if study.iterations else {}
+    cost, deviation = numbers.get("recommended_cost", math.nan), numbers.get("recommended_deviation", math.nan)
+    found = study.recommended
+    if chosen_with(study) is None or found is None or found.id != evaluation.id or not math.isfinite(cost + deviation):
+        return None
+    optimism = numbers.get("recommended_optimism", 0.0)
+    optimism = 0.0 if math.isnan(optimism) else optimism  # earlier archives do not have it
+    half = 1.96 * math.hypot(deviation, optimism)
+    low, high = cost + optimism - half, cost + optimism + half
+    is_rate = "failure_rate_low" in evaluation.metrics
+    return (min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)) if is_rate else (low, high)
+
+
 def cheaper_study(study: Archive) -> str:
     """Returns how the study of surrogate.low-fidelity contributed to the last model of the cost; empty if it has none."""
     path = study.configuration.get("surrogate.low-fidelity", "")

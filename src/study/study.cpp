@@ -107,7 +107,9 @@ std::vector<std::string> numbers_of(const surrogate::Strategy& strategy, bool as
 
 Summary Study::run() {
   started_ = now();
-  while (wanted() && ask() && evaluate() && resolve_again() && tell()) continue;
+  keep_ending([&] {
+    while (wanted() && ask() && evaluate() && resolve_again() && tell()) continue;
+  });
   const bool any_ok =
       std::any_of(evaluations_.begin(), evaluations_.end(), [](const auto& e) { return e.second.ok(); });
   if (ending_ != Ending::interrupted && ending_ != Ending::failed && observed_count_ > 0 && !any_ok)
@@ -116,6 +118,26 @@ Summary Study::run() {
   const bool was_finished = evaluated_ == 0 && troubles_.empty() && reason_ == archived_reason_;
   close(was_finished);
   return summary(was_finished);
+}
+
+// An archive that is opened to append has no ending. If the run is refused before its first evaluation, the archive gets
+// its ending back.
+template <class Action>
+void Study::keep_ending(Action&& action) {
+  const auto restore = [&] {
+    if (evaluated_ > 0 || !troubles_.empty()) return;
+    stop(archived_ending_, archived_reason_);
+    close(true);
+  };
+  try {
+    action();
+  } catch (const ConfigError&) {
+    restore();
+    throw;
+  } catch (const Interrupted&) {
+    restore();
+    throw;
+  }
 }
 
 // Writes no event if the study had finished before this run.
@@ -164,9 +186,11 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
   started_ = now();
   for (const auto& later : reevaluations_) evaluations_[later.row.id] = later.row;
   reevaluations_.clear();
-  for (const auto id : ids)
-    if (!evaluations_.contains(id))
-      throw ConfigError(settings_.text("study.archive") + ": holds no evaluation " + std::to_string(id));
+  keep_ending([&] {
+    for (const auto id : ids)
+      if (!evaluations_.contains(id))
+        throw ConfigError(settings_.text("study.archive") + ": holds no evaluation " + std::to_string(id));
+  });
   restored_ = static_cast<int>(evaluations_.size());
 
   read_trajectories();

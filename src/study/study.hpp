@@ -114,6 +114,8 @@ class Study {
   bool tell();
   bool stop(Ending ending, std::string reason);
   void close(bool was_finished);
+  template <class Action>
+  void keep_ending(Action&& action);
   Summary summary(bool was_finished) const;
   bool reached_limit();
 

@@ -243,7 +243,7 @@ TEST_F(Command, HelpOnKeys) {
   EXPECT_EQ(gait.find("--study."), std::string::npos);
   EXPECT_HAS(dodyn("help keys phase").text, "[phase NAME]");
   const std::string limit = dodyn("help key study.time-limit").text;
-  EXPECT_HAS(limit, "allowed: a number >= 0 s, or none\n  default none\n");
+  EXPECT_HAS(limit, "allowed: a number >= 0 s, or none; 0: none\n  default none\n");
   EXPECT_HAS(dodyn("help key gait.clearance").text, "with study.evaluator = gait");
   std::ofstream(directory + "/k.cfg") << "[study]\nevaluator = gait\n[gait]\nclearance = 3 cm\n"
                                          "[design]\nknee.min = 0.3\nknee.max = 0.5\n";

@@ -126,7 +126,9 @@ TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {
   EXPECT_EQ(archive::read(path("b.h5")).stopped, "repeated 3 evaluations; dodyn run passes the results to the search");
   EXPECT_NE(start("b.h5", false).ending, Ending::repeated);
   EXPECT_EQ(start("b.h5", false).evaluated, 0);
+  const std::string stopped = archive::read(path("b.h5")).stopped;
   EXPECT_THROW(start("b.h5", false, {{77}}), ConfigError);
+  EXPECT_EQ(archive::read(path("b.h5")).stopped, stopped);  // a refusal leaves the end of the study
 }
 
 std::vector<Case> cases() {

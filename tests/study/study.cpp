@@ -730,6 +730,9 @@ TEST_F(StudyTest, ARefusedReplayNamesTheSettingThatChanged) {
   EXPECT_NE(message.find("has another design than this program and configuration ask for"), std::string::npos)
       << message;
   EXPECT_NE(message.find("or restore surrogate.tolerance: "), std::string::npos) << message;
+  const archive::Contents after = contents("a.h5");
+  EXPECT_EQ(after.ending, Ending::limit);
+  EXPECT_EQ(after.stopped, "reached study.max-evaluations = 12");
 }
 
 // An evaluator whose answer differs from its declaration.
