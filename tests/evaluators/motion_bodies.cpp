@@ -314,13 +314,13 @@ TEST(MotionBodies, AnArmReachesAPoseOfItsHandWithinItsLimits) {
                                      {"five", "-0.0825, 0, 0.384", "0, 0, 1", -2.9, 2.9, 0.0},
                                      {"six", "0, 0, 0", "0, -1, 0", -0.02, 3.75, 1.6},
                                      {"hand", "0.088, 0, 0", "0, 0, -1", -2.9, 2.9, 0.7}};
-  std::string model = "[model]\ndimension = 3\n", start = "[initial-state]\nmomentum = 0\n";
+  std::string model = "[model]\ndimension = 3\ngravity = 0\n", start = "[initial-state]\nmomentum = 0\n";
   for (std::size_t i = 0; i < joints.size(); ++i) {
     const auto& [link, at, axis, from, to, value] = joints[i];
     const std::string coordinate = "q" + std::to_string(i);
     model += std::string("[link ") + link + "]\nparent = " + (i == 0 ? "ground" : joints[i - 1].link) + "\nat = " + at +
              "\njoint = revolute " + axis + "\ncoordinates = " + coordinate +
-             "\nmass = 1\ninertia = 0.01, 0.01, 0.01\n[joint-limit " + link + "]\ncoordinate = " + coordinate +
+             "\nmass = 1\ninertia = 0.1, 0.1, 0.1\n[joint-limit " + link + "]\ncoordinate = " + coordinate +
              "\nfrom = " + std::to_string(from) + "\nto = " + std::to_string(to) + "\n[actuator m" + std::to_string(i) +
              "]\ncoordinate = " + coordinate + "\n";
     start += coordinate + " = " + std::to_string(value) + "\n";
