@@ -10,6 +10,10 @@ trap 'rm -rf "$place"' EXIT
 [[ ! -s $place/warnings ]] || { cat "$place/warnings"; exit 1; }
 grep -q 'study.max-evaluations' "$place/site/docs/reference.html" || { echo "the site lacks the reference of keys"; exit 1; }
 [[ $(grep -c '<figure>' "$place/site/index.html") == 12 ]] || { echo "the front door lacks pictures"; exit 1; }
+if grep -rlE '<(script|link)[^>]* (src|href)="(https?:)?//' --include='*.html' "$place/site"; then
+  echo "these pages load a script or a style from another host"
+  exit 1
+fi
 # Comments before and after a declaration appear at that declaration.
 grep -q 'infeasible&#160;</td>.*locally minimal infeasibility' "$place/api/namespacedodyn_1_1nlp.html" ||
   { echo "the reference lacks what stands behind an enumerator"; exit 1; }
