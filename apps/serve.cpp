@@ -223,7 +223,7 @@ class ServeSession {
 
   // Throws RequestError if a result with a cost lacks a metric that constraints or objectives name. Without it the design
   // would count as one that satisfies no constraint.
-  void expect_metrics(const Json& told) const {
+  void expect_metrics(const Json& result) const {
     const auto& configuration = contents_.provenance.configuration;
     const auto names = names_of_all(contents_.layout.metrics);
     std::vector<int> needed =
@@ -233,7 +233,7 @@ class ServeSession {
       needed.push_back(c.metric);
     for (const int metric : needed)
       if (const std::string name = metric < 0 ? "" : names[static_cast<std::size_t>(metric)];
-          !name.empty() && !(told.contains("metrics") && told["metrics"].contains(name)))
+          !name.empty() && !(result.contains("metrics") && result["metrics"].contains(name)))
         throw RequestError("tell.metrics: " + name +
                            " is missing, which constraints or objectives name; give a number; null: it has no value");
   }

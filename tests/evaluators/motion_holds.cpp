@@ -211,6 +211,23 @@ TEST(MotionHolds, GuessesKeepWhatPhasesHold) {
   }
 }
 
+// The same of the linkage, with its closure in closed form: the ends of the coupler and of the second crank coincide.
+TEST(MotionHolds, GuessesOfALinkageAreClosed) {
+  const std::string text =
+      "initial-guesses = 8\n[phase only]\nhold = coupler_end - two_end\nduration = 0.9\nintervals = 12\n"
+      "[initial-state]\nq1 = 60 deg\nq2 = -60 deg\nq3 = 60 deg\nmomentum = 0\n[goal]\nq1 = 120 deg\nmomentum = 0\n"
+      "[cost]\nsquared-control = 0.5\n";
+  for (int number = 0; number < 8; ++number) {
+    const MatrixXd q = Guessed(parallelogram, text, number).path.q.front();
+    for (Eigen::Index k = 0; k < q.rows(); ++k) {
+      const double across = 0.3 * std::cos(q(k, 0)) + 0.4 * std::cos(q(k, 0) + q(k, 1)) - 0.4 - 0.3 * std::cos(q(k, 2));
+      const double up = 0.3 * std::sin(q(k, 0)) + 0.4 * std::sin(q(k, 0) + q(k, 1)) - 0.3 * std::sin(q(k, 2));
+      EXPECT_LE(std::hypot(across, up), 1e-8) << number << " " << k;
+    }
+    EXPECT_NEAR(q(12, 0), 2.0 * std::numbers::pi / 3.0, 1e-12);
+  }
+}
+
 // A four-bar linkage, closed by a hold, whose goal gives its crank alone. Every guess is solved, with one cost.
 TEST(MotionHolds, TheCrankAloneMayBeGivenAtTheGoal) {
   const std::string text =

@@ -91,7 +91,7 @@ class Projection {
   dmoc::Attitudes attitudes_;
 };
 
-// Returns a component of what a phase holds, for each that `chosen` selects, at zero.
+// Returns the components of a phase's holds that `chosen` selects, with the wanted value zero; nullopt: none.
 std::optional<Wanted> held_in(const PhasedMotion& motion, const MotionValues& values, std::size_t phase,
                               const std::function<bool(std::size_t component)>& chosen) {
   const std::optional<HeldPlaces>& holds = motion.phases[phase].holds;
@@ -135,12 +135,12 @@ std::vector<int> free_at(const PhasedMotion& motion, bool end) {
   return free;
 }
 
-// Returns whether all phases hold a component of the first one.
-bool held_throughout(const PhasedMotion& motion, const std::string& name) {
-  return std::all_of(motion.phases.begin(), motion.phases.end(), [&](const MotionPhase& phase) {
-    return phase.holds &&
-           std::find(phase.holds->names.begin(), phase.holds->names.end(), name) != phase.holds->names.end();
-  });
+// Returns the index of a component in a phase's holds; -1: the phase does not hold it.
+Index component(const MotionPhase& phase, const std::string& name) {
+  if (!phase.holds) return -1;
+  const auto& names = phase.holds->names;
+  const auto at = std::find(names.begin(), names.end(), name);
+  return at == names.end() ? -1 : at - names.begin();
 }
 
 }  // namespace
@@ -153,7 +153,9 @@ void move_onto_conditions(const PhasedMotion& motion, const MotionValues& values
   const auto at_zero = [&](std::size_t k) { return bool(motion.phases[phase].holds->at_zero[k]); };
   if (auto zero = held_in(motion, values, phase, at_zero)) all.push_back(std::move(*zero));
   const auto kept = [&](std::size_t k) {
-    return end && !at_zero(k) && held_throughout(motion, motion.phases[phase].holds->names[k]);
+    return end && !at_zero(k) && std::all_of(motion.phases.begin(), motion.phases.end(), [&](const MotionPhase& one) {
+             return component(one, motion.phases[phase].holds->names[k]) >= 0;
+           });
   };
   if (auto stays = held_in(motion, values, phase, kept)) {
     stays->at = projection.values(*stays, start);
@@ -189,12 +191,6 @@ std::vector<std::optional<Wanted>> held_along(const PhasedMotion& motion, const 
                                               const Projection& projection, const MotionPath& path) {
   const std::size_t count = motion.phases.size();
   std::vector<std::optional<Wanted>> held(count);
-  const auto component = [&](std::size_t phase, const std::string& name) -> Index {
-    if (!motion.phases[phase].holds) return -1;
-    const auto& names = motion.phases[phase].holds->names;
-    const auto at = std::find(names.begin(), names.end(), name);
-    return at == names.end() ? -1 : at - names.begin();
-  };
   for (std::size_t i = 0; i < count; ++i) {
     held[i] = held_in(motion, values, i, [](std::size_t) { return true; });
     if (!held[i]) continue;
@@ -205,10 +201,10 @@ std::vector<std::optional<Wanted>> held_along(const PhasedMotion& motion, const 
     const VectorXd here = at(path.q[i], 0), at_goal = at(path.q.back(), path.q.back().rows() - 1);
     for (std::size_t k = 0; k < holds.names.size(); ++k) {
       if (holds.at_zero[k]) continue;
-      const Index c = static_cast<Index>(k), before = i > 0 ? component(i - 1, holds.names[k]) : -1;
+      const Index c = static_cast<Index>(k), before = i > 0 ? component(motion.phases[i - 1], holds.names[k]) : -1;
       bool until_goal = i > 0 && !motion.periodic;
       for (std::size_t later = i; later < count; ++later)
-        until_goal = until_goal && component(later, holds.names[k]) >= 0;
+        until_goal = until_goal && component(motion.phases[later], holds.names[k]) >= 0;
       held[i]->at(c) = before >= 0 ? held[i - 1]->at(before) : until_goal ? at_goal(c) : here(c);
     }
   }
