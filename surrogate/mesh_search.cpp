@@ -182,7 +182,7 @@ class MeshSearch final : public Strategy {
       if (delta_ < options_.design_tolerance) {
         std::ostringstream out;
         out.precision(9);
-        out << "no neighbour on the mesh of size " << 2 * delta_ << " is better: best cost " << observed_[best_].cost
+        out << "no neighbour on the mesh of size " << 2 * delta_ << " is better: lowest cost " << observed_[best_].cost
             << " (evaluation " << observed_[best_].id << ")";
         stopped_ = out.str();
         return;

@@ -124,7 +124,7 @@ class Morris final : public Strategy {
     if (best_ < 0) return out.str() + "; no usable cost";
     const Evaluation& best = evaluations_[static_cast<std::size_t>(best_)];
     out.precision(9);
-    out << "; best cost " << best.cost << " (evaluation " << best.id << ") at "
+    out << "; lowest cost " << best.cost << " (evaluation " << best.id << ") at "
         << place_of(space_.variables(), best.design);
     return out.str();
   }

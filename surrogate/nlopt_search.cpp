@@ -60,7 +60,7 @@ class NloptSearch final : public Strategy {
     if (!best_) out << " without a usable cost" << (last_failure_.empty() ? "" : "; the last: ") << last_failure_;
     if (best_) {
       out.precision(9);
-      out << ": best cost " << best_->cost << " (evaluation " << best_->id << ") at "
+      out << ": lowest cost " << best_->cost << " (evaluation " << best_->id << ") at "
           << place_of(variables_, best_->design);
     }
     stopped_ = out.str();

@@ -269,7 +269,7 @@ std::string ObservedData::say_best() const {
   if (!least) return "no usable cost";
   std::ostringstream out;
   out.precision(9);
-  out << "best cost " << objective(*least, 0);
+  out << "lowest cost " << objective(*least, 0);
   if (least->id >= 0)
     out << " (evaluation " << least->id << ")";
   else

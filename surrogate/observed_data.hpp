@@ -90,7 +90,7 @@ struct ObservedData {
   bool tried(const Eigen::VectorXd& unit, double within) const;
   // Returns the difference between the lowest feasible cost and this quantile of the feasible costs, warped.
   double quantile(double part, const Warp& warp) const;
-  // Returns a text such as "best cost 1.2 (evaluation 3) at a = 1, b = 2".
+  // Returns a text such as "lowest cost 1.2 (evaluation 3) at a = 1, b = 2".
   std::string say_best() const;
 };
 

@@ -120,7 +120,7 @@ class Sweep final : public Strategy {
       out << ", none with a usable cost";
       return out.str();
     }
-    out << ": best cost ";
+    out << ": lowest cost ";
     out.precision(9);
     out << best_->cost << " (evaluation " << best_->id << ") at ";
     out << place_of(variables_, best_->design);

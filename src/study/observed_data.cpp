@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
+#include <stdexcept>
 #include <string_view>
 
 #include "record/text.hpp"
 #include "settings/expression.hpp"
 #include "settings/settings.hpp"
 #include "study/study.hpp"
+#include "surrogate/archive_model.hpp"
 #include "surrogate/strategy_options.hpp"
 
 namespace dodyn::study {
@@ -21,7 +24,8 @@ std::string text_in(const std::vector<std::pair<std::string, std::string>>& conf
 
 namespace {
 
-constexpr double rounding = 1e-9;  // error of a rate, and of a sum of rates, that is rounding
+constexpr double rounding = 1e-9;            // error of a rate, and of a sum of rates, that is rounding
+constexpr Eigen::Index most_modelled = 500;  // number of evaluations up to which a model is fitted within seconds
 
 // Whether low and high are the ends of the Wilson interval of a rate at some number of tries. The ends are the
 // solutions x of (rate - x)^2 = s x (1 - x), whose product is rate^2/(1 + s) and whose sum is (2 rate + s)/(1 + s).
@@ -101,20 +105,48 @@ surrogate::ObservedData observed_data(const archive::Contents& contents) {
   }
 }
 
-void read_paired_costs(const std::string& path, archive::Contents& contents) {
-  const Channels& channels = contents.layout.channels;
-  const auto has_costs = [](const Channel& channel) {
+namespace {
+
+// Whether trajectories have the cost of each initial state. All designs then share these states.
+bool has_costs_of_states(const Channels& channels) {
+  return std::any_of(channels.begin(), channels.end(), [](const Channel& channel) {
     return channel.name == channel_of_states && std::find(channel.coordinates.begin(), channel.coordinates.end(),
                                                           cost_of_state) != channel.coordinates.end();
-  };
+  });
+}
+
+}  // namespace
+
+void read_paired_costs(const std::string& path, archive::Contents& contents) {
+  const Channels& channels = contents.layout.channels;
   // Evaluations that share initial states have the same seed; without such ones there is no covariance.
   std::set<std::uint64_t> seeds;
   for (const Evaluation& e : contents.evaluations) seeds.insert(e.seed);
-  if (seeds.size() == contents.evaluations.size() || std::none_of(channels.begin(), channels.end(), has_costs)) return;
+  if (seeds.size() == contents.evaluations.size() || !has_costs_of_states(channels)) return;
   archive::for_each_trajectory(path, contents.evaluations.size(), [&](std::size_t row, const Trajectory& trajectory) {
     if (Evaluation& e = contents.evaluations[row]; e.ok()) e.paired_costs = costs_of_states(channels, trajectory);
   });
 }
+
+namespace {
+
+// Returns the feasible evaluation of the lowest predicted objective; null: there are too few for a model.
+const Evaluation* lowest_by_model(const surrogate::ObservedData& observed) {
+  try {
+    const surrogate::ArchiveModel model(observed, observed.objectives.front(), most_modelled);
+    const Evaluation* found = nullptr;
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const Evaluation& e : observed.evaluations) {
+      if (!observed.feasible(e)) continue;
+      if (const double predicted = model.at(e.design).middle; predicted < lowest) lowest = predicted, found = &e;
+    }
+    return found;
+  } catch (const std::invalid_argument&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
 
 const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::ObservedData& observed) {
   if (observed.objectives.size() > 1) return nullptr;
@@ -128,7 +160,11 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
       if (e.design == design && observed.feasible(e) && (!found || e.cost_stderr < found->cost_stderr)) found = &e;
     if (found) return found;
   }
-  return least;
+  // A sweep, for example, has no model of its own. On shared initial states the lowest cost is better known than a model
+  // that takes errors for independent.
+  if (has_costs_of_states(contents.layout.channels)) return least;
+  const Evaluation* const by_model = lowest_by_model(observed);
+  return by_model ? by_model : least;
 }
 
 namespace {

@@ -47,7 +47,7 @@ rows_now() { /usr/bin/python3 -c "import h5py; print(len(h5py.File('$1.h5', 'r',
 wait_for_rows() { for ((i = 0; i < 300; ++i)); do (($(rows "$1" || echo 0) + 0 >= $2)) && return 0; sleep 0.2; done; fail "$1 has no $2 rows"; }
 complete() { # complete NAME POINTS: finished, every evaluation once
   "$dodyn" show "$1.h5" >"$1.txt" || { fail "$1.h5 cannot be read"; return; }
-  grep -q "stopped: swept all $2 points" "$1.txt" || fail "$1 is not finished: $(tail -n 1 "$1.txt")"
+  grep -q "finished: swept all $2 points" "$1.txt" || fail "$1 is not finished: $(tail -n 1 "$1.txt")"
   local answered
   answered=$(/usr/bin/python3 -c "
 import h5py; f = h5py.File('$1.h5', 'r')['evaluations']

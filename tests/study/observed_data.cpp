@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "evaluators/simulation/outcome_statistics.hpp"
 #include "settings/config_error.hpp"
 #include "tests/message_of.hpp"
@@ -95,6 +97,34 @@ TEST(Rates, AreKnownByTheMetrics) {
   EXPECT_EQ(rates_of(more), (std::vector{-1, 3, 4}));
   more.evaluations[1].status = Status::failed;  // its numbers do not count
   EXPECT_EQ(rates_of(more), (std::vector{-1, 3, 4, 0, 1, 2}));
+}
+
+// A sweep has no model. Costs (x - 2)^2 with errors of 0.2, and a lucky cost away from the minimum.
+TEST(Recommended, IsByAModelIfTheStrategyHasNone) {
+  archive::Contents contents;
+  contents.layout.variables = {{"x", "m", 0, 4}};
+  constexpr int count = 41, lucky = 24;
+  for (int id = 0; id < count; ++id) {
+    Evaluation e;
+    e.id = id;
+    e.status = Status::ok;
+    e.design = at(0.1 * id);
+    e.cost = std::pow(e.design(0) - 2, 2) + (id == lucky ? -0.5 : id % 2 ? 0.15 : -0.15);
+    e.cost_stderr = 0.2;
+    contents.evaluations.push_back(e);
+  }
+  EXPECT_EQ(observed_data(contents).best()->id, lucky);
+  EXPECT_NEAR(static_cast<double>(recommended(contents)), 20, 3);
+  contents.layout.channels.resize(1);  // shared initial states
+  contents.layout.channels[0].name = channel_of_states;
+  contents.layout.channels[0].coordinates = {std::string(cost_of_state)};
+  EXPECT_EQ(recommended(contents), lucky);
+  contents.layout.channels.clear();
+  for (Evaluation& e : contents.evaluations) e.cost_stderr = 0;  // exact costs need no model
+  EXPECT_EQ(recommended(contents), lucky);
+  contents.evaluations.resize(1);  // too few for a model
+  contents.evaluations[0].cost_stderr = 0.2;
+  EXPECT_EQ(recommended(contents), 0);
 }
 
 TEST(Recommended, IsTheSearchsLastOneWithNoise) {

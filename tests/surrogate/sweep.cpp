@@ -39,7 +39,7 @@ TEST(Sweep, AsksEveryPointOfTheGridOnce) {
     for (const int n : points) total *= n;
     EXPECT_EQ(r.evaluations.size(), total);
     EXPECT_EQ(designs(r).size(), total);
-    EXPECT_TRUE(r.stopped.find("swept all " + std::to_string(total) + " points: best cost") == 0) << r.stopped;
+    EXPECT_TRUE(r.stopped.find("swept all " + std::to_string(total) + " points: lowest cost") == 0) << r.stopped;
     for (std::size_t k = 0; k < points.size(); ++k) {
       std::set<double> values;
       for (const Evaluation& e : r.evaluations) values.insert(e.design[k]);
