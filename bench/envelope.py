@@ -22,7 +22,7 @@ VARIABLES = ("spacing", "half_angle", "depth", "clearance", "tip", "magnet_reces
 PORTS = {
     "docking.cfg, 50 mm": (50, 25, 15, 0.5, 7, 3.2),
     "docking.cfg, 27 mm": (27, 25, 15, 0.5, 7, 3.2),
-    "docking-ports.cfg, design 36": (29.8, 15, 6, 0.2, 9.5, 3.1),
+    "docking-ports.cfg, 30 mm": (29.8, 15, 6, 0.2, 9.5, 3.1),
     "docking-ports.cfg, design 6": (23.4, 17.2, 10.6, 0.34, 9.0, 2.5),
     "docking-space.cfg, best": (75, 15, 9.11, 0.5, 7, 3.38),
 }
