@@ -128,26 +128,6 @@ void read_paired_costs(const std::string& path, archive::Contents& contents) {
   });
 }
 
-namespace {
-
-// Returns the feasible evaluation of the lowest predicted objective; null: there are too few for a model.
-const Evaluation* lowest_by_model(const surrogate::ObservedData& observed) {
-  try {
-    const surrogate::ArchiveModel model(observed, observed.objectives.front(), most_modelled);
-    const Evaluation* found = nullptr;
-    double lowest = std::numeric_limits<double>::infinity();
-    for (const Evaluation& e : observed.evaluations) {
-      if (!observed.feasible(e)) continue;
-      if (const double predicted = model.at(e.design).middle; predicted < lowest) lowest = predicted, found = &e;
-    }
-    return found;
-  } catch (const std::invalid_argument&) {
-    return nullptr;
-  }
-}
-
-}  // namespace
-
 const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::ObservedData& observed) {
   if (observed.objectives.size() > 1) return nullptr;
   const Evaluation* const least = observed.best();
@@ -160,11 +140,24 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
       if (e.design == design && observed.feasible(e) && (!found || e.cost_stderr < found->cost_stderr)) found = &e;
     if (found) return found;
   }
-  // A sweep, for example, has no model of its own. On shared initial states the lowest cost is better known than a model
-  // that takes errors for independent.
-  if (has_costs_of_states(contents.layout.channels)) return least;
-  const Evaluation* const by_model = lowest_by_model(observed);
-  return by_model ? by_model : least;
+  return least;
+}
+
+Eigen::VectorXd recommended_by_model(const archive::Contents& contents) {
+  const surrogate::ObservedData observed = observed_data(contents);
+  // On shared initial states the lowest cost is better known than a model that takes errors for independent.
+  if (observed.objectives.size() > 1 || !observed.noisy() || has_costs_of_states(contents.layout.channels)) return {};
+  Eigen::VectorXd found;
+  try {
+    const surrogate::ArchiveModel model(observed, observed.objectives.front(), most_modelled);
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const Evaluation& e : observed.evaluations) {
+      if (!observed.feasible(e)) continue;
+      if (const double predicted = model.at(e.design).middle; predicted < lowest) lowest = predicted, found = e.design;
+    }
+  } catch (const std::invalid_argument&) {  // too few evaluations for a model
+  }
+  return found;
 }
 
 namespace {

@@ -404,6 +404,8 @@ bool Study::tell() {
   if (iterations_++ < archived_iterations_) return true;
   surrogate::Iteration decided = strategy_.describe(layout_.grid_points);
   decided.numbers.emplace_back(width_name, width_);
+  if (decided.recommended.size() == 0 && (!strategy_.stopped().empty() || static_cast<int>(observed_count_) >= limit_))
+    decided.recommended = recommended_by_model(archive::read(settings_.text("study.archive")));
   commit([&] { archive_.append(decided); });
   return true;
 }

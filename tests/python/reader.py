@@ -212,6 +212,10 @@ def recommended():
     # without a design, `dodyn predict` predicts at the recommended design
     nearest = json.loads(dodyn("predict", "noisy.h5", "--json"))
     assert nearest["design"]["x"] == noisy.recommended.design["x"] and nearest["nearest"] == noisy.recommended.id
+    # a sweep has no model: its last iteration has the design that a model of all evaluations prefers
+    dodyn("run", "noisy.cfg", "--strategy", "sweep", "--surrogate.points", "40", "--study.max-evaluations", "40", "--study.archive", "swept.h5")
+    swept = package.open("swept.h5")
+    assert swept.recommended.id == json.loads(dodyn("show", "swept.h5", "--json"))["recommended"] != swept.lowest.id
     front = package.open("front.h5")
     assert front.recommended is None and front.best is None and len(front.front) > 3 and front.objectives == ["cost", "work"]
     values = [(e.cost, e.metrics["work"]) for e in front.front]
