@@ -70,6 +70,11 @@ double six_hump_camel(const VectorXd& x) {
   return (4 - 2.1 * a + a * a / 3) * a + x(0) * x(1) + (4 * b - 4) * b;
 }
 
+// T. Ishigami, T. Homma (1990). It has six minima of equal cost. The cost is 0 on four edges of the box.
+double ishigami(const VectorXd& x) {
+  return std::sin(x(0)) + 7 * std::pow(std::sin(x(1)), 2) + 0.1 * std::pow(x(2), 4) * std::sin(x(0));
+}
+
 double shekel(const VectorXd& x, int m) {
   static const double a[10][4] = {{4, 4, 4, 4}, {1, 1, 1, 1}, {8, 8, 8, 8}, {6, 6, 6, 6}, {3, 7, 3, 7},
                                   {2, 9, 2, 9}, {5, 5, 3, 3}, {8, 1, 8, 1}, {6, 2, 6, 2}, {7, 3.6, 7, 3.6}};
@@ -142,6 +147,23 @@ Problem g6(double first, double second, double minimum, int budget) {
             }};
   p.metrics = {[=](const VectorXd& x) { return -std::pow(x(0) - 5, 2) - std::pow(x(1) - 5, 2) + first; },
                [=](const VectorXd& x) { return std::pow(x(0) - 6, 2) + std::pow(x(1) - 5, 2) - second; }};
+  return p;
+}
+
+// The lightest coil spring under four limits on stress, deflection, surge frequency and diameter (J. Arora, Introduction
+// to optimum design, 1989). Variables: diameters of wire and coil, number of active coils.
+Problem coil_spring() {
+  Problem p{
+      {{"wire", "", 0.05, 2}, {"coil", "", 0.25, 1.3}, {"turns", "", 2, 15}}, 80, 0.0126653, [](const VectorXd& x) {
+        return (x(2) + 2) * x(1) * x(0) * x(0);
+      }};
+  p.metrics = {[](const VectorXd& x) { return 1 - std::pow(x(1), 3) * x(2) / (71785 * std::pow(x(0), 4)); },
+               [](const VectorXd& x) {
+                 const double d = x(0), c = x(1);
+                 return (4 * c * c - d * c) / (12566 * (c * std::pow(d, 3) - std::pow(d, 4))) + 1 / (5108 * d * d) - 1;
+               },
+               [](const VectorXd& x) { return 1 - 140.45 * x(0) / (x(1) * x(1) * x(2)); },
+               [](const VectorXd& x) { return (x(0) + x(1)) / 1.5 - 1; }};
   return p;
 }
 
@@ -273,6 +295,7 @@ std::vector<Family> families() {
       {"Branin", false, fixed({branin_box, 80, 0.397887, branin})},
       {"Goldstein-Price", false, fixed({cube(2, -2, 2), 80, 3, goldstein_price})},
       {"Hartman 3", false, fixed({cube(3, 0, 1), 80, -3.86278, hartman3})},
+      {"Ishigami", false, fixed({cube(3, -pi, pi), 90, -1 - 0.1 * std::pow(pi, 4), ishigami})},
       {"ZDT1", false, fixed(zitzler(false, 4))},
       {"ZDT2", false, fixed(zitzler(true, 4))},
       {"wedge 2", false, [](Random& r) { return wedge(r, 2, 60); }},
@@ -310,6 +333,7 @@ std::vector<Family> families() {
               [](const VectorXd& x) { return 20 + x.squaredNorm() - 10 * (2 * pi * x.array()).cos().sum(); }})},
       {"camel", true, fixed({cube(2, -2, 2), 80, -1.0316285, six_hump_camel})},
       {"ZDT2, 3 variables", true, fixed(zitzler(true, 3))},
+      {"coil spring", true, fixed(coil_spring())},
       {"bay 2", true,
        [](Random& r) {  // what fails has a bay, at whose end the optimum lies
          const double at = 0.3 + 0.4 * r.uniform(), deep = 0.4 + 0.2 * r.uniform();

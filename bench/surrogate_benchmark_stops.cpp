@@ -70,12 +70,18 @@ Evaluation evaluated(const Problem& p, const VectorXd& x, std::int64_t id, bool 
   return e;
 }
 
+// Whether a design evaluates and satisfies the constraints. With two objectives the metric is no constraint.
+bool is_usable(const Problem& p, const Evaluation& e) {
+  return e.ok() && (p.two_objectives || e.metrics.size() == 0 || e.metrics.maxCoeff() <= 0);
+}
+
 bool solves(const Problem& p, const Evaluation& e, double allowed) {
-  return e.ok() && e.cost - p.minimum <= allowed && (e.metrics.size() == 0 || e.metrics.maxCoeff() <= 0);
+  return is_usable(p, e) && e.cost - p.minimum <= allowed;
 }
 
 struct Run {
   int evaluations = 0, reached = 0;  // total; number at the solution, 0: not solved
+  int unusable = 0;                  // evaluations that fail or violate a constraint
   bool stopped = false;
   double half = 0, full = 0;        // hypervolume
   double slowest = 0, seconds = 0;  // processor time of the slowest ask(), of all
@@ -127,6 +133,7 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
     for (const VectorXd& x : designs) {
       if (out.evaluations >= p.budget) break;
       const Evaluation e = evaluated(p, x, out.evaluations++, gradient, noise);
+      out.unusable += !is_usable(p, e);
       if (p.two_objectives) {
         points.push_back({e.cost, e.metrics(0)});
         if (out.evaluations == p.budget / 2) out.half = dominated(points) / p.whole;
@@ -202,6 +209,7 @@ Run run_on_ranks(const Problem& p, const std::string& strategy_name, bool gradie
       const auto& [end, e] = *running.begin();
       now = std::max(now, end);
       ++out.evaluations;
+      out.unusable += !is_usable(p, e);
       if (!out.reached && solves(p, e, allowed)) out.reached = out.evaluations, out.reached_at = now;
       results[e.id] = e;
       running.erase(running.begin());
@@ -271,13 +279,13 @@ int main(int argc, char** argv) {
   if (lists) return 0;
   std::ofstream file;
   if (!csv.empty()) file.open(csv, std::ios::app);
-  std::printf("| function | solved | wrong stops | evaluations until solved | at the stop | %s |\n",
-              ranks.count > 0 ? "solved after | ended after | rank 0" : "s per run | slowest ask");
-  std::printf("|---|---|---|---|---|---|---|\n");
+  std::printf("| function | solved | wrong stops | evaluations until solved | at the stop | %s |\n%s\n",
+              ranks.count > 0 ? "solved after | ended after | rank 0" : "unusable, % | s per run | slowest ask",
+              "|---|---|---|---|---|---|---|---|");
   int runs = 0, wrong_in_all = 0;
   for (const Family& family : families()) {
     if (family.aside != aside || (!only.empty() && family.name.find(only) == std::string::npos)) continue;
-    int solved = 0, wrong = 0;
+    int solved = 0, wrong = 0, evaluations = 0, unusable = 0;
     double slowest = 0, seconds = 0;
     std::vector<double> until, at_stop, half, full, reached_at, ended_at;
     for (int seed = first_seed; seed < first_seed + seeds; ++seed) {
@@ -290,6 +298,7 @@ int main(int argc, char** argv) {
           ranks.count > 0 ? run_on_ranks(p, strategy, gradient, its_seed, ranks) : run(p, strategy, gradient, its_seed);
       reached_at.push_back(r.reached ? r.reached_at : HUGE_VAL), ended_at.push_back(r.ended_at);
       solved += r.reached > 0;
+      evaluations += r.evaluations, unusable += r.unusable;
       const bool wrong_stop = !p.two_objectives && r.stopped && r.reached == 0;
       wrong += wrong_stop;
       runs += !p.two_objectives;
@@ -308,10 +317,11 @@ int main(int argc, char** argv) {
                   seeds, wrong, median(until), median(at_stop), at_stop.size(), median(reached_at), median(ended_at),
                   seconds / seeds);
     else if (full.empty())
-      std::printf("| %s | %d of %d | %d | %g | %g (%zu) | %.2f | %.2f |\n", family.name.c_str(), solved, seeds, wrong,
-                  median(until), median(at_stop), at_stop.size(), seconds / seeds, slowest);
+      std::printf("| %s | %d of %d | %d | %g | %g (%zu) | %.0f | %.2f | %.2f |\n", family.name.c_str(), solved, seeds,
+                  wrong, median(until), median(at_stop), at_stop.size(), 100.0 * unusable / evaluations,
+                  seconds / seeds, slowest);
     else
-      std::printf("| %s | hypervolume %.4f, then %.4f | | | %g (%zu) | %.2f | %.2f |\n", family.name.c_str(),
+      std::printf("| %s | hypervolume %.4f, then %.4f | | | %g (%zu) | | %.2f | %.2f |\n", family.name.c_str(),
                   median(half), median(full), median(at_stop), at_stop.size(), seconds / seeds, slowest);
     std::fflush(stdout);
   }

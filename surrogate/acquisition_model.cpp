@@ -47,10 +47,9 @@ const Evaluation* Models::set_low_fidelity(const ObservedData& low,
   return best;
 }
 
-void Models::update(const ObservedData& observed, KrigingOptions options, bool gradient) {
+void Models::update(const ObservedData& observed, const KrigingOptions& options, bool gradient) {
   const DesignSpace& space = observed.space;
   const std::vector<Evaluation>& evaluations = observed.evaluations;
-  options.scale = VectorXd::Ones(space.embedded());
 
   std::vector<const Evaluation*> good;
   std::vector<std::size_t> modelled;

@@ -32,7 +32,7 @@ class Models {
   // those whose point of the unit cube is `possible`; null: none of these is feasible.
   const Evaluation* set_low_fidelity(const ObservedData& low,
                                      const std::function<bool(const Eigen::VectorXd& unit)>& possible);
-  void update(const ObservedData& observed, KrigingOptions options, bool gradient);
+  void update(const ObservedData& observed, const KrigingOptions& options, bool gradient);
   const std::vector<IncrementalKriging>& objectives() const { return objectives_; }
   const std::vector<IncrementalKriging>& constraints() const { return constraints_; }
   const SuccessClassifier& success() const { return *success_; }  // valid after update()

@@ -165,7 +165,6 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric, Index most,
   if (available_ > most) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most));
   used_ = s.size();
   KrigingOptions options;
-  options.scale = VectorXd::Ones(space.embedded());
   // The standard errors of costs are known, as in the search. Those of metrics are not.
   options.nugget = nugget || (metric < 0 ? observed.costs_noisy : scatters);
   // The width of the warp changes by a factor of ten per fit; repeat until it is constant.

@@ -18,6 +18,7 @@ constexpr Index likelihood_rows = 300;  // number of rows up to which hyperparam
                                         // to a subset
 constexpr Index most_rows = 600;        // number of rows beyond which gradients of the samples of highest cost are
                                         // dropped
+constexpr double tie = 1e-12;           // relative to the largest cost: costs that differ by less are equal to rounding
 constexpr int few_evaluations = 15;     // likelihood evaluations of a fit that starts from the last hyperparameters
 
 }  // namespace
@@ -117,7 +118,8 @@ IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const Kri
   const double least = limit.value_or(few.y.minCoeff());
   VectorXd sorted = (few.y.array() - least).abs();
   std::sort(sorted.begin(), sorted.end());
-  const double middle = sorted(sorted.size() / 2);
+  const double rounding = tie * std::max(sorted(sorted.size() - 1), std::abs(least));
+  const double middle = sorted(sorted.size() / 2) > rounding ? sorted(sorted.size() / 2) : 0;
   const auto warp_of = [&](int decades) {
     Warp w{least, std::numeric_limits<double>::infinity(), limit.has_value()};
     if (decades > 0 && middle > 0) w.width = middle * std::pow(10.0, 1 - decades);
@@ -131,6 +133,11 @@ IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const Kri
     candidates = {{0, warp_of(0)}};
   }
   if (warps && options.low_fidelity && !low_->warp.identity()) candidates.emplace_back(before.decades, low_->warp);
+  // Costs that are equal to rounding would count as proof of a deep warp, once for each of them. So only the first of
+  // the lowest ones counts with the slope there. The others have the slope at the median.
+  std::vector<bool> tied(static_cast<std::size_t>(few.size()));
+  for (Index i = 0, first = 1; i < few.size(); ++i)
+    if (std::abs(few.y(i) - least) <= rounding) tied[static_cast<std::size_t>(i)] = first == 0, first = 0;
   std::optional<Fitted> best;
   double best_likelihood = -std::numeric_limits<double>::infinity();
   for (const auto& [decades, w] : candidates) {
@@ -144,7 +151,8 @@ IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const Kri
                                                              // warp's slope at each row
     for (Index i = 0; i < few.size(); ++i) {
       const bool enhanced = few.gradient.size() > 0 && few.gradient.col(i).allFinite();
-      likelihood += (enhanced ? 1.0 + static_cast<double>(few.x.rows()) : 1.0) * std::log(w.slope(few.y(i)));
+      likelihood += (enhanced ? 1.0 + static_cast<double>(few.x.rows()) : 1.0) *
+                    std::log(w.slope(tied[static_cast<std::size_t>(i)] ? least + middle : few.y(i)));
     }
     if (likelihood > best_likelihood || !best) best_likelihood = likelihood, best = {std::move(model), w, decades};
   }

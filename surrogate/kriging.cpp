@@ -23,7 +23,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double jitter = 1e-10;               // relative to each row's variance; added to it
-constexpr double merge_within = 1e-7;          // distance below which samples are merged, relative to the scale
+constexpr double merge_within = 1e-7;          // distance below which samples are merged
 constexpr double covariance_rounding = 1e-16;  // of covariances, relative to the process variance
 constexpr double shortest = 5e-3, longest = 1e2, least_nugget = 1e-6, most_nugget = 10;
 constexpr double prior_deviation = 1.0;  // standard deviation of the normal prior on a log length, whose mean is
@@ -58,8 +58,8 @@ struct LowFidelityRows {
 // append rows.
 struct KrigingFactor {
   bool linear = false;
-  VectorXd scale, inverse_square;              // inverse_square: 1 / length^2, in units of the scale
-  MatrixXd x;                                  // [variables, samples], scaled
+  VectorXd inverse_square;                     // 1 / length^2
+  MatrixXd x;                                  // [variables, samples]
   std::vector<Index> first;                    // index of the row of each sample's value; at the end the number of rows
   VectorXd noise;                              // [samples] variances of the values, relative to the process variance
   MatrixXd shared;                             // [samples, samples] their covariances, diagonal unused; empty: none
@@ -191,10 +191,9 @@ struct KrigingFactor {
     return f;
   }
 
-  // Returns the rows of the model of lower fidelity at scaled points, one column each.
+  // Returns the rows of the model of lower fidelity at these points, one column each.
   Kriging::JointRows low_rows(const MatrixXd& at, bool has_gradient) const {
-    return low->model->joint_rows(scale.asDiagonal() * at,
-                                  std::vector<bool>(static_cast<std::size_t>(at.cols()), has_gradient));
+    return low->model->joint_rows(at, std::vector<bool>(static_cast<std::size_t>(at.cols()), has_gradient));
   }
   // Returns the addition of that model to the correlations of the rows with f at these points.
   MatrixXd low_cross(const Kriging::JointRows& there) const { return share * low->model->covariance(low->rows, there); }
@@ -214,9 +213,8 @@ struct KrigingFactor {
 
 namespace {
 
-// The samples after checks, scaling, merging and standardisation.
+// The samples after checks, merging and standardisation.
 struct Prepared {
-  VectorXd scale;
   MatrixXd x;
   std::vector<Index> first;
   VectorXd observed;  // standardised values and gradients, by row
@@ -234,11 +232,11 @@ struct Prepared {
 };
 
 // Throws std::invalid_argument.
-void check_samples(const Samples& s, const VectorXd& scale) {
+void check_samples(const Samples& s) {
   const Index d = s.x.rows(), n = s.x.cols();
   if (n < 1 || d < 1) throw std::invalid_argument("kriging: no sample");
   if (s.y.size() != n || (s.gradient.size() > 0 && (s.gradient.rows() != d || s.gradient.cols() != n)) ||
-      (s.variance.size() > 0 && s.variance.size() != n) || (scale.size() > 0 && scale.size() != d) ||
+      (s.variance.size() > 0 && s.variance.size() != n) ||
       (s.covariance.size() > 0 && (s.covariance.rows() != n || s.covariance.cols() != n || s.variance.size() != n)))
     throw std::invalid_argument("kriging: the samples' shapes differ");
   if (!s.x.allFinite() || !s.y.allFinite() || !s.variance.allFinite() || !s.covariance.allFinite() ||
@@ -249,11 +247,11 @@ void check_samples(const Samples& s, const VectorXd& scale) {
 }
 
 // Returns groups of samples at one point. Such samples make R singular unless they have noise.
-std::vector<std::vector<Index>> groups_at_one_place(const MatrixXd& x, const Samples& s, bool nugget) {
+std::vector<std::vector<Index>> groups_at_one_place(const Samples& s, bool nugget) {
   std::vector<std::vector<Index>> groups;
-  for (Index i = 0; i < x.cols(); ++i) {
+  for (Index i = 0; i < s.size(); ++i) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return (x.col(group[0]) - x.col(i)).cwiseAbs().maxCoeff() < merge_within;
+      return (s.x.col(group[0]) - s.x.col(i)).cwiseAbs().maxCoeff() < merge_within;
     });
     const bool has_noise = s.variance.size() > 0 && s.variance(i) > 0;
     if (same != groups.end() && !nugget && !has_noise)
@@ -264,13 +262,12 @@ std::vector<std::vector<Index>> groups_at_one_place(const MatrixXd& x, const Sam
   return groups;
 }
 
-// Returns the rows of a model of lower fidelity at the columns of x, in units of `scale`.
+// Returns the rows of a model of lower fidelity at the columns of x.
 std::shared_ptr<const LowFidelityRows> rows_at(const std::shared_ptr<const Kriging>& model, const MatrixXd& x,
-                                               const VectorXd& scale, const std::vector<bool>& has_gradient) {
-  if (model->scale() != scale) throw std::invalid_argument("kriging: the model of lower fidelity has another scale");
+                                               const std::vector<bool>& has_gradient) {
   auto low = std::make_shared<LowFidelityRows>();
   low->model = model;
-  low->rows = model->joint_rows(scale.asDiagonal() * x, has_gradient);
+  low->rows = model->joint_rows(x, has_gradient);
   low->covariance = model->covariance(low->rows, low->rows);
   return low;
 }
@@ -298,16 +295,12 @@ double spread_of(const VectorXd& y, const MatrixXd& g) {
 
 // `factor`: of the model of lower fidelity; nullopt: by least squares.
 Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<double> factor = {}) {
-  check_samples(s, options.scale);
+  check_samples(s);
   const Index d = s.x.rows();
   Prepared p;
-  p.scale = options.scale.size() > 0 ? options.scale : VectorXd(s.x.rowwise().maxCoeff() - s.x.rowwise().minCoeff());
-  for (double& length : p.scale)
-    if (!(length > 0) || !std::isfinite(length)) length = 1;
-  const MatrixXd x = p.scale.cwiseInverse().asDiagonal() * s.x;
   p.noisy = s.variance.size() > 0 && s.variance.maxCoeff() > 0;
 
-  const auto groups = groups_at_one_place(x, s, options.nugget);
+  const auto groups = groups_at_one_place(s, options.nugget);
   const auto merged = static_cast<Index>(groups.size());
   p.x.resize(d, merged);
   p.noise = VectorXd::Zero(merged);
@@ -315,7 +308,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<
   MatrixXd g = MatrixXd::Constant(d, merged, std::numeric_limits<double>::quiet_NaN());
   for (Index k = 0; k < merged; ++k) {
     const auto& group = groups[k];
-    p.x.col(k) = x.col(group[0]);
+    p.x.col(k) = s.x.col(group[0]);
     VectorXd gradient = VectorXd::Zero(d);
     double sum = 0, variance = 0;
     int with_gradient = 0;
@@ -323,7 +316,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<
       sum += s.y(i) / static_cast<double>(group.size());
       if (p.noisy) variance += s.variance(i) / static_cast<double>(group.size() * group.size());
       if (s.gradient.size() > 0 && s.gradient.col(i).allFinite()) {
-        gradient += s.gradient.col(i).cwiseProduct(p.scale);
+        gradient += s.gradient.col(i);
         ++with_gradient;
       }
     }
@@ -338,7 +331,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<
   if (options.low_fidelity) {  // the process is what that model leaves over
     std::vector<bool> has_gradient;
     for (Index k = 0; k < merged; ++k) has_gradient.push_back(g.col(k).allFinite());
-    p.low = rows_at(options.low_fidelity, p.x, p.scale, has_gradient);
+    p.low = rows_at(options.low_fidelity, p.x, has_gradient);
     const Kriging::JointRows& low = p.low->rows;
     const VectorXd low_values = low.mean(std::vector<Index>(low.first.begin(), low.first.end() - 1));
     p.factor = factor ? *factor : slope_of(y, low_values);
@@ -384,7 +377,6 @@ KrigingFactor places(const Prepared& p, const KrigingOptions& options, const Vec
                      double variance) {
   KrigingFactor f;
   f.linear = options.trend == Trend::linear;
-  f.scale = p.scale;
   f.inverse_square = (-2 * log_length.array()).exp();
   f.x = p.x;
   f.first = p.first;
@@ -695,14 +687,12 @@ double Kriging::prior_variance() const {
   return hyper_.variance +
          (factor_->low ? hyper_.factor * hyper_.factor * factor_->low->model->hyperparameters().variance : 0);
 }
-const VectorXd& Kriging::scale() const { return factor_->scale; }
 double Kriging::noise_variance() const { return hyper_.nugget * hyper_.variance; }
 
-Prediction Kriging::predict(const VectorXd& at) const {
-  assert(factor_ && at.size() == factor_->dimensions());
+Prediction Kriging::predict(const VectorXd& x) const {
+  assert(factor_ && x.size() == factor_->dimensions());
   const KrigingFactor& f = *factor_;
   const Index d = f.dimensions();
-  const VectorXd x = at.cwiseQuotient(f.scale);
   VectorXd k(f.rows());
   MatrixXd dk(f.rows(), d);
   f.cross(x, k, &dk);
@@ -731,7 +721,7 @@ Prediction Kriging::predict(const VectorXd& at) const {
   }
   Prediction p;
   p.mean = centre_ + spread_ * (trend.dot(beta_) + k.dot(alpha_));
-  p.mean_gradient = spread_ * (trend_slope + dk.transpose() * alpha_).cwiseQuotient(f.scale);
+  p.mean_gradient = spread_ * (trend_slope + dk.transpose() * alpha_);
   double variance = 1 - v.squaredNorm() + u.dot(information_u);
   VectorXd slope = 2 * (du.transpose() * information_u - dk.transpose() * w);
   if (f.excess.size() > 0) {
@@ -746,7 +736,7 @@ Prediction Kriging::predict(const VectorXd& at) const {
   }
   const double unit = variance_ * spread_ * spread_;
   p.variance = unit * std::max(variance, 0.0);
-  p.variance_gradient = variance > 0 ? VectorXd(unit * slope.cwiseQuotient(f.scale)) : VectorXd::Zero(d);
+  p.variance_gradient = variance > 0 ? VectorXd(unit * slope) : VectorXd::Zero(d);
   return p;
 }
 
@@ -763,18 +753,17 @@ Kriging::Mean Kriging::mean() const {
   return m;
 }
 
-void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) const {
-  assert(factor_ && at.rows() == factor_->dimensions());
+void Kriging::predict(const MatrixXd& x, VectorXd& mean, VectorXd& variance) const {
+  assert(factor_ && x.rows() == factor_->dimensions());
   const KrigingFactor& f = *factor_;
-  MatrixXd k(f.rows(), at.cols()), trend(f.coefficients(), at.cols());
-  for (Index i = 0; i < at.cols(); ++i) {
-    const VectorXd x = at.col(i).cwiseQuotient(f.scale);
-    f.cross(x, k.col(i), nullptr);
-    trend.col(i) = f.trend_at(x);
+  MatrixXd k(f.rows(), x.cols()), trend(f.coefficients(), x.cols());
+  for (Index i = 0; i < x.cols(); ++i) {
+    f.cross(x.col(i), k.col(i), nullptr);
+    trend.col(i) = f.trend_at(x.col(i));
   }
-  VectorXd prior = VectorXd::Ones(at.cols());
+  VectorXd prior = VectorXd::Ones(x.cols());
   if (f.low) {
-    const JointRows low = f.low_rows(f.scale.cwiseInverse().asDiagonal() * at, false);
+    const JointRows low = f.low_rows(x, false);
     k += f.low_cross(low);
     prior += f.share * f.low->model->variances(low);
     if (f.in_trend) trend.bottomRows(1) = ((low.mean.array() - f.centre) / f.spread).matrix().transpose();
@@ -788,23 +777,21 @@ void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) co
              (variance_ * spread_ * spread_);
 }
 
-void Kriging::predict_difference(const MatrixXd& at, const VectorXd& from, VectorXd& mean, VectorXd& variance) const {
-  assert(factor_ && at.rows() == factor_->dimensions() && from.size() == at.rows());
+void Kriging::predict_difference(const MatrixXd& x, const VectorXd& from, VectorXd& mean, VectorXd& variance) const {
+  assert(factor_ && x.rows() == factor_->dimensions() && from.size() == x.rows());
   const KrigingFactor& f = *factor_;
-  const VectorXd origin = from.cwiseQuotient(f.scale), trend_of_origin = f.trend_at(origin);
-  VectorXd k_of_origin(f.rows()), prior(at.cols());
-  f.cross(origin, k_of_origin, nullptr);
-  MatrixXd k(f.rows(), at.cols()), trend(f.coefficients(), at.cols());
-  for (Index i = 0; i < at.cols(); ++i) {
-    const VectorXd x = at.col(i).cwiseQuotient(f.scale);
-    f.cross(x, k.col(i), nullptr);
+  const VectorXd trend_of_origin = f.trend_at(from);
+  VectorXd k_of_origin(f.rows()), prior(x.cols());
+  f.cross(from, k_of_origin, nullptr);
+  MatrixXd k(f.rows(), x.cols()), trend(f.coefficients(), x.cols());
+  for (Index i = 0; i < x.cols(); ++i) {
+    f.cross(x.col(i), k.col(i), nullptr);
     k.col(i) -= k_of_origin;
-    trend.col(i) = f.trend_at(x) - trend_of_origin;
-    prior(i) = 2 - 2 * matern52(f.squared_distance(x - origin)).k;
+    trend.col(i) = f.trend_at(x.col(i)) - trend_of_origin;
+    prior(i) = 2 - 2 * matern52(f.squared_distance(x.col(i) - from)).k;
   }
   if (f.low) {
-    const JointRows there = f.low_rows(f.scale.cwiseInverse().asDiagonal() * at, false),
-                    here = f.low_rows(origin, false);
+    const JointRows there = f.low_rows(x, false), here = f.low_rows(from, false);
     const Kriging& low = *f.low->model;
     k += f.low_cross(there);
     k.colwise() -= VectorXd(f.low_cross(here));
@@ -820,12 +807,11 @@ void Kriging::predict_difference(const MatrixXd& at, const VectorXd& from, Vecto
   variance = (prior - k.colwise().squaredNorm().transpose() + more).cwiseMax(0) * (variance_ * spread_ * spread_);
 }
 
-MatrixXd Kriging::covariance(const MatrixXd& at) const {
-  assert(factor_ && at.rows() == factor_->dimensions());
+MatrixXd Kriging::covariance(const MatrixXd& x) const {
+  assert(factor_ && x.rows() == factor_->dimensions());
   const KrigingFactor& f = *factor_;
-  const Index m = at.cols();
+  const Index m = x.cols();
   MatrixXd k(f.rows(), m), trend(f.coefficients(), m), c(m, m);
-  const MatrixXd x = f.scale.cwiseInverse().asDiagonal() * at;
   for (Index i = 0; i < m; ++i) {
     f.cross(x.col(i), k.col(i), nullptr);
     trend.col(i) = f.trend_at(x.col(i));
@@ -860,17 +846,17 @@ void Kriging::JointRows::append(const JointRows& more) {
   trend.rightCols(added) = more.trend;
 }
 
-Kriging::JointRows Kriging::joint_rows(const MatrixXd& at, const std::vector<bool>& has_gradient) const {
-  assert(factor_ && !factor_->low && at.rows() == factor_->dimensions());
+Kriging::JointRows Kriging::joint_rows(const MatrixXd& x, const std::vector<bool>& has_gradient) const {
+  assert(factor_ && !factor_->low && x.rows() == factor_->dimensions());
   const KrigingFactor& f = *factor_;
   const Index d = f.dimensions();
   JointRows out;
-  out.x = f.scale.cwiseInverse().asDiagonal() * at;
+  out.x = x;
   out.first = {0};
   for (const bool with_gradient : has_gradient) out.first.push_back(out.first.back() + (with_gradient ? 1 + d : 1));
   MatrixXd k(f.rows(), out.first.back());
   out.trend = MatrixXd::Zero(f.coefficients(), out.first.back());
-  for (Index i = 0; i < at.cols(); ++i) {
+  for (Index i = 0; i < x.cols(); ++i) {
     const Index c = out.first[i], count = out.first[i + 1] - c;
     for (Index j = 0; j < f.samples(); ++j)
       f.block(VectorXd(f.x.col(j) - out.x.col(i)), k.block(f.first[j], c, f.first[j + 1] - f.first[j], count));
@@ -878,7 +864,7 @@ Kriging::JointRows Kriging::joint_rows(const MatrixXd& at, const std::vector<boo
     if (f.linear && count > 1) out.trend.block(1, c + 1, d, d).setIdentity();
   }
   out.mean = spread_ * (out.trend.transpose() * beta_ + k.transpose() * alpha_);
-  for (Index i = 0; i < at.cols(); ++i) out.mean(out.first[i]) += centre_;
+  for (Index i = 0; i < x.cols(); ++i) out.mean(out.first[i]) += centre_;
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
   out.white = std::move(k);
   out.trend -= f.whitened.transpose() * out.white;
@@ -927,10 +913,9 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   const Index more = gradient.size() == d && gradient.allFinite() ? 1 + d : 1;
   auto f = std::make_shared<KrigingFactor>();
   f->linear = old.linear;
-  f->scale = old.scale;
   f->inverse_square = old.inverse_square;
   f->x.resize(d, n + 1);
-  f->x << old.x, x.cwiseQuotient(old.scale);
+  f->x << old.x, x;
   f->first = old.first;
   f->first.push_back(rows + more);
   f->noise.resize(n + 1);
@@ -976,14 +961,14 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   out.factor_ = f;
   out.observed_.conservativeResize(rows + more);
   out.observed_(rows) = (y - centre_) / spread_;
-  if (more > 1) out.observed_.tail(d) = gradient.cwiseProduct(old.scale) / spread_;
+  if (more > 1) out.observed_.tail(d) = gradient / spread_;
   out.solve();
   return out;
 }
 
 // With Q = R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1 and the rows b of one sample, the error of their prediction from the
 // others is (Q_bb)^-1 (Q y)_b. Its covariance is variance (Q_bb)^-1.
-MatrixXd Kriging::sample_places() const { return factor_->scale.asDiagonal() * factor_->x; }
+MatrixXd Kriging::sample_places() const { return factor_->x; }
 
 Kriging::LeaveOneOut Kriging::leave_one_out() const {
   std::vector<Index> all(static_cast<std::size_t>(factor_->samples()));

@@ -35,7 +35,7 @@ enum class Trend { constant, linear };
 
 class Kriging;
 
-// n samples of a function of d variables.
+// n samples of a function of d variables, whose ranges are about 1, such as points of the unit cube.
 struct Samples {
   Eigen::MatrixXd x;                // [variables, samples]
   Eigen::VectorXd y;                // [samples]
@@ -54,16 +54,14 @@ struct Samples {
 struct KrigingOptions {
   Trend trend = Trend::constant;  // a linear trend becomes constant if the samples do not determine it
   bool nugget = false;            // estimate one noise variance for all samples
-  Eigen::VectorXd scale;          // [variables] natural length of each variable, such as its range; empty: the samples'
-                                  // extent
   int starts = 3;                 // initial points of the maximisation of the likelihood
   int max_evaluations = 60;       // evaluations of the likelihood per initial point
-  // Model of a cheaper approximation, with the same `scale`. It must not have such a model itself. It is left out if the
+  // Model of a cheaper approximation. It must not have such a model itself. It is left out if the
   // samples do not determine its factor. Null: none.
   std::shared_ptr<const Kriging> low_fidelity = {};
 };
 
-// Parameters that fit() finds. Lengths are relative to the scale.
+// Parameters that fit() finds.
 struct Hyperparameters {
   Eigen::VectorXd log_length;
   double nugget = 0;      // relative to the process variance
@@ -83,7 +81,7 @@ class Kriging {
  public:
   static constexpr double most_magnitude = 1e150;  // limit on |y|, so that variances are finite
 
-  // Fits a model. Samples closer than 1e-7 of the scale are merged (mean value) unless they have noise. `start`:
+  // Fits a model. Samples closer than 1e-7 are merged (mean value) unless they have noise. `start`:
   // initial hyperparameters. The result is never NaN: constant costs, one sample, collinear samples and near-duplicates
   // are allowed. Throws std::invalid_argument: no sample, inconsistent shapes, or values that are not finite (except
   // missing gradients).
@@ -117,9 +115,9 @@ class Kriging {
 
   // Values of f, and its gradients where wanted, at some points. A row each, ordered as the rows of samples.
   struct JointRows {
-    Eigen::MatrixXd x;                // [variables, points], scaled
+    Eigen::MatrixXd x;                // [variables, points]
     std::vector<Eigen::Index> first;  // index of the row of each point's value; at the end the number of rows
-    Eigen::VectorXd mean;             // [rows]; gradients by scaled coordinates
+    Eigen::VectorXd mean;             // [rows]
     Eigen::MatrixXd white, trend;     // L^-1 k [rows of the model, rows] and the remaining trend [coefficients, rows]
     void append(const JointRows& more);
   };
@@ -138,7 +136,7 @@ class Kriging {
   // samples already determine the new one, the model does not change.
   Kriging grown(const Eigen::VectorXd& x, double y, const Eigen::VectorXd& gradient = {}, double noise = 0) const;
 
-  // Returns the points of the samples after merging, one column each, in the caller's units.
+  // Returns the points of the samples after merging, one column each.
   Eigen::MatrixXd sample_places() const;
 
   // Leave-one-out cross-validation: the prediction of each (merged) sample from the others. The sample's gradient is
@@ -155,8 +153,7 @@ class Kriging {
 
   // The data of the mean, for evaluation outside this class, of a model without one of lower fidelity. With
   // delta = x - sample, a = inverse_square * delta, q = delta . a,
-  //   mean(x) = centre + spread (beta(0) + beta(1 ...) . x + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ]),
-  // x in units of the scale.
+  //   mean(x) = centre + spread (beta(0) + beta(1 ...) . x + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ])).
   struct Mean {
     Eigen::MatrixXd samples;         // [variables, samples]
     Eigen::VectorXd inverse_square;  // [variables] 1 / length^2
@@ -172,7 +169,6 @@ class Kriging {
   Eigen::Index rows() const { return observed_.size(); }  // values and gradients
   // Returns the factor of the model of lower fidelity; 0: there is none, or the samples do not determine the factor.
   double factor() const;
-  const Eigen::VectorXd& scale() const;
   // Returns the variance of f before any sample, with that of the model of lower fidelity.
   double prior_variance() const;
   double noise_variance() const;  // estimated noise variance of one sample, in the squared unit of y

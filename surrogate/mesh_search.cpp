@@ -134,7 +134,6 @@ class MeshSearch final : public Strategy {
           s.gradient(k, i) = e.gradient(k) * (variables_[k].upper - variables_[k].lower);
     }
     KrigingOptions o;
-    o.scale = VectorXd::Ones(dimensions());
     o.starts = n < 40 ? 2 : 1;
     return Kriging::fit(s, o, hyper_ ? &*hyper_ : nullptr);
   }

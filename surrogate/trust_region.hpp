@@ -12,16 +12,15 @@ struct TrustRegion {
   double side = 0.8;  // relative to the ranges
   int successes = 0, failures = 0, restarts = 0;
 
-  // Records an evaluation in the box. Halves the box after `patience` consecutive failures. Returns true when the box
-  // is too small for further gain: then call restart().
-  bool observe(bool success, int patience) {
+  // Records an evaluation in the box. Halves the box after `patience` consecutive failures.
+  void observe(bool success, int patience) {
     successes = success ? successes + 1 : 0;
     failures = success ? 0 : failures + 1;
     if (successes >= 3) side = std::min(2 * side, 1.6), successes = 0;
     if (failures >= patience) side /= 2, failures = 0;
-    return spent();
   }
   void exhaust() { side = 0; }
+  // Whether the box is too small for further gain. Then call restart().
   bool spent() const { return side < 0x1p-10; }
   void restart() { *this = {.restarts = restarts + 1}; }
 

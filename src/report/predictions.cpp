@@ -97,6 +97,19 @@ std::optional<surrogate::PredictionInterval> forecast_at(const archive::Contents
   return fitted(contents, observed, observed.objectives.front()).at(design);
 }
 
+// Returns the cost of the recommended design of a search with paired costs. Its interval accounts for the choice of the
+// lowest of several uncertain costs. Empty: the search states none.
+std::optional<surrogate::PredictionInterval> stated_cost(const archive::Contents& contents,
+                                                         const surrogate::ObservedData& observed) {
+  const auto stated = study::stated_choice(contents);
+  if (!stated) return {};
+  const auto [lower, upper] = surrogate::interval_of_choice(stated->cost, stated->deviation, stated->optimism);
+  surrogate::PredictionInterval cost = {stated->cost, lower, upper};
+  for (double* value : {&cost.middle, &cost.lower, &cost.upper})  // at() of the model cuts to possible values, too
+    *value = observed.nearest_possible(observed.objectives.front(), *value);
+  return cost;
+}
+
 std::string interval_line(const archive::Contents& contents, const Evaluation& e) {
   const std::string text = intervals_text(contents, e);
   return text.empty() ? "" : "failure rate: 95 % interval " + text + " (Wilson)\n";
@@ -223,16 +236,7 @@ std::string result_text(const archive::Contents& contents, const surrogate::Obse
   std::string text = "recommended: " + design_text(variables, recommended->design.cwiseProduct(factors)) +
                      formatted(" (evaluation %lld)", static_cast<long long>(recommended->id));
   const auto stated = study::stated_choice(contents);
-  std::optional<surrogate::PredictionInterval> there;
-  if (stated) {
-    const auto [lower, upper] = surrogate::interval_of_choice(stated->cost, stated->deviation, stated->optimism);
-    there = {stated->cost, lower, upper};
-    for (double* value :
-         {&there->middle, &there->lower, &there->upper})  // at() of the model cuts to possible values, too
-      *value = observed.nearest_possible(observed.objectives.front(), *value);
-  } else {
-    there = forecast_at(contents, observed, recommended->design);
-  }
+  const auto there = stated ? stated_cost(contents, observed) : forecast_at(contents, observed, recommended->design);
   if (there)
     text += ", where the model's " + objective.name +
             formatted(" is %.6g (95 %%: %.6g to %.6g)", factor * there->middle, factor * there->lower,
@@ -284,6 +288,11 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
   for (const int i : observed.objectives) wanted.push_back(i);
   for (const auto& c : observed.constraints) wanted.push_back(c.metric);
   wanted.insert(wanted.end(), metrics.begin(), metrics.end());
+  const Evaluation* const recommended = study::recommended_of(contents, observed);
+  const auto stated = recommended && observed.space.design(observed.unit(*recommended)) == out.design
+                          ? stated_cost(contents, observed)
+                          : std::nullopt;
+  out.is_recommended = stated.has_value();
   std::vector<int> done;
   for (const int metric : wanted) {
     if (std::count(done.begin(), done.end(), metric) > 0) continue;
@@ -291,7 +300,8 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     const surrogate::ArchiveModel model = fitted(contents, observed, metric);
     Quantity quantity = quantity_of(contents, metric);
     const double factor = units.convert(quantity.unit);
-    surrogate::PredictionInterval forecast = model.at(out.design);
+    surrogate::PredictionInterval forecast =
+        stated && metric == observed.objectives.front() ? *stated : model.at(out.design);
     for (double* value : {&forecast.middle, &forecast.lower, &forecast.upper}) *value *= factor;
     out.quantities.push_back(
         {quantity.name, quantity.unit, forecast, model.samples(), model.available(), model.quality()});
@@ -327,6 +337,11 @@ std::string as_text(const DesignPrediction& p) {
   text += columns(rows) + "\n" + formatted("has a cost with probability %.3f\n", p.evaluates);
   for (const auto& [constraint, probability] : p.kept)
     text += "satisfies " + constraint + formatted(" with probability %.3f\n", probability);
+  if (p.is_recommended)
+    text +=
+        "note: this design is the recommended one, the lowest of several uncertain costs; the range of its cost "
+        "accounts "
+        "for the choice\n";
   if (p.distance == 0)
     text += formatted("evaluation %lld has this design\n", static_cast<long long>(p.nearest));
   else

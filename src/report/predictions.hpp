@@ -51,6 +51,7 @@ struct DesignPrediction {
   std::int64_t nearest = -1;                         // id of the evaluation nearest to the design
   double distance = 0;                               // largest distance to it over the variables, relative to the
                                                      // ranges
+  bool is_recommended = false;                       // paired costs: the range of the cost accounts for the choice
   bool is_noisy = false;                             // evaluations of one design may differ
 };
 

@@ -13,6 +13,7 @@
 #include "report/predictions.hpp"
 #include "study/observed_data.hpp"
 #include "surrogate/sampling.hpp"
+#include "surrogate/selection.hpp"
 #include "surrogate/strategy_options.hpp"
 
 namespace dodyn::report::test_report {
@@ -448,6 +449,39 @@ TEST(Report, SensitivityCoversWholeRanges) {
   EXPECT_NEAR(found.effects.row(1).maxCoeff(), -1.5, 0.01);
   EXPECT_EQ(found.least_at(0), 0);
   EXPECT_EQ(found.least_at(1), 4);
+}
+
+// The lowest of several uncertain costs is probably too low. A search with paired costs states the range that accounts
+// for the choice, and a prediction at its design has the same one.
+TEST(Report, ThePredictionAtTheRecommendedDesignHasTheStatedRange) {
+  archive::Contents contents;
+  contents.layout.variables = {{"x", "m", 0, 1}};
+  for (int i = 0; i < 9; ++i) {
+    Evaluation& row = contents.evaluations.emplace_back();
+    row.id = i;
+    row.design = Eigen::VectorXd::Constant(1, 0.125 * i);
+    row.status = Status::ok;
+    row.cost = std::pow(row.design(0) - 0.5, 2);
+    row.cost_stderr = 0.05;
+  }
+  surrogate::Iteration& last = contents.iterations.emplace_back();
+  last.recommended = contents.evaluations[4].design;
+  last.numbers = {{"recommended_cost", 0.25},
+                  {"recommended_deviation", 0.03},
+                  {"recommended_optimism", 0.04},
+                  {"indifference", 0.02},
+                  {"probability_best", 0.9}};
+  const surrogate::ObservedData observed = study::observed_data(contents);
+  const auto [lower, upper] = surrogate::interval_of_choice(0.25, 0.03, 0.04);
+  const auto at = [&](double x) { return prediction_of(contents, observed, Eigen::VectorXd::Constant(1, x), {}); };
+  const DesignPrediction recommended = at(0.5), other = at(0.375);
+  EXPECT_EQ(recommended.quantities[0].forecast.middle, 0.25);
+  EXPECT_EQ(recommended.quantities[0].forecast.lower, lower);
+  EXPECT_EQ(recommended.quantities[0].forecast.upper, upper);
+  EXPECT_NE(outcome_text(contents, observed).find(formatted("(95 %%: %.6g to %.6g)", lower, upper)), std::string::npos);
+  EXPECT_NE(as_text(recommended).find("note: this design is the recommended one"), std::string::npos);
+  EXPECT_LT(other.quantities[0].forecast.middle, 0.2);
+  EXPECT_EQ(as_text(other).find("recommended"), std::string::npos);
 }
 
 // Summaries, predictions, sensitivities and JSON are in the chosen units. Models are fitted in the archive's units.

@@ -69,5 +69,27 @@ TEST(IncrementalKriging, GrowsByWhatIsNew) {
   }
 }
 
+// A rough cost that is 0 on an edge of the box, to rounding. The number of samples on that edge does not deepen the warp.
+TEST(IncrementalKriging, CostsThatAreEqualToRoundingDoNotDeepenTheWarp) {
+  const auto width = [](Index on_edge) {
+    Samples s, fewer;
+    s.x = sobol(2, static_cast<int>(16 + on_edge), 1);
+    s.x.row(0).tail(on_edge).setZero();
+    s.y = VectorXd::NullaryExpr(s.x.cols(), [&](Index i) {
+      return i >= 16 ? 1e-16 * static_cast<double>(i % 5)
+                     : 1.05 + std::sin(20.0 * s.x(0, i)) * std::cos(17.0 * s.x(1, i));
+    });
+    fewer.x = s.x.leftCols(s.x.cols() - 1);
+    fewer.y = s.y.head(s.y.size() - 1);
+    IncrementalKriging model;
+    for (int fits = 0; fits < 6; ++fits) {  // each changes the width by a factor of ten at most
+      model.update(fewer, {}, true, false);
+      model.update(s, {}, true, false);
+    }
+    return model.warp().width;
+  };
+  for (const Index on_edge : {8, 12}) EXPECT_GE(width(on_edge), width(1)) << on_edge;
+}
+
 }  // namespace
 }  // namespace dodyn::surrogate::test_incremental_kriging

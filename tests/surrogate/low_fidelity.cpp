@@ -45,12 +45,6 @@ Samples samples_of(double (*f)(const VectorXd&), Index n, std::uint64_t seed, bo
   return s;
 }
 
-KrigingOptions unit_options() {
-  KrigingOptions options;
-  options.scale = VectorXd::Ones(2);
-  return options;
-}
-
 struct TwoModels {
   Samples low_samples, samples;
   KrigingOptions options;
@@ -58,7 +52,7 @@ struct TwoModels {
 };
 
 TwoModels two_models(Index cheap, Index n, bool gradients) {
-  TwoModels t{samples_of(rough, cheap, 3, gradients), samples_of(precise, n, 5, gradients), unit_options(), {}};
+  TwoModels t{samples_of(rough, cheap, 3, gradients), samples_of(precise, n, 5, gradients), KrigingOptions(), {}};
   t.low = std::make_shared<const Kriging>(Kriging::fit(t.low_samples, t.options));
   t.options.low_fidelity = t.low;
   return t;
@@ -237,10 +231,10 @@ TEST(LowFidelity, IntervalsHoldWhereTheCheaperFunctionIsUncertain) {
       s.y = y.segment(from, count);
       return s;
     };
-    KrigingOptions options = unit_options();
+    KrigingOptions options = KrigingOptions();
     options.low_fidelity = std::make_shared<const Kriging>(Kriging::fit(chosen(low, 0, 10), options));
     const Kriging model = Kriging::fit(chosen(high, 6, 10), options);  // 4 of the 10 are at points of the cheaper ones
-    const Kriging alone = Kriging::fit(chosen(high, 6, 10), unit_options());
+    const Kriging alone = Kriging::fit(chosen(high, 6, 10), KrigingOptions());
     for (Index i = 16; i < 60; ++i) {
       const Prediction p = model.predict(x.col(i)), q = alone.predict(x.col(i));
       inside += std::abs(high(i) - p.mean) <= 1.96 * std::sqrt(p.variance);

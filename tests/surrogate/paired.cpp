@@ -79,7 +79,6 @@ TEST(Paired, WithoutCorrelationAreAsIndependent) {
   s.y << 0.3, 0.35, 0.2, 0.5, 0.6;
   for (Index i = 0; i < 5; ++i) s.x(0, i) = all[static_cast<std::size_t>(i)].design(0);
   KrigingOptions options;
-  options.scale = VectorXd::Ones(1);
   const Kriging model = Kriging::fit(s, options);
   s.covariance.resize(0, 0);
   s.working.resize(0, 0);
@@ -148,7 +147,6 @@ TEST(Paired, TheSlopeOfThePosteriorIsThatOfItsDifferences) {
   s.y.resize(12);
   for (Index i = 0; i < 12; ++i) s.y(i) = all[static_cast<std::size_t>(i)].cost;
   KrigingOptions options;
-  options.scale = VectorXd::Ones(2);
   VectorXd at(3), slope;
   at << -0.7, -0.2, 0.3;
   Kriging::log_posterior(s, options, at, &slope);
@@ -168,7 +166,6 @@ TEST(Paired, ASharedErrorDoesNotBlurDifferences) {
   s.covariance = MatrixXd::Constant(9, 9, 0.09) + 1e-6 * MatrixXd::Identity(9, 9);
   s.variance = s.covariance.diagonal();
   KrigingOptions options;
-  options.scale = VectorXd::Ones(1);
   const Kriging model = Kriging::fit(s, options);
   VectorXd mean, variance;
   const VectorXd from = VectorXd::Constant(1, 0.25);
@@ -198,7 +195,6 @@ TEST(Paired, VariancesAreThoseOfTheWeightsWithTheErrorsOwnCovariance) {
   s.y.resize(n);
   for (Index i = 0; i < n; ++i) s.y(i) = all[static_cast<std::size_t>(i)].cost;
   KrigingOptions options;
-  options.scale = VectorXd::Ones(1);
   Hyperparameters h;
   h.log_length = VectorXd::Constant(1, std::log(0.3));
   h.variance = 0.02;
