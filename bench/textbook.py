@@ -63,7 +63,7 @@ ROWS = [
     ("brachistochrone", "dymos", "1.8016", "brachistochrone", "fall", 100, 1.0, "s", 2e-4),
     ("particle steering", "COPS 3, 200 intervals", "0.554577", "particle-steering", "thrust", 200, 1.0, "s", 1e-4),
     ("robot arm", "COPS 3, 200 intervals", "9.14138", "robot-arm", "turn", 200, 1.0, "s", 1e-4),
-    ("hanging chain", "COPS 3, 800 intervals", "5.06891", "hanging-chain", "curve", 200, 1.0, "", 1e-4),
+    ("hanging chain", "COPS 3, 200 intervals", "5.06891", "hanging-chain", "curve", 200, 1.0, "", 1e-4),
     ("catalyst mixing", "COPS 3, 100 intervals", "-0.0480556", "catalyst-mixing", "reactor", 100, 1.0, "", 5e-4),
     ("hang glider", "COPS 3, 100 intervals", "1255.05", "hang-glider", "glide", 100, -1.0, "m", 7e-3),
     ("cart-pole, squared force", "Kelly; dymos", "58.8839", "cart-pole", "swing", 200, 1.0, "N2 s", 2e-2),

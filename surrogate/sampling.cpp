@@ -93,7 +93,7 @@ MatrixXd halton(int dimensions, int n, std::uint64_t seed) {
     std::vector<int> tail(digits.begin() + 1, digits.end());
     shuffle(tail, random);
     std::copy(tail.begin(), tail.end(), digits.begin() + 1);
-    const double shift = random.uniform();  // primes 2 and 3 have one and two permutations only
+    const double shift = random.uniform();  // because permutations alone differ little: primes 2 and 3 have 1 and 2
     for (int i = 0; i < n; ++i) {
       double value = shift, weight = 1;
       for (int rest = i + 1; rest > 0; rest /= prime) value += (weight /= prime) * digits[rest % prime];

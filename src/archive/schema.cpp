@@ -859,7 +859,8 @@ void create_layout(const std::string& path, const Contents& contents) {
   const Table evaluations = evaluation_table(layout, !contents.sources.empty());
   const Table iterations = iteration_table(layout);
   const Table events = event_table();
-  for (const Column& column : evaluations)  // netCDF reads an enum by its name alone, which it must meet before it
+  // netCDF finds an enum by the name of its type, so the type comes before the columns that have it.
+  for (const Column& column : evaluations)
     if (column.path == "/evaluations/status")
       check(H5Tcommit2(file, "/status", column.type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/status");
   for (const Table* table : {&evaluations, &iterations, &events})

@@ -80,7 +80,7 @@ struct Column {
   std::string path;
   std::string_view unit;
   Handle type;                 // type of one element, in the file and in memory
-  std::vector<hsize_t> shape;  // of one row: {}, {variables}, {node, coordinate}
+  std::vector<hsize_t> shape;  // shape of a row: {}, {variables}, {node, coordinate}
 
   std::size_t elements() const;
   std::size_t bytes() const;

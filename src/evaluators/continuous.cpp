@@ -29,7 +29,7 @@ constexpr double guess_tolerance = 1e-5;  // tolerance for initial guesses
 constexpr double nudge = 1e-4;  // step of finite differences in coordinates, rates and controls, relative to 1 or the
                                 // largest control
 constexpr int most_steps = 200000;    // limit of steps in an interval
-constexpr int most_guess_steps = 50;  // the same between knots of an initial guess, whose motion may be very fast
+constexpr int most_guess_steps = 50;  // limit between knots of an initial guess, whose motion may be very fast
 constexpr double chart_turn = 0.5;    // rad: a spherical joint that is further from its reference gets a new one
 
 // Records the mass matrix M and the bias, M a = bias. Inputs: q, v, u, references.

@@ -32,7 +32,7 @@ struct Options {
   double tolerance = 1e-9;  // on the absolute unscaled residuals(...), in addition to the effect of rounding to doubles
   int max_iterations = 1000;
   double max_seconds = 60.0;  // wall clock, checked between callbacks
-  // of the calling thread; other programs on the machine do not count
+  // Processor time of the calling thread; other programs on the machine do not count.
   double max_processor_seconds = std::numeric_limits<double>::infinity();
   bool warm_start = false;  // x0 is near a solution: starts with a small barrier parameter and keeps the point near
                             // its bounds

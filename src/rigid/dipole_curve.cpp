@@ -105,7 +105,7 @@ DipoleCurve::DipoleCurve(const DipoleCurveOptions& options) : options_(options) 
     refuse(
         "the dipole is too far in front of the dock: its field lines end before the last leg begins; reduce "
         "dipole-offset or increase last-leg");
-  // Half a turn about the director `roll`, or about the director nearest to it that is normal to the axis.
+  // Attitude of the docked craft: x points into the ports, and z is as near to `up` as possible.
   const Vector<3> up = std::abs(options.axis[2]) < 0.9 ? Vector<3>::UnitZ() : Vector<3>::UnitY();
   docked_.col(0) = -options.axis;
   docked_.col(2) = (up - up.dot(options.axis) * options.axis).normalized();

@@ -42,7 +42,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() == b.size() && a == b; }
 
-// Time between the end of an evaluation's process and the signal that this run must end, if one cause ended both, s.
+// One cause may end an evaluation's process and this run. The signal to this run then comes at most this time after a
+// lost evaluation, and after any other one, s.
 constexpr double time_for_a_signal = 2, time_for_another = 0.5;
 
 // Number of designs in a synchronous batch; independent of the number of ranks.

@@ -2,6 +2,7 @@
 
 #include "autodiff/tape.hpp"
 #include "record/text.hpp"
+#include "systems/sections.hpp"
 
 namespace dodyn::systems {
 
@@ -67,7 +68,7 @@ variational::Assembly assembly(const HybridModel& system, const Values<double>& 
   int row = 0, watched = 0;
   for (const GapContact& contact : pieces.contacts) {
     variational::Contact c;
-    c.name = contact.name;
+    c.name = title_at(model, contact.line);
     c.gap = row++;
     if (contact.slip) c.slip = row++;
     c.restitution = Model::at(contact.restitution, values.numbers);
@@ -75,15 +76,15 @@ variational::Assembly assembly(const HybridModel& system, const Values<double>& 
     c.latch = Model::at(contact.latch, values.numbers) != 0.0;
     if (!(c.restitution >= 0.0 && c.restitution <= 1.0))
       model.fail(contact.line,
-                 "restitution of contact " + c.name + " is " + formatted("%g", c.restitution) + "; allowed: 0 to 1");
+                 "restitution of " + c.name + " is " + formatted("%g", c.restitution) + "; allowed: 0 to 1");
     if (c.latch && c.restitution > 0.0)
-      model.fail(contact.line, "contact " + c.name + " has latch = yes, but its restitution is " +
-                                   formatted("%g", c.restitution) + "; set restitution = 0, or remove latch");
+      model.fail(contact.line, c.name + " has latch = yes, but its restitution is " + formatted("%g", c.restitution) +
+                                   "; set restitution = 0, or remove latch");
     all.contacts.push_back(std::move(c));
   }
   for (const HolonomicConstraint& wire : pieces.constraints) {
     all.constraints.push_back(row++);
-    all.constraint_names.push_back(wire.name);
+    all.constraint_names.push_back("[constraint " + wire.name + "]");
   }
   for (const Reset& exchange : pieces.resets) {
     variational::Reset e;

@@ -315,6 +315,9 @@ void ModelReader::read_gap_contact(const Section& section) {
   if (section.find("friction") && !contact.slip)
     fail(section.find("friction")->line,
          section.title() + " has friction but no slip; add slip = position along the surface");
+  if (contact.slip && !section.find("friction"))
+    fail(section.find("slip")->line,
+         section.title() + " has slip but no friction; add friction = coefficient, or remove slip");
   pieces_.contacts.push_back(std::move(contact));
 }
 

@@ -85,4 +85,10 @@ void check_honoured(const Model& model, std::string_view evaluator) {
   }
 }
 
+std::string title_at(const Model& model, int line) {
+  for (const Model::Section& section : model.sections)
+    if (section.line == line) return "[" + section.kind + (section.name.empty() ? "" : " " + section.name) + "]";
+  return "the model";
+}
+
 }  // namespace dodyn::systems

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,5 +28,8 @@ const std::vector<ModelSection>& model_sections();
 // Throws ConfigError, "FILE:LINE: [constraint NAME] is not supported by evaluator motion; ...", for the first section
 // of the model that this evaluator does not support. Every evaluator that uses a model calls this.
 void check_honoured(const Model& model, std::string_view evaluator);
+
+// Returns the title of the section that begins at a line of the model file: "[stop elbow]".
+std::string title_at(const Model& model, int line);
 
 }  // namespace dodyn::systems

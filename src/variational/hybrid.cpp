@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "record/text.hpp"
 #include "variational/constraint_forces.hpp"
 #include "variational/located_root.hpp"
 
@@ -393,29 +394,21 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
           {std::vector<ContactState>(count, ContactState::open), std::vector<int>(count, 0),
            std::vector<double>(count, 0.0)}});
   const MatrixXd M = mechanics_.mass(q);
-  if (M.llt().info() != Eigen::Success) {
-    for (Eigen::Index i = 0; i < M.rows(); ++i)
-      if (!(M(i, i) > 0.0)) return "no mass moves with coordinate " + std::to_string(i + 1);
-    return "the mass matrix is singular at the start";
-  }
+  if (M.llt().info() != Eigen::Success) return "the mass matrix is singular at the start";
   const auto rows = mechanics_.row(q);
   for (std::size_t i = 0; i < count; ++i) {
     const double gap = rows.value(assembly_.contacts[i].gap);
-    if (!(gap >= -1e-9)) {
-      char text[64];
-      std::snprintf(text, sizeof text, "%.6g (m or rad)", gap);
-      return "it starts inside contact " + assembly_.contacts[i].name + ", with a gap of " + text;
-    }
+    if (!(gap >= -1e-9))
+      return "the initial state violates " + assembly_.contacts[i].name +
+             formatted(", whose gap is %.6g (SI); change its positions", gap);
   }
   const ActiveRows constraints = held(now_.mode, q);
   if (constraints.rows.size() < assembly_.constraints.size())
     return "the constraints are dependent at the start: one follows from the others";
   for (std::size_t i = 0; i < assembly_.constraints.size(); ++i)
-    if (const double value = rows.value(assembly_.constraints[i]); !(std::abs(value) <= 1e-9)) {
-      char text[64];
-      std::snprintf(text, sizeof text, "%.6g", value);
-      return "it starts off constraint " + assembly_.constraint_names[i] + ", by " + text;
-    }
+    if (const double value = rows.value(assembly_.constraints[i]); !(std::abs(value) <= 1e-9))
+      return "the initial state violates " + assembly_.constraint_names[i] +
+             formatted(", by %.6g (SI); change its positions", value);
   now_.p = M * v;
   if (!constraints.rows.empty()) {
     const Eigen::LLT<MatrixXd> mass(M);

@@ -172,7 +172,7 @@ TEST(Nonsmooth, TrackHasTheFiguresOfAnIndependentProgram) {
   EXPECT_NEAR(cost({"--phase.stand.intervals=40"}), 6.27746383, 1e-8);
   EXPECT_NEAR(cost({}), 6.27780628, 1e-8);
   EXPECT_NEAR(cost({"--phase.stand.intervals=320"}), 6.27792946, 1e-8);
-  EXPECT_NEAR(cost({"--cost.effort=1.25e-4"}), 1.43684723, 1e-8);
+  EXPECT_NEAR(cost({"--cost.squared-control=1.25e-4"}), 1.43684723, 1e-8);
 }
 
 TEST(Nonsmooth, DrivenGaitTendsToTheFigureOfOtherCoordinates) {
@@ -244,13 +244,36 @@ TEST(Nonsmooth, StartsThatViolateAConstraint) {
   };
   EXPECT_EQ(ended("x = 0.6\ny = -0.8\nrate(x) = 4\nrate(y) = 3\n"), "");
   EXPECT_EQ(ended("y = -1\n"), "");
-  EXPECT_NE(ended("x = 1\ny = -1\n").find("it starts off constraint wire, by 1"), std::string::npos);
+  EXPECT_NE(
+      ended("x = 1\ny = -1\n").find("the initial state violates [constraint wire], by 1 (SI); change its positions"),
+      std::string::npos);
   const std::string replaced = ended("x = 0.6\ny = -0.8\nrate(x) = 1\n");
   EXPECT_NE(
-      replaced.find("warning: the initial rates violate constraint wire; the nearest ones that satisfy it replace "
+      replaced.find("warning: the initial rates violate [constraint wire]; the nearest ones that satisfy it replace "
                     "them: rate(x) = 0.64, rate(y) = 0.48"),
       std::string::npos)
       << replaced;
+}
+
+// A message names a section as the model has it, also if a stop makes two contacts, and a coordinate by its name.
+TEST(Nonsmooth, MistakesNameSectionsAndCoordinates) {
+  const auto refused = [](const std::string& mass, const std::string& end, const std::string& restitution) {
+    const std::filesystem::path file =
+        written_study("[model]\ndimension = 2\n[link arm]\nparent = ground\njoint = revolute\nend = 0, -1\n" + mass +
+                          "[stop r]\ncoordinate = arm\nfrom = -0.5\n" + end + "restitution = " + restitution +
+                          "\n[initial-state]\narm = 1\n",
+                      "[hybrid]\nmodel = own.model\nend = 0.1\n", "own.model", "hybrid");
+    const std::string what = message_of<ConfigError>([&] { make_evaluator(read_settings(file.string(), {})); });
+    std::filesystem::remove_all(file.parent_path());
+    return what;
+  };
+  const auto has = [](const std::string& what, const char* text) {
+    EXPECT_NE(what.find(text), std::string::npos) << what;
+  };
+  has(refused("mass = 1\n", "to = 0.5\n", "0"),
+      "the initial state violates [stop r], whose gap is -0.5 (SI); change its positions");
+  has(refused("mass = 1\n", "", "1.5"), "own.model:8: restitution of [stop r] is 1.5; allowed: 0 to 1");
+  has(refused("", "", "0"), "no mass moves with coordinate arm; give a link that it moves mass or inertia");
 }
 
 TEST(Nonsmooth, MistakesAreOneLine) {
@@ -261,10 +284,14 @@ TEST(Nonsmooth, MistakesAreOneLine) {
   EXPECT_NE(complaint("pendulum-wall.cfg", {"--hybrid.method=projected", "--design.wall=0.72"}).find("sqrt(1/2)"),
             std::string::npos);
   EXPECT_NE(complaint("wedge.cfg", {"--hybrid.method=projected"}).find("allowed: one"), std::string::npos);
-  EXPECT_NE(complaint("bar-drop.cfg", {"--design.height=-0.1"}).find("starts inside contact tip"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--design.height=-0.1"})
+                .find("the initial state violates [contact tip], whose gap is -"),
+            std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--design.restitution=1.2"}).find("allowed: 0 to 1"), std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--design.mass=0"}).find("mass"), std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--hybrid.solve-for=gait"}).find("no [reset]"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--cost.cost=period"}).find("'period' is unknown"), std::string::npos);
+  EXPECT_EQ(complaint("slip-walker.cfg", {"--cost.cost=period"}), "");
   EXPECT_NE(complaint("bar-drop.cfg", {"--hybrid.order=3"}).find("allowed: 2, 4, 6"), std::string::npos);
   EXPECT_NE(complaint("slip-walker.cfg", {"--hybrid.translating-coordinates=z"}).find("not a coordinate"),
             std::string::npos);

@@ -447,10 +447,13 @@ TEST(Steps, DiscreteEnergyIsThatOfTheLastInterval) {
 }
 
 TEST(Starts, ThatCannotBeAreRefused) {
-  EXPECT_NE(own(ball + "[initial-state]\ny = -0.1\n")->start().find("inside contact floor"), std::string::npos);
+  EXPECT_NE(own(ball + "[initial-state]\ny = -0.1\n")
+                ->start()
+                .find("the initial state violates [contact floor], whose gap is -0.1 (SI)"),
+            std::string::npos);
   EXPECT_NE(own(plane + "[link p]\nparent = ground\njoint = point\nmass = 1\n[constraint w]\nzero = y - 1\n")
                 ->start()
-                .find("it starts off constraint w, by -1"),
+                .find("the initial state violates [constraint w], by -1 (SI)"),
             std::string::npos);
   EXPECT_NE(
       own(plane +

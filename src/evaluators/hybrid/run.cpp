@@ -229,9 +229,20 @@ std::string replaced_rates(const systems::Model& model, const variational::Assem
       if (std::abs(now(c) - v(c)) > rounding * v.norm())
         rates += formatted("%srate(%s) = %.4g", rates.empty() ? "" : ", ",
                            model.structure.coordinate_names[static_cast<std::size_t>(c)].c_str(), now(c));
-    return "the initial rates violate constraint " + assembly.constraint_names[i] +
+    return "the initial rates violate " + assembly.constraint_names[i] +
            "; the nearest ones that satisfy it replace them: " + rates;
   }
+  return "";
+}
+
+// Returns a sentence about the first coordinate with which no mass moves; empty: there is none.
+std::string massless_coordinate(const systems::Model& model, const variational::Mechanics& mechanics,
+                                const Eigen::VectorXd& q) {
+  const Eigen::VectorXd masses = mechanics.mass(q).diagonal();
+  for (Eigen::Index i = 0; i < masses.size(); ++i)
+    if (!(masses(i) > 0.0))
+      return "no mass moves with coordinate " + model.structure.coordinate_names[static_cast<std::size_t>(i)] +
+             "; give a link that it moves mass or inertia";
   return "";
 }
 
@@ -278,7 +289,9 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     (one.rate ? v : q)(one.coordinate) = systems::Model::at(one.value, values.numbers);
   for (int i = 0; i < 2 * n; ++i)
     if (const double x = start[i]; std::isfinite(x)) (i < n ? q(i) : v(i - n)) = x;
-  if (ran.reason = integrator.start(0.0, q, v); !ran.reason.empty()) {
+  ran.reason = massless_coordinate(model_, mechanics, q);
+  if (ran.reason.empty()) ran.reason = integrator.start(0.0, q, v);
+  if (!ran.reason.empty()) {
     ran.bad_start = true;
     return ran;
   }
