@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 #include <stdexcept>
 #include <tuple>
 
@@ -38,20 +37,10 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-// Splits a text at separators outside parentheses.
+// Splits a list at commas outside parentheses, and drops empty parts.
 std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts;
-  int depth = 0;
-  std::string part;
-  for (const char c : text + ",") {
-    depth += (c == '(') - (c == ')');
-    if (c == ',' && depth <= 0) {
-      if (!trimmed(part).empty()) parts.emplace_back(trimmed(part));
-      part.clear();
-    } else {
-      part += c;
-    }
-  }
+  std::vector<std::string> parts = split_list(text);
+  std::erase(parts, "");
   return parts;
 }
 
@@ -126,11 +115,10 @@ bool leads_to(std::size_t from, std::size_t to, const std::vector<std::vector<st
 
 std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost) {
   std::vector<int> indices;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) {
-    const int index = index_of(std::string(trimmed(word)), names, cost);
+  for (const std::string& word : parts_of(text)) {
+    const int index = index_of(word, names, cost);
     if (std::find(indices.begin(), indices.end(), index) != indices.end())
-      throw std::invalid_argument("'" + std::string(trimmed(word)) + "' is named twice; remove one of them");
+      throw std::invalid_argument("'" + word + "' is named twice; remove one of them");
     indices.push_back(index);
   }
   return indices;
@@ -154,9 +142,8 @@ void check_limits(const std::vector<Constraint>& constraints) {
     }
 }
 
-}  // namespace
-
-std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics) {
+// Parses constraints without looking their names up.
+std::vector<Constraint> parse_limits(const std::string& text) {
   std::vector<Constraint> constraints;
   for (const std::string& part : parts_of(text)) {
     const auto refuse = [&] {
@@ -170,8 +157,7 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
       if (!value)
         throw std::invalid_argument("'" + part + "': '" + std::string(trimmed(limit)) +
                                     "' is not a number; a limit is a number in the unit of its metric");
-      const std::string bare(trimmed(name));
-      constraints.push_back({.name = bare, .metric = index_of(bare, metrics, true), .limit = *value, .below = below});
+      constraints.push_back({.name = std::string(trimmed(name)), .limit = *value, .below = below});
     };
     const std::string_view all = part;
     const auto sign = std::min(all.find("<="), all.find(">="));
@@ -194,8 +180,22 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
       add(all.substr(0, sign), below, rest);
     }
   }
+  return constraints;
+}
+
+}  // namespace
+
+std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics) {
+  std::vector<Constraint> constraints = parse_limits(text);
+  for (Constraint& c : constraints) c.metric = index_of(c.name, metrics, true);
   check_limits(constraints);
   return constraints;
+}
+
+std::vector<std::string> constrained_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (const Constraint& c : parse_limits(text)) names.push_back(c.name);
+  return names;
 }
 
 std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable>& variables, const TextOf& text_of) {

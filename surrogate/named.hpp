@@ -29,6 +29,9 @@ using TextOf = std::function<std::string(const std::string& variable)>;
 // The last two are two constraints each. Empty text: none. Throws std::invalid_argument, one line with the valid names.
 std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics);
 
+// Returns the names in such limits, in their order. Throws if the text has no such limits; any name is valid.
+std::vector<std::string> constrained_names(const std::string& text);
+
 // Parses names such as "cost, max_torque" to indices in `names`; -1 for "cost" if `cost` allows it. Throws as
 // parse_constraints().
 std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost);

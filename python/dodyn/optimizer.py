@@ -110,6 +110,9 @@ class Optimizer(Closing):
         metrics, integers, log_scale = texts_of("metrics", metrics), texts_of("integers", integers), texts_of("log_scale", log_scale)
         limited = [name for name, *_ in parse_constraints(", ".join(constraints))]
         named = [name for name in dict.fromkeys([*limited, *objectives, *metrics]) if name != "cost"]
+        for name in named:  # a list of names separates them by commas
+            if not isinstance(name, str) or not re.fullmatch(r"[^\s,]+", name):
+                raise ValueError(f"metric {name!r}: not a name; allowed: a text without blanks and commas")
         self._needed = [name for name in dict.fromkeys([*limited, *objectives]) if name != "cost"]  # metrics of every result
         design = design_of(variables)
         surrogate: dict[str, Value] = {"strategy": strategy}

@@ -45,7 +45,9 @@
 #include "evaluators/working_directory.hpp"
 #include "record/machine.hpp"
 #include "settings/choices.hpp"
+#include "settings/expression.hpp"
 #include "settings/folder.hpp"
+#include "surrogate/named.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -53,21 +55,16 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Splits a text at spaces and commas.
-std::vector<std::string> words_of(std::string text) {
-  std::replace(text.begin(), text.end(), ',', ' ');
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-// Returns the words of a list of names or constraints, such as "mass", "3" and "speed" of "mass <= 3, speed >= 2".
-std::set<std::string> words_in(std::string text) {
-  for (char& c : text)
-    if (std::string_view("<>=").find(c) != std::string_view::npos) c = ' ';
-  const std::vector<std::string> words = words_of(text);
-  return {words.begin(), words.end()};
+// Returns the names in command.metrics. A name with a blank is rather two names without a comma.
+std::vector<std::string> metric_names(const Settings& settings) {
+  std::vector<std::string> names = split_list(settings.text("command.metrics"));
+  for (const std::string& name : names) {
+    if (name.empty()) throw settings.error("command.metrics", "has an empty name; remove a comma");
+    if (name.find_first_of(" \t") != std::string::npos)
+      throw settings.error("command.metrics",
+                           "'" + shown(name) + "' has a blank; separate names by commas, or write _ in a name");
+  }
+  return names;
 }
 
 std::string variable_name(std::string name) {
@@ -166,8 +163,7 @@ std::shared_ptr<Processors> shared_processors(const std::string& hosts, bool by_
 
 class Command final : public Evaluator {
  public:
-  explicit Command(const Settings& settings)
-      : settings_(settings), metrics_(words_of(settings.text("command.metrics"))) {
+  explicit Command(const Settings& settings) : settings_(settings), metrics_(metric_names(settings)) {
     if (settings.text("command.run").empty() && settings.text("command.serve").empty())
       throw settings.error(
           "command.run", "there is no command; give a shell command that writes $DODYN_RESULT_FILE, or command.serve");
@@ -187,14 +183,9 @@ class Command final : public Evaluator {
     }
     // Other scenarios are evaluated under the same id, perhaps at the same time.
     if (settings.given("scenario")) name_ = "-" + settings.text("scenario");
-    for (const char* key : {"surrogate.constraints", "surrogate.objectives"})
-      if (settings.given(key)) {
-        const std::set<std::string> words = words_in(settings.text(key));
-        const std::string prefix = settings.given("scenario") ? settings.text("scenario") + ":" : "";
-        for (const std::string& metric : metrics_)
-          if (words.contains(prefix + metric)) needed_.emplace(metric, key);
-      }
-    if (settings.given("surrogate.integers")) whole_ = words_in(settings.text("surrogate.integers"));
+    find_needed_metrics();
+    if (settings.given("surrogate.integers"))
+      for (const std::string& name : split_list(settings.text("surrogate.integers"))) whole_.insert(name);
     workers_ = settings.integer("study.workers");
     paired_ = settings.integer("command.paired");
     if (settings.given("command.ranks")) {
@@ -259,6 +250,23 @@ class Command final : public Evaluator {
   }
 
  private:
+  // Stores the metrics that the search uses. Those of a scenario have its name as a prefix.
+  void find_needed_metrics() {
+    const std::string prefix = settings_.given("scenario") ? settings_.text("scenario") + ":" : "";
+    const auto add = [&](const char* key, const auto& names_in) {
+      if (!settings_.given(key)) return;
+      const std::vector<std::string> names = names_in(settings_.text(key));
+      for (const std::string& metric : metrics_)
+        if (std::ranges::find(names, prefix + metric) != names.end()) needed_.emplace(metric, key);
+    };
+    try {
+      add("surrogate.constraints", surrogate::constrained_names);
+    } catch (const std::invalid_argument& error) {
+      throw settings_.error("surrogate.constraints", error.what());
+    }
+    add("surrogate.objectives", [](const std::string& list) { return split_list(list); });
+  }
+
   void refuse_changed_files() const {
     if (const std::string change = files_.change(); !change.empty()) throw MachineTrouble(change);
   }
@@ -772,7 +780,7 @@ EvaluatorKind command_kind() {
                       "(a design as JSON) with a line of JSON on its standard output"},
       {.name = "command.metrics",
        .type = Type::text,
-       .description = "names of the metrics that the program reports; separated by commas or spaces"},
+       .description = "names of the metrics that the program reports; separated by commas"},
       {.name = "command.paired",
        .type = Type::integer,
        .default_value = "1",

@@ -131,6 +131,16 @@ TEST_F(CommandTest, NamesInTheEnvironmentAreDistinct) {
         << metrics;
 }
 
+// A blank in a name would make two metrics of one.
+TEST_F(CommandTest, NamesOfMetricsHaveNoBlanks) {
+  const auto complaint = [&](const std::string& metrics) {
+    return message_of<ConfigError>([&] { evaluator_of("true", {"--command.metrics=" + metrics}); });
+  };
+  EXPECT_EQ(complaint("a,b , c"), "");
+  EXPECT_HAS(complaint("a b, c"), "'a b' has a blank; separate names by commas, or write _ in a name");
+  EXPECT_HAS(complaint("a,, b"), "has an empty name; remove a comma");
+}
+
 // Many programs refuse 4.0 where they need a number of parts.
 TEST_F(CommandTest, WholeNumbersComeWithoutAPoint) {
   const auto evaluator = evaluator_of("cp design.json " + directory + "; echo '{\"cost\": 1}' > $DODYN_RESULT_FILE", {},
@@ -278,6 +288,10 @@ TEST_F(CommandTest, AMetricOfTheSearchThatIsNotWrittenIsNamed) {
   EXPECT_EQ(missing.reason,
             "exit code 0, result.json: has no metric 'mass', which surrogate.constraints names; "
             "expected \"metrics\": {\"mass\": NUMBER}; null: it has no value");
+  // A limit is a number, whatever the metrics' names.
+  EXPECT_TRUE(evaluate(*evaluator_of("echo '{\"cost\": 1, \"metrics\": {\"mass\": 2}}' > $DODYN_RESULT_FILE",
+                                     {"--command.metrics=mass, 3"}, "c.h5", limit))
+                  .evaluation.ok());
   EXPECT_HAS(answer(R"({"cost": 1})", "[surrogate]\nobjectives = cost, drag\n").reason,
              "has no metric 'drag', which surrogate.objectives names");
   const std::string of_scenarios = "[surrogate]\nconstraints = slow:mass <= 3\n[scenario slow]\n[scenario fast]\n";

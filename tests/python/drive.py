@@ -187,6 +187,8 @@ def refusals():
         refused(lambda given=name: dodyn.Optimizer({given: (0, 1)}), "not a name", kind=ValueError)
     for argument in ("constraints", "objectives", "metrics", "integers", "log_scale"):
         refused(lambda given=argument: dodyn.Optimizer({"x": (0, 1)}, **{given: "x"}), f"{argument} = 'x'; expected a list: ['x']", kind=ValueError)
+    for arguments in ({"metrics": ["a b"]}, {"metrics": ["a, b"]}, {"objectives": ["cost", "a b"]}, {"constraints": ["a b <= 1"]}):
+        refused(lambda given=arguments: dodyn.Optimizer({"x": (0, 1)}, **given), "not a name; allowed: a text without blanks and commas", kind=ValueError)
     for arguments in ({"integers": ["y"]}, {"objectives": ["m"]}, {"budget": 0}, {"log_scale": ["x"]}):
         try:  # at once, and without the name of a file that the user does not have
             dodyn.Optimizer({"x": (0, 1)}, **arguments)

@@ -139,6 +139,8 @@ TEST(Searches, ConstraintsAndNamesAsText) {
   EXPECT_TRUE(two[0].metric == 0 && two[0].limit == 15 && two[0].below);
   EXPECT_TRUE(two[1].metric == 1 && two[1].limit == -0.5 && !two[1].below);
   EXPECT_TRUE(parse_constraints("", metrics).empty());
+  EXPECT_EQ(constrained_names("0 <= slow:force <= 3, mass >= 1"),
+            (std::vector<std::string>{"slow:force", "slow:force", "mass"}));
   EXPECT_EQ(parse_names("cost, force", metrics, true), (std::vector<int>{-1, 1}));
   for (const char* bad : {"torque = 3", "torque <= much", "torque <=", "speed <= 3"})
     EXPECT_THROW(parse_constraints(bad, metrics), std::invalid_argument) << bad;
