@@ -174,7 +174,7 @@ void read_cost(PhasedMotion& motion) {
       if (!e.is_constant() || !(e.constant() >= 0.0)) throw entry.error("is a weight; allowed: a number, 0 or more");
       return e.constant();
     };
-    if (entry.key == "squared-control" || entry.key == "effort")
+    if (entry.key == "squared-control")
       motion.effort.squared_control = weight();
     else if (entry.key == "absolute-work")
       motion.effort.absolute_work = weight();
@@ -198,7 +198,7 @@ void read_cost(PhasedMotion& motion) {
         }
   }
   const auto& actuators = motion.system->structure().actuators;
-  for (const char* weight : {"squared-control", "effort", "absolute-work", "positive-work", "loss"})
+  for (const char* weight : {"squared-control", "absolute-work", "positive-work", "loss"})
     if (const CustomEntry* entry = sections.front()->find(weight); entry && actuators.empty())
       throw entry->error("counts controls, but the model has no [actuator]; add one, or remove this entry");
   if (const CustomEntry* entry = sections.front()->find("loss");
