@@ -156,7 +156,11 @@ void read_waypoints(PhasedMotion& motion) {
             entry, *motion.system, [&](const std::string& text) { return parameter_expression(motion, entry, text); }));
       else
         way.given.push_back(read_one(motion, entry, false));
+      if (!way.placements.empty() && way.placements.back().moves())
+        throw entry.error("a waypoint is a place, without velocity and spin; remove them");
     }
+    if (way.placements.empty() && way.given.empty())
+      throw section->error("names no place; add LINK = pose ..., or COORDINATE = value");
     motion.waypoints.push_back(std::move(way));
   }
 }
