@@ -9,6 +9,7 @@
 #include "report/report.hpp"
 #include "settings/command_line.hpp"
 #include "settings/key.hpp"
+#include "settings/unused.hpp"
 #include "study/study.hpp"
 #include "systems/description.hpp"
 #include "systems/link_distance.hpp"
@@ -52,13 +53,10 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
       coordinates.emplace_back(coordinate, value);
       continue;
     }
-    try {
-      const auto expression = Expression::parse(value);
-      if (!expression.is_constant() || expression.is_condition()) throw ExpressionError("it is not a number");
-      given[parameter] = expression.constant();
-    } catch (const ExpressionError& error) {
-      throw ConfigError("--" + shown(key) + " = " + shown(value) + ": " + error.what());
-    }
+    const int index = model.parameter(parameter);
+    if (index < 0) model.fail_unknown(parameter);
+    const Key number{.name = key, .unit = model.parameters[static_cast<std::size_t>(index)].unit};
+    given[parameter] = number_of(number, canonical(number, value, "command line"));
   }
   const auto values = model.evaluate(given);
   if (model.structure.swing_link >= 0) check_walker(model, model.tree(values.numbers));
@@ -105,6 +103,8 @@ ExitCode check(const Invocation& call) {
   if (!settings.variables.empty()) study::make_strategy(settings, *evaluator, true, &notes);
   for (const std::string& note : notes) std::cerr << note << "\n";
   std::cout << report::settings_text(settings);
+  const std::vector<std::string> unused = notes_on_unused(settings);
+  for (const std::string& note : unused) std::cout << (&note == &unused.front() ? "\n" : "") << note << "\n";
   if (settings.variables.empty())
     std::cout << "\nvalid, with no free design variable; next: dodyn solve " << path << "\n";
   else

@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "record/text.hpp"
+
 namespace dodyn::elastic {
 namespace {
 
@@ -33,7 +35,7 @@ void Elements<n>::add(const std::string& name, const Mesh<n>& mesh, const Materi
   mesh.check(name);
   const auto require = [&](bool good, const char* what, double value) {
     if (!good)
-      throw std::invalid_argument(std::string(what) + " of '" + name + "' is " + std::to_string(value) +
+      throw std::invalid_argument(std::string(what) + " of '" + name + "' is " + to_text(value) +
                                   ", which no material has; allowed: density, mu and lambda + 2 mu/" +
                                   std::to_string(n) + " above zero");
   };

@@ -202,8 +202,13 @@ bool Simulation<n>::look() {
     if (c.normal_gap() <= 0.5 * detection_->thickness(i)) continue;
     reason_ = "'" + bodies_.bodies[static_cast<std::size_t>(c.body[0])].name + "' and '" +
               bodies_.bodies[static_cast<std::size_t>(c.body[1])].name + "' overlap by " + number(c.normal_gap()) +
-              " m at t = " + number(time_) + " s, half of an element; use " +
-              (options_.response == rigid::Response::penalty ? "more stiffness" : "a shorter step") + " or less speed";
+              " m";
+    if (time_ == 0.0)
+      reason_ += "; move them apart";
+    else
+      reason_ += " at t = " + number(time_) + " s, half of an element; use " +
+                 (options_.response == rigid::Response::penalty ? "more stiffness" : "a shorter step") +
+                 " or less speed";
     return false;
   }
   return true;

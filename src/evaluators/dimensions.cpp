@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluators/motion/placement.hpp"
 #include "record/text.hpp"
 #include "settings/dimensions.hpp"
 #include "settings/expression.hpp"
@@ -18,8 +19,9 @@ namespace {
 
 // Sections that name quantities come first: expressions of the others use them.
 constexpr std::array<std::string_view, 2> definitions = {"parameters", "initial-states"};
-constexpr std::array<std::string_view, 9> uses = {"phase",   "initial-state", "goal",    "guess", "periodic",
-                                                  "require", "metrics",       "outcome", "cost"};
+constexpr std::array<std::string_view, 11> uses = {"phase",    "initial-state", "goal",    "guess",
+                                                   "periodic", "waypoint",      "require", "metrics",
+                                                   "outcome",  "cost",          "avoid"};
 
 // Quantities that are not the model's (docs/motions.md, docs/simulation.md).
 const std::map<std::string, std::string_view> others = {{"t", "s"},
@@ -46,10 +48,8 @@ const std::map<std::string, std::string_view> functions = {
     {"distance", "m"}, {"gap", "m"}, {"x", "m"}, {"y", "m"}, {"z", "m"}, {"angle", "rad"}, {"in_contact", "1"}};
 
 const std::map<std::string, std::string_view> places = {  // units by section and key
-    {"phase.duration", "s"},
-    {"phase.intervals", "1"},
-    {"periodic.period", "s"},
-    {"outcome.dwell", "s"}};
+    {"phase.duration", "s"}, {"phase.intervals", "1"},      {"periodic.period", "s"},   {"outcome.dwell", "s"},
+    {"waypoint.share", "1"}, {"avoid.max-rotation", "rad"}, {"avoid.growth-steps", "1"}};
 
 class Check {
  public:
@@ -95,6 +95,7 @@ class Check {
     if (place != places.end()) return place->second;
     constexpr std::array<std::string_view, 4> free = {"phase", "parameters", "require", "metrics"};
     if (is_one_of(section.kind, free)) return "";
+    if (section.kind == "avoid") return "m";
     try {
       const Expression name = Expression::parse(entry.key);
       if (name.quantities().size() != 1) return "";
@@ -109,6 +110,10 @@ class Check {
   void check(const CustomSection& section, const CustomEntry& entry) {
     if (entry.key == "cost") return must_be_finite(entry);  // may have any unit
     if (section.kind == "cost") return check_weight(entry);
+    constexpr std::array<std::string_view, 3> placed = {"initial-state", "goal", "waypoint"};
+    if (is_one_of(section.kind, placed))
+      for (const auto& [expression, unit] : quantities_of(entry.value))
+        if (const auto found = measured(entry, expression)) expect_unit(entry, dimensions_, *found, unit);
     std::string_view text = entry.value;
     std::vector<std::string> parts;
     if (const auto dots = text.find(".."); dots != text.npos)
@@ -151,7 +156,7 @@ class Check {
     if (entry.key == "absolute-work" || entry.key == "positive-work" || entry.key == "loss") unit = "J";
     if (entry.key == "squared-torque" && gait) unit = "N2 m2 s";
     if (entry.key == "time" && !gait) unit = "s";
-    if ((entry.key == "squared-control" || entry.key == "effort") && !gait) unit = unit_of_squared_control();
+    if (entry.key == "squared-control" && !gait) unit = unit_of_squared_control();
     if (unit.empty()) return;
     const std::optional<Measure> weight = measured(entry, entry.value);
     if (!weight || weight->any) return;

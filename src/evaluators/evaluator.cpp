@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "evaluators/kinds.hpp"
+#include "evaluators/parameters.hpp"
 #include "surrogate/strategy_options.hpp"
 
 namespace dodyn::evaluators {
@@ -15,11 +16,23 @@ namespace {
 
 using IdleKeys = std::vector<std::pair<std::string, std::string>>;
 
-// Returns keys without effect: those of the kind itself, and those that need costs with a standard error.
+// Returns keys without effect: those of the kind itself, and parameters that nothing uses.
 template <EvaluatorKind (*make)()>
-IdleKeys idle_with_exact_costs(const Settings& settings) {
+IdleKeys idle_with_parameters(const Settings& settings) {
   static const auto own = make().idle;
   IdleKeys idle = own ? own(settings) : IdleKeys();
+  const std::string model = settings.evaluator + ".model";
+  const bool has_model = std::any_of(settings.all.begin(), settings.all.end(),
+                                     [&](const Setting& one) { return one.key.name == model && !one.value.empty(); });
+  for (const std::string& key : unused_parameters(settings, has_model ? named_model(settings, model).text : ""))
+    idle.emplace_back(key, "nothing uses this parameter");
+  return idle;
+}
+
+// As above, with keys that need costs with a standard error.
+template <EvaluatorKind (*make)()>
+IdleKeys idle_with_exact_costs(const Settings& settings) {
+  IdleKeys idle = idle_with_parameters<make>(settings);
   const char* const replicate = "surrogate.replicate";
   const bool has_key = std::find(settings.idle.begin(), settings.idle.end(), replicate) == settings.idle.end();
   if (has_key && settings.given(replicate) && settings.text("surrogate.noise") != "true")
@@ -35,10 +48,18 @@ EvaluatorKind exact_kind() {
   return kind;
 }
 
+// Returns a kind whose costs may have a standard error.
+template <EvaluatorKind (*make)()>
+EvaluatorKind noisy_kind() {
+  EvaluatorKind kind = make();
+  kind.idle = idle_with_parameters<make>;
+  return kind;
+}
+
 std::vector<EvaluatorKind> all_kinds() {
-  return {exact_kind<gait_kind>(),     exact_kind<motion_kind>(),  exact_kind<hybrid_kind>(),
-          simulation_kind(),           exact_kind<elastic_kind>(), exact_kind<air_table_kind>(),
-          exact_kind<coil_fit_kind>(), testfunction_kind(),        command_kind()};
+  return {exact_kind<gait_kind>(),       exact_kind<motion_kind>(),  exact_kind<hybrid_kind>(),
+          noisy_kind<simulation_kind>(), exact_kind<elastic_kind>(), exact_kind<air_table_kind>(),
+          exact_kind<coil_fit_kind>(),   testfunction_kind(),        command_kind()};
 }
 
 }  // namespace

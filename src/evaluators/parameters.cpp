@@ -1,8 +1,67 @@
 #include "evaluators/parameters.hpp"
 
 #include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "record/text.hpp"
 
 namespace dodyn::evaluators {
+
+namespace {
+
+void add_words(std::string_view text, std::set<std::string>& words) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (std::size_t at = 0; (at = text.find_first_of(letters, at)) != text.npos;) {
+    const std::size_t end = std::min(text.find_first_not_of(letters, at), text.size());
+    words.emplace(text.substr(at, end - at));
+    at = end;
+  }
+}
+
+// Adds the parameters that a model file defines to `names`, and the words of its expressions to `words`.
+void add_model(const std::string& model, std::set<std::string>& names, std::set<std::string>& words) {
+  std::istringstream lines(model);
+  bool defines = false;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string_view text = trimmed(std::string_view(line).substr(0, line.find('#')));
+    if (text.starts_with('[')) defines = text.starts_with("[parameters]");
+    const std::size_t equals = text.find('=');
+    if (!defines || equals == text.npos) {
+      add_words(text, words);
+      continue;
+    }
+    names.emplace(trimmed(text.substr(0, equals)));
+    add_words(text.substr(equals + 1), words);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> unused_parameters(const Settings& settings, const std::string& model) {
+  std::set<std::string> names, unused;
+  std::set<std::string> words = {"period"};  // a gait uses it, and [parameters] may define it
+  add_model(model, names, words);
+  for (const CustomSection& section : settings.sections)
+    for (const CustomEntry& entry : section.entries) {
+      add_words(entry.value, words);
+      if (section.kind != "parameters")
+        add_words(entry.key, words);
+      else if (entry.key.find('-') == std::string::npos)  // step-length and step-width of a gait are used, too
+        names.insert(entry.key);
+    }
+  for (const Setting& setting : settings.all)
+    if (!setting.key.name.starts_with("design.") && !setting.key.name.starts_with("parameters."))
+      add_words(setting.value, words);
+  for (const std::string& name : names)
+    if (!words.contains(name))
+      for (const char* key : {"design.", "parameters."})
+        for (const char* end : {"", ".min", ".max"}) unused.insert(key + name + end);
+  std::vector<std::string> given;
+  for (const Setting& setting : settings.all)
+    if (setting.source != "default" && unused.contains(setting.key.name)) given.push_back(setting.key.name);
+  return given;
+}
 
 std::vector<DesignVariable> parameter_variables(const systems::Model& model) {
   std::vector<DesignVariable> all;

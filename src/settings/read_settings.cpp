@@ -202,9 +202,16 @@ class Reader {
     }
   }
 
-  // Returns a message such as " belongs to evaluator swim; this study's is walk (knee.cfg:2)".
-  std::string belongs_to(const EvaluatorKind& other) const {
-    return " belongs to evaluator " + other.name + "; this study's is " + kind_->name + " (" + evaluator_.where + ")";
+  // Returns a message such as " belongs to evaluator swim, walk; this study's is fly (wing.cfg:2)" with the evaluators
+  // that fulfil a condition; empty: none does.
+  template <class Condition>
+  std::string belongs_to(const Condition& has_it) const {
+    std::vector<std::string> owners;
+    for (const auto& other : kinds_)
+      if (other.name != kind_->name && has_it(other)) owners.push_back(other.name);
+    if (owners.empty()) return "";
+    return " belongs to evaluator " + listed(owners) + "; this study's is " + kind_->name + " (" + evaluator_.where +
+           ")";
   }
 
   // Stores the sections of the evaluator unparsed; the entries of all others become keys.
@@ -221,9 +228,11 @@ class Reader {
       }
       const bool known = std::find(kinds.begin(), kinds.end(), section.kind) != kinds.end();
       if (!section.name.empty() || (section.entries.empty() && !known)) {
-        for (const auto& other : kinds_)
-          if (other.name != kind_->name && (free_kind(other, section.kind) || other.name == section.kind))
-            text_.fail(section.line, shown(section.title()) + belongs_to(other));
+        if (const std::string owners = belongs_to([&](const EvaluatorKind& other) {
+              return free_kind(other, section.kind) || other.name == section.kind;
+            });
+            !owners.empty())
+          text_.fail(section.line, shown(section.title()) + owners);
         if (!known)
           text_.fail(section.line, "unknown section " + shown(section.title()) + did_you_mean(section.kind, kinds) +
                                        "; allowed: " + listed(kinds));
@@ -325,13 +334,14 @@ class Reader {
         for (const auto& section : kind_->sections) kinds.push_back(section.kind);
         if (const auto section = renamed(name.substr(0, name.find('.')), kinds); !section.empty())
           fail(value.where, "unknown key '" + shown(name) + "'; its section is now called '" + section + "'");
-        for (const auto& other : kinds_) {
-          const auto names = names_of(other.keys);
-          const auto section = name.substr(0, name.find('.'));
-          if (std::find(names.begin(), names.end(), name) != names.end() ||
-              (section != name && free_kind(other, section)))
-            fail(value.where, shown(name) + belongs_to(other));
-        }
+        if (const std::string owners = belongs_to([&](const EvaluatorKind& other) {
+              const auto names = names_of(other.keys);
+              const auto section = name.substr(0, name.find('.'));
+              return std::find(names.begin(), names.end(), name) != names.end() ||
+                     (section != name && free_kind(other, section));
+            });
+            !owners.empty())
+          fail(value.where, shown(name) + owners);
         if (const std::string variable = variable_meant(name); !variable.empty())
           fail(value.where, "unknown key '" + shown(name) + "'; " + variable +
                                 " is a design variable: write it in [design] (design." + variable + ")");
@@ -380,12 +390,12 @@ class Reader {
         if (bare.ends_with(".min") || bare.ends_with(".max")) bare.erase(bare.size() - 4);
         if (bare.ends_with(".unit")) bare.erase(bare.size() - 5);
         const std::string nearest = did_you_mean(bare, names).empty() ? "" : did_you_mean(name, known);
-        for (const auto& other : kinds_)
-          if (nearest.empty() && other.name != kind_->name) {
-            const auto theirs = names_of(evaluator_keys(other));
-            if (std::find(theirs.begin(), theirs.end(), name) != theirs.end())
-              fail(value.where, shown(name) + belongs_to(other));
-          }
+        if (const std::string owners = belongs_to([&](const EvaluatorKind& other) {
+              const auto theirs = names_of(evaluator_keys(other));
+              return nearest.empty() && std::find(theirs.begin(), theirs.end(), name) != theirs.end();
+            });
+            !owners.empty())
+          fail(value.where, shown(name) + owners);
         const auto variable = std::ranges::find_if(names, [&](const auto& one) { return bare.starts_with(one + "."); });
         if (variable != names.end()) {
           std::vector<std::string> keys;

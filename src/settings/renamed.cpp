@@ -18,6 +18,7 @@ constexpr std::pair<std::string_view, std::string_view> names[] = {
     {"control.largest-force", "control.max-force"},
     {"control.largest-torque", "control.max-torque"},
     {"cost.among", "cost.given-outcome"},
+    {"cost.effort", "cost.squared-control"},
     {"cost.failure-of", "cost.success"},
     {"cost.others", "cost.max-other-share"},
     {"decomposition", "projection"},

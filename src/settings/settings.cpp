@@ -7,6 +7,7 @@
 #include <set>
 
 #include "settings/removed.hpp"
+#include "settings/unused.hpp"
 
 namespace dodyn {
 
@@ -117,6 +118,15 @@ std::string CustomSection::title() const { return "[" + kind + (name.empty() ? "
 
 ConfigError CustomSection::error(const std::string& complaint) const {
   return ConfigError(source + ": " + shown(title()) + ": " + complaint);
+}
+
+std::vector<std::string> notes_on_unused(const Settings& settings) {
+  std::vector<std::string> notes;
+  for (const Setting& setting : settings.all)
+    if (setting.source != "default" && setting.note.starts_with("not used"))
+      notes.push_back("note: " + setting.source + ": " + setting.key.name + " = " + shown(setting.value) + " is " +
+                      setting.note);
+  return notes;
 }
 
 std::string differences(const Settings& settings, const std::vector<std::pair<std::string, std::string>>& archived) {

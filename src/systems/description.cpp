@@ -125,7 +125,9 @@ std::string description(const Model& model, const Values<double>& values, const 
   for (std::size_t i = 0; i < model.parameters.size(); ++i) {
     const auto& parameter = model.parameters[i];
     const auto& definition = parameter.definition;
-    parameters.row({parameter.name, number(values.parameters[i]), parameter.comment,
+    const bool stated = parameter.unit == "1" || parameter.comment.starts_with(parameter.unit);
+    const std::string unit = stated ? "" : parameter.unit + (parameter.comment.empty() ? "" : ", ");
+    parameters.row({parameter.name, number(values.parameters[i]), unit + parameter.comment,
                     definition.uses.empty() ? "" : "= " + definition.text, "line " + std::to_string(definition.line)});
   }
   Table coordinates("coordinates");

@@ -291,7 +291,10 @@ int ModelReader::count(const Entry& entry, int least, int most) {
 // ---- names
 
 int ModelReader::link(const Entry& entry) const {
-  return named(entry, model_.structure.links, "link", entry.key == "parent" ? "ground, " : "");
+  return named(entry, model_.structure.links, "link",
+               entry.key != "parent"            ? ""
+               : model_.structure.links.empty() ? "ground"
+                                                : "ground, ");
 }
 
 int ModelReader::coordinate(const Entry& entry) const {
@@ -578,8 +581,8 @@ void ModelReader::read_names() {
     if (const Entry* given = section.find("coordinates")) {
       names = split_list(given->value);
       if (names.size() != l.moves.size())
-        fail(given->line, "coordinates = " + shown(given->value) + "; allowed: " + std::to_string(l.moves.size()) +
-                              " names, separated by commas");
+        fail(given->line, "coordinates = " + shown(given->value) + "; allowed: " + counted(l.moves.size(), "name") +
+                              (l.moves.size() > 1 ? ", separated by commas" : ""));
     }
     for (const auto& name : names) {
       if (name == "pi" || name == "t" || name == "and" || name == "or" || name == "not")

@@ -116,7 +116,7 @@ int ModelReader::named(const Entry& entry, const std::vector<Named>& all, const 
   }
   fail(entry.line, entry.key + " = " + shown(entry.value) + " is not a known " + what +
                        did_you_mean(entry.value, names) + "; allowed: " + before +
-                       (names.empty() ? "none" : listed(names)));
+                       (names.empty() && !*before ? "none" : listed(names)));
 }
 
 }  // namespace dodyn::systems

@@ -265,8 +265,11 @@ TEST(Elastic, MistakesAreOneLine) {
   EXPECT_NE(complaint({"--body.bar.inside=x"}).find("is not a condition"), std::string::npos);
   EXPECT_NE(complaint({"--body.bar.inside=abs(x) > 0.1*length"}).find("parts that are not connected"),
             std::string::npos);
-  EXPECT_NE(complaint({"--body.bar.density=0"}).find("density of 'bar'"), std::string::npos);
-  EXPECT_NE(complaint({"--body.bar.at=0, 0"}).find("overlap"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.density=0"}).find("density of 'bar' is 0, which no material has"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.at=0, 0"}).find("'bar' and 'left' overlap by 0.5 m; move them apart"),
+            std::string::npos)
+      << complaint({"--body.bar.at=0, 0"});
   EXPECT_NE(complaint({"--world.dimension=4"}).find("allowed: 2, 3"), std::string::npos);
   EXPECT_NE(complaint({"--world.stiffness=-1"}).find("must be positive"), std::string::npos);
   EXPECT_NE(complaint({"--cost.cost=bar.vz"}).find("'bar.vz' is unknown"), std::string::npos);

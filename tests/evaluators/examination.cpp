@@ -260,7 +260,7 @@ TEST_F(Examinations, AControlAloneIsNotSuspiciousAtLeastEffort) {
   ASSERT_EQ(free.evaluation.status, Status::ok) << free.evaluation.reason;
   EXPECT_NE(free.evaluation.reason.find(" exceeds its values in both neighbouring time steps"), std::string::npos)
       << free.evaluation.reason;
-  text.replace(text.find("heat = u.push^2 + u.jet^2 + u.limited^2"), 39, "effort = 1");
+  text.replace(text.find("heat = u.push^2 + u.jet^2 + u.limited^2"), 39, "squared-control = 1");
   const Outcome costly = study(cart, text)->evaluate(task());
   ASSERT_EQ(costly.evaluation.status, Status::ok) << costly.evaluation.reason;
   EXPECT_EQ(costly.evaluation.reason, "");

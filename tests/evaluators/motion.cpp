@@ -305,7 +305,7 @@ TEST(Motion, GuessesInARangeOfOneEndAreMirrored) {
 TEST(Motion, APlaceThatEndsBeforeItBeginsIsRefused) {
   const std::string text =
       "[phase only]\nintervals = 4\nduration = 1\n[initial-state]\nbox = pose 0.2..-0.2 0\n[goal]\nbox = pose 1 0\n"
-      "[cost]\neffort = 1\n";
+      "[cost]\nsquared-control = 1\n";
   const std::string box =
       "[model]\nname = box\ndimension = 2\ngravity = 0\n[link box]\nparent = ground\njoint = planar\ncoordinates = x, "
       "y, a\n"
@@ -453,11 +453,12 @@ TEST(Motion, ARedundantConstraintChangesNothing) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "motion-redundant";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "bars.model") << model;
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = bars.model\ninitial-guesses = "
-                                         "1\n[phase only]\nduration = 1\nintervals = 20\n"
-                                         "require = tip.x == 0.3, tip.y == 0\n[initial-state]\nq0 = 90 deg\nq1 = -90 "
-                                         "deg\nq2 = -90 deg\nmomentum = 0\n[goal]\n"
-                                         "q0 = 60 deg\nq1 = -60 deg\nq2 = -120 deg\nmomentum = 0\n[cost]\neffort = 1\n";
+  std::ofstream(folder / "study.cfg")
+      << "[study]\nevaluator = motion\n[motion]\nmodel = bars.model\ninitial-guesses = "
+         "1\n[phase only]\nduration = 1\nintervals = 20\n"
+         "require = tip.x == 0.3, tip.y == 0\n[initial-state]\nq0 = 90 deg\nq1 = -90 "
+         "deg\nq2 = -90 deg\nmomentum = 0\n[goal]\n"
+         "q0 = 60 deg\nq1 = -60 deg\nq2 = -120 deg\nmomentum = 0\n[cost]\nsquared-control = 1\n";
   const auto solved = [&](const std::string& more) {
     const auto settings =
         read_settings((folder / "study.cfg").string(), {"--phase.only.require", "tip.x == 0.3, tip.y == 0" + more});

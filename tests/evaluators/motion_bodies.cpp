@@ -75,7 +75,7 @@ axes = world
 std::string turning(const std::string& start, const std::string& goal, int intervals) {
   return "[phase only]\nintervals = " + std::to_string(intervals) +
          "\nduration = 2\n[initial-state]\nbody = pose 0 0 0" + start + ", rest\n[goal]\nbody = pose 0 0 0" + goal +
-         ", rest\n[cost]\neffort = 1\n";
+         ", rest\n[cost]\nsquared-control = 1\n";
 }
 
 // Without obstacles the optimum of two docked craft is that of a mass pushed from rest to rest: 12 m^2 d^2/T^3 times
@@ -87,7 +87,7 @@ TEST(MotionBodies, FreeCraftCostsWhatAPushedMassCosts) {
         "[phase only]\nduration = 0.3\nintervals = " + std::to_string(K) +
             "\n[initial-state]\ntarget = pose 0 0 0\nchaser = pose 2*side side 0, turn z 180 deg\nmomentum = 0\n"
             "[goal]\ntarget = pose 0 0 0\nchaser from target = pose side 2*side 0, turn z 180 deg\n"
-            "momentum = 0\n[cost]\neffort = 1\n");
+            "momentum = 0\n[cost]\nsquared-control = 1\n");
     const auto evaluator = make_evaluator(free);
     const Outcome outcome = evaluator->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
@@ -360,7 +360,7 @@ TEST(MotionBodies, MistakesAreOneLine) {
   const auto complaint = [](const std::string& text) {
     return message_of<ConfigError>([&] {
       make_evaluator(written(systems::model_text("satellites"),
-                             "[phase only]\nduration = 0.3\nintervals = 4\n[cost]\neffort = 1\n" + text));
+                             "[phase only]\nduration = 0.3\nintervals = 4\n[cost]\nsquared-control = 1\n" + text));
     });
   };
   const std::string goal = "[goal]\ntarget = pose 0 0 0\n[avoid]\nchaser, target = 0\n";

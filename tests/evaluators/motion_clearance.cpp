@@ -293,7 +293,7 @@ TEST(MotionClearance, AnOverlapBetweenNodesIsNamedAndRefined) {
   const std::string study =
       "initial-guesses = 1\naccuracy = 0\n[phase only]\nintervals = 2\nduration = 1\n[initial-state]\ngreen = pose 0.1 "
       "0, rest\n[goal]\ngreen = pose 0.1 0, turn 180 deg, rest\n[avoid]\ngreen, wall = 0\nmax-rotation = 2.9\n[cost]\n"
-      "effort = 1\n";
+      "squared-control = 1\n";
   const auto found = [&](const std::vector<std::string>& words) {
     const auto evaluator = make_evaluator(read_settings(in_folder(model, study), words));
     Outcome outcome = evaluator->evaluate(task({}));

@@ -33,7 +33,7 @@ Settings bounce(int node, int K, const std::string& law, const std::string& more
       << "[contact wall]\nnode = " << node << "\ntouch = cube, wall\nlaw = " << law << "\n[initial-state]\n"
       << "cube = pose 0 0.05+side*sqrt(3)/2 0" << corner_down << ", velocity 0 -0.25 0, spin 0 0 0\n[goal]\n"
       << "cube = pose 0 0.12+side*sqrt(3)/2 0" << corner_down << ", velocity 0 0.25 0, spin 0 0 0\n"
-      << "[cost]\neffort = 1\n[design]\ndensity = 1000\n"
+      << "[cost]\nsquared-control = 1\n[design]\ndensity = 1000\n"
       << more;
   return read_settings((folder / "study.cfg").string(), options);
 }
@@ -57,7 +57,7 @@ Settings in_line(int node, int K, const std::vector<std::string>& options = {}, 
       << "[contact wall]\nnode = " << node << "\ntouch = cube, wall\n[initial-state]\nx = 0\ny = 0.1\nrate(x) = 0\n"
       << "rate(y) = -0.25\n"
       << straight << "[goal]\nx = 0\ny = 0.17\nrate(x) = 0\nrate(y) = 0.25\n"
-      << straight << "[avoid]\ncube, wall = 0\n[cost]\neffort = 1\n";
+      << straight << "[avoid]\ncube, wall = 0\n[cost]\nsquared-control = 1\n";
   return read_settings((folder / "study.cfg").string(), options);
 }
 
@@ -386,7 +386,7 @@ TEST(MotionContacts, BodiesThatMoveOnTogetherTendToTheirClosedForm) {
            "only]\nintervals = "
         << K << "\nduration = 1\n[contact hit]\nnode = " << K / 2
         << "\ntouch = blue, green -x\nlaw = restitution 0.5\n[initial-state]\nbx = 0\nby = 0\ngx = 0.3\ngy = "
-           "0\nmomentum = 0\n[goal]\ngx = 0.5\n[avoid]\nblue, green = 0\n[cost]\neffort = 1\n";
+           "0\nmomentum = 0\n[goal]\ngx = 0.5\n[avoid]\nblue, green = 0\n[cost]\nsquared-control = 1\n";
     const auto evaluator = make_evaluator(read_settings((folder / "study.cfg").string(), {}));
     const Outcome outcome = evaluator->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;

@@ -463,6 +463,51 @@ TEST(MotionHolds, EndsThatViolateAConstraint) {
   EXPECT_NE(said("x = 0.6\n", "x = 1\ny = 0.5\n").find("the goal violates [constraint wire]"), std::string::npos);
 }
 
+// Rates that leave a constraint or a hold, and a goal that moves what all phases hold, are refused with both.
+TEST(MotionHolds, RatesAndGoalsThatViolateAConstraintOrAHold) {
+  const auto said = [](const std::string& hold, const std::string& start, const std::string& goal) {
+    const std::filesystem::path file = written_study(
+        "[model]\ndimension = 2\n[link p]\nparent = ground\njoint = point\ncoordinates = x, y\nmass = 1\n"
+        "[point bead]\nlink = p\n[actuator push]\ncoordinate = x\n" +
+            std::string(hold.empty() ? "[constraint wire]\nzero = bead.x^2 + y^2 - 1\n" : ""),
+        own_model + "[phase only]\nintervals = 4\nduration = 1\n" + hold + "[initial-state]\n" + start + "[goal]\n" +
+            goal + "[cost]\nsquared-control = 1\n");
+    const std::string what = message_of<ConfigError>([&] { MotionDesigns(read_settings(file.string(), {})); });
+    std::filesystem::remove_all(file.parent_path());
+    return what;
+  };
+  const auto expect = [](const std::string& what, const std::string& part) {
+    EXPECT_NE(what.find(part), std::string::npos) << what;
+  };
+  const std::string at = "x = 0.6\ny = -0.8\n";
+  EXPECT_EQ(said("", at + "rate(x) = 4\nrate(y) = 3\n", ""), "");
+  EXPECT_EQ(said("", at + "rate(x) = 4\n", ""), "");
+  expect(said("", at + "rate(x) = 4\nrate(y) = 2\n", ""),
+         "the rates of the initial state change bead.x^2 + y^2 - 1, which [constraint wire] holds at zero, by 1.6 per "
+         "second; change the rates");
+  expect(said("", "", at + "rate(x) = -4\nrate(y) = 2\n"), "the rates of the goal change bead.x^2");
+  EXPECT_EQ(said("hold = x\n", at + "rate(x) = 0\n", "x = 0.6\n"), "");
+  expect(said("hold = x\n", at + "rate(x) = 1\n", ""), "change x, which [phase only] holds, by 1 per second");
+  expect(
+      said("hold = x\n", at, "x = 0.7\n"),
+      "the goal has x = 0.7, but every phase holds it at 0.6, its value in the initial state; change one of them, or "
+      "hold");
+}
+
+// Two points that a hold keeps together may move together: the first one is not held by itself.
+TEST(MotionHolds, APairDoesNotHoldItsFirstPoint) {
+  const std::filesystem::path file = written_study(
+      "[model]\ndimension = 2\n[link p]\nparent = ground\njoint = prismatic x\ncoordinates = s\nmass = 1\n"
+      "[link q]\nparent = ground\njoint = prismatic x\ncoordinates = r\nmass = 1\n[point grip]\nlink = p\n"
+      "[point handle]\nlink = q\n[actuator push]\ncoordinate = s\n",
+      own_model +
+          "initial-guesses = 1\n[phase only]\nintervals = 4\nduration = 1\nhold = grip - handle\n"
+          "require = grip.x >= 0\n[initial-state]\ns = 0\nr = 0.2\n[goal]\ns = 1\n[cost]\n"
+          "squared-control = 1\n");
+  EXPECT_EQ(message_of<ConfigError>([&] { MotionDesigns(read_settings(file.string(), {})); }), "");
+  std::filesystem::remove_all(file.parent_path());
+}
+
 // A foot that stands at height zero satisfies foot.y >= 0 exactly. Such rows have no interior, so they are left out. Rows
 // that are satisfied by more stay. A violated one is refused.
 TEST(MotionHolds, ConditionsThatAHoldSatisfiesExactlyAreLeftOut) {

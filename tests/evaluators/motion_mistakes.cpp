@@ -331,6 +331,38 @@ TEST(MotionMistakes, ConditionsThatNoMotionChanges) {
   expect(said("t <= 0.4"), "[phase first] require = t <= 0.4 is violated by 0.0167 at t = 0.4167 s in every motion");
 }
 
+// Numbers of placements, waypoints and [avoid] have the dimension of their place.
+TEST(MotionMistakes, NumbersOfPlacesHaveTheirDimension) {
+  const auto said = [](const std::string& place, const std::string& more = "") {
+    std::string text = ends;
+    text.replace(text.find("x = 0\ny = 0\na = 0\n"), 18, "cube = " + place + "\n");
+    const std::filesystem::path file =
+        written_study(model, own_model + phases + text + more + "[cost]\nsquared-control = 1\n");
+    const std::string what = message_of<ConfigError>([&] { MotionDesigns(read_settings(file.string(), {})); });
+    std::filesystem::remove_all(file.parent_path());
+    return what;
+  };
+  const auto expect = [](const std::string& what, const std::string& part) {
+    EXPECT_NE(what.find(part), std::string::npos) << what;
+  };
+  EXPECT_EQ(said("pose reach/2 5 cm, turn 20 deg, velocity 1 0, spin 0.1"), "");
+  EXPECT_EQ(said("pose free 0.1..0.2, rest"), "");
+  expect(said("pose 0.5 kg 0"), "is a mass (kg, g); expected a length (m, cm, mm)");
+  expect(said("pose free 0.1 s..0.2 s"), "is a time (s, ms, min, h); expected a length (m, cm, mm)");
+  expect(said("pose 0 0, turn 2 m"), "is a length (m, cm, mm); expected an angle (rad, deg)");
+  expect(said("pose 0 0, velocity 1 m 0"), "is a length (m, cm, mm); expected a speed (m/s, mm/s)");
+  expect(said("pose 0 0, spin 1 m"), "is a length (m, cm, mm); expected an angular velocity (rad/s, deg/s, rpm)");
+  EXPECT_EQ(said("pose 0 0", "[avoid]\ncube, wall = 1 mm\nmax-rotation = 20 deg\n"), "");
+  expect(said("pose 0 0", "[avoid]\ncube, wall = 1 kg\n"), "is a mass (kg, g); expected a length");
+  expect(said("pose 0 0", "[avoid]\ncube, wall = 0\nmax-rotation = 1 m\n"), "expected an angle (rad, deg)");
+  EXPECT_EQ(said("pose 0 0", "[waypoint w]\nshare = 0.5\nx = 5 cm\n"), "");
+  expect(said("pose 0 0", "[waypoint w]\nshare = 0.5\nx = 5 deg\n"), "is an angle (rad, deg); expected a length");
+  expect(said("pose 0 0", "[waypoint w]\nshare = 0.5\ncube = pose 1 1, rest\n"),
+         "a waypoint is a place, without velocity");
+  expect(said("pose 0 0", "[waypoint w]\nshare = 0.5\n"), "names no place; add LINK = pose ..., or COORDINATE = value");
+  expect(said("pose 0 0\ncube from cube = pose 1 1"), "a link has no place relative to itself; name two links");
+}
+
 // A coordinate with which no mass moves needs a force that depends on it, or it is undetermined.
 TEST(MotionMistakes, CoordinatesWithoutMassOrForce) {
   const auto said = [](const std::string& more, const std::string& phase = "") {

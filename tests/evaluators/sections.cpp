@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "evaluators/evaluator.hpp"
+#include "settings/unused.hpp"
 #include "tests/directory.hpp"
 #include "tests/message_of.hpp"
 
@@ -212,6 +213,37 @@ TEST_F(Sections, KeysWithoutEffectAreMarked) {
   EXPECT_EQ(note("simulation", "rest-speed", {}, "[outcome still]\nwhen = resting\n"), "");
   EXPECT_EQ(note("simulation", "frames", {"--simulation.frames=5"}), "not used: there is no [initial-states]");
   EXPECT_EQ(note("simulation", "frames", {}, "[initial-states]\ncount = 2\n"), "");
+}
+
+// A parameter that is given or free although no expression uses it is marked: of the model, or of [parameters].
+TEST_F(Sections, ParametersWithoutUseAreMarked) {
+  const auto notes = [&](const std::string& evaluator, const std::string& sections, const std::string& more = "") {
+    const Base base = bases().at(evaluator);
+    std::string text = base.model + more;
+    if (evaluator != "gait") text.insert(text.find("mass = 1\n"), "idle = 3\n");
+    std::ofstream(folder_ / "it.model") << text;
+    std::ofstream(folder_ / "it.cfg") << base.study << sections;
+    std::string all;
+    for (const std::string& line : notes_on_unused(read_settings(folder_ / "it.cfg", {})))
+      all += line.substr(line.find(": ") + 2) + "\n";
+    return all;
+  };
+  const std::string because = " is not used: nothing uses this parameter\n";
+  for (const std::string evaluator : {"motion", "hybrid", "simulation"}) {
+    EXPECT_EQ(notes(evaluator, ""), "");
+    EXPECT_EQ(notes(evaluator, "[design]\nmass = 2\n"), "");
+    const std::string given = notes(evaluator, "[design]\nidle = 2\n");
+    EXPECT_TRUE(given.ends_with(": design.idle = 2" + because)) << given;
+    EXPECT_EQ(notes(evaluator, "[design]\nidle = 2\n", "[point far]\nlink = body\nat = idle, 0\n"), "");
+    EXPECT_EQ(notes(evaluator, "[design]\nidle = 2\n[require]\nfew = idle < 5\n"), "");
+  }
+  const std::string free = notes("motion", "[design]\nidle.min = 2\nidle.max = 4\n");
+  EXPECT_NE(free.find(": design.idle.min = 2" + because), std::string::npos) << free;
+  for (const std::string evaluator : {"motion", "gait"}) {
+    const std::string own = notes(evaluator, "[parameters]\nspare = 3\n");
+    EXPECT_TRUE(own.ends_with(": parameters.spare = 3" + because)) << own;
+  }
+  EXPECT_EQ(notes("gait", "[parameters]\nspare = 3\nperiod = spare\n"), "");
 }
 
 // A stride ends at its reset; a number of impacts would end it before.

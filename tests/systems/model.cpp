@@ -413,6 +413,9 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[spring s]\nfrom = ground : 1, 2\nto = ground : 0, 2\nstiffness = 3\n", "11", "joins two places of one link");
   expect("[charge c]\nlink = a\nvalue = 1\n", "9", "exerts no force; add charge-constant to [model]");
   expect("[stop s]\ncoordinate = a\nfrom = 1\nto = 0\n", "12", "to - from = (0) - (1) is negative; allowed: 0 or more");
+  expect("[contact c]\ngap = y\nslip = x\n", "11",
+         "[contact c] has slip but no friction; add friction = coefficient, or");
+  expect("[link b]\nparent = a\njoint = revolute\ncoordinates = q, r\n", "12", "allowed: 1 name");
   expect("[drag d]\nlink = a\n", "9", "exerts no force; give linear, angular or both");
   expect("[surface]\nfriction = 1\n[surface ice]\nfriction = 0\n", "11", "no link has [surface ice]");
   expect("[constraint c]\nzero = length - 2 m\n", "10", "holds no coordinate");

@@ -275,6 +275,10 @@ void GaitDesigns::read_cost() {
       throw entry.error(error.what() +
                         did_you_mean(entry.key, {"absolute-work", "positive-work", "squared-torque", "loss"}));
     }
+  const auto& actuators = system.structure().actuators;
+  if (const CustomEntry* entry = sections.front()->find("loss");
+      entry && std::all_of(actuators.begin(), actuators.end(), [](const auto& one) { return one.loss.is_zero(); }))
+    throw entry->error("no [actuator] of the model has a loss; add loss to one, or remove this entry");
   if (sections.front()->entries.empty())
     throw sections.front()->error(
         "is empty; allowed: absolute-work, positive-work, squared-torque, loss = weight, or "

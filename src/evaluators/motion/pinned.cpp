@@ -12,9 +12,10 @@ namespace {
 
 using Values = PinnedPositions::Values;
 
-constexpr double zero = 1e-9;      // m or rad; the default tolerance of the solver
-constexpr double violated = 1e-7;  // beyond the rounding of numbers in a text with seven digits
-constexpr double linear = 1e-9;    // deviation of an equality from a linear one, relative to its slope
+constexpr double zero = 1e-9;        // m or rad; the default tolerance of the solver
+constexpr double violated = 1e-7;    // beyond the rounding of numbers in a text with seven digits
+constexpr double difference = 1e-5;  // s, of the difference quotient of a position
+constexpr double linear = 1e-9;      // deviation of an equality from a linear one, relative to its slope
 
 // An expression, and the names in it that are parameters.
 struct PinnedExpression {
@@ -58,18 +59,21 @@ void pin(const dmoc::PathFunction& equality, const MotionValues& values, Values&
   pinned.emplace(*only, -at(0.0) / slope);
 }
 
-// Adds the points whose place follows from coordinates that the start or the goal gives.
-void add_points(const PhasedMotion& motion, const MotionValues& values, bool end, Values& pinned) {
+// Adds coordinates, [coordinates], nullopt: unknown, and the points whose place follows from them.
+void add_positions(const PhasedMotion& motion, const MotionValues& values,
+                   const std::vector<std::optional<double>>& given, Values& pinned) {
   const dmoc::System& system = *motion.system;
-  std::vector<double> q(static_cast<std::size_t>(system.n()), 0.0);
-  for (const GivenCoordinate& g : motion.at(end).given)
-    if (!g.rate) q[static_cast<std::size_t>(g.coordinate)] = values.evaluated(g.value).value;
+  std::vector<double> q;
+  for (std::size_t c = 0; c < given.size(); ++c) {
+    q.push_back(given[c].value_or(0.0));
+    if (given[c]) pinned.emplace(system.structure().coordinate_names[c], *given[c]);
+  }
   const auto tree = system.model().tree<double>(autodiff::values_of(values.model.numbers));
   const auto frames = tree.frames(q.data());
   for (const auto& [name, place] : tree.named_points) {
     const std::vector<int> coordinates = system.coordinates_of(place.link);
-    if (place.link < 0 ||
-        !std::all_of(coordinates.begin(), coordinates.end(), [&](int c) { return motion.at(end).gives(c); }))
+    if (place.link < 0 || !std::all_of(coordinates.begin(), coordinates.end(),
+                                       [&](int c) { return given[static_cast<std::size_t>(c)].has_value(); }))
       continue;
     const auto at = frames[static_cast<std::size_t>(place.link)].point(place.at);
     for (int axis = 0; axis < tree.dimension; ++axis)
@@ -77,15 +81,22 @@ void add_points(const PhasedMotion& motion, const MotionValues& values, bool end
   }
 }
 
-Values pinned_at(const PhasedMotion& motion, const MotionValues& values, bool end) {
-  Values pinned;
+// Returns the coordinates, or rates, that the start or the goal gives, [coordinates]; nullopt: not given.
+std::vector<std::optional<double>> given_at(const PhasedMotion& motion, const MotionValues& values, bool end,
+                                            bool rates) {
+  std::vector<std::optional<double>> given(static_cast<std::size_t>(motion.system->n()));
   for (const GivenCoordinate& g : motion.at(end).given)
-    if (!g.rate)
-      pinned.emplace(motion.system->structure().coordinate_names[static_cast<std::size_t>(g.coordinate)],
-                     values.evaluated(g.value).value);
+    if (g.rate == rates) given[static_cast<std::size_t>(g.coordinate)] = values.evaluated(g.value).value;
+  return given;
+}
+
+Values pinned_at(const PhasedMotion& motion, const MotionValues& values, bool end) {
+  const auto given = given_at(motion, values, end, false);
+  Values pinned, required;
   for (const auto& [function, equality] : motion.at(end).conditions)
-    if (equality) pin(function, values, pinned);
-  add_points(motion, values, end, pinned);
+    if (equality) pin(function, values, required);
+  add_positions(motion, values, given, pinned);
+  pinned.insert(required.begin(), required.end());
   return pinned;
 }
 
@@ -96,8 +107,9 @@ Values held(const PhasedMotion& motion, const MotionPhase& phase, const Values& 
     if (const auto at = pinned.find(name); at != pinned.end()) all.insert(*at);
   };
   for (const int c : phase.held) keep(motion.system->structure().coordinate_names[static_cast<std::size_t>(c)]);
-  if (phase.holds)
-    for (const std::string& name : phase.holds->names) keep(name);
+  if (!phase.holds) return all;
+  for (std::size_t i = 0; i < phase.holds->names.size(); ++i)  // a pair of points has the name of its first point
+    if (phase.holds->expressions[i].text() == phase.holds->names[i]) keep(phase.holds->names[i]);
   return all;
 }
 
@@ -173,6 +185,55 @@ std::string violated_constraint(const PhasedMotion& motion, bool end, const Valu
   return "";
 }
 
+// Returns the first constraint or hold that the given rates of the start or the goal violate; empty: none.
+std::string violated_rate(const PhasedMotion& motion, bool end, const MotionValues& values) {
+  const MotionPhase& phase = end ? motion.phases.back() : motion.phases.front();
+  if (!phase.holds) return "";
+  const auto positions = given_at(motion, values, end, false), rates = given_at(motion, values, end, true);
+  double fastest = 0.0;
+  const auto moved = [&](double time) {
+    auto at = positions;
+    for (std::size_t c = 0; c < at.size(); ++c) {
+      if (at[c] && rates[c])
+        *at[c] += time * *rates[c];
+      else
+        at[c].reset();
+      if (at[c]) fastest = std::max(fastest, std::abs(*rates[c]));
+    }
+    Values all;
+    add_positions(motion, values, at, all);
+    return all;
+  };
+  const Values before = moved(-difference), after = moved(difference);
+  for (std::size_t i = 0; i < phase.holds->names.size(); ++i) {
+    const PinnedExpression held_one(phase.holds->expressions[i], phase.holds->function.parameters);
+    if (!is_determined(held_one, before)) continue;
+    const double rate = (value_of(held_one, values, after) - value_of(held_one, values, before)) / (2.0 * difference);
+    if (std::abs(rate) > violated * (1.0 + fastest))
+      return formatted("the rates of the %s change %s, which %s, by %.3g per second; change the rates",
+                       end ? "goal" : "initial state", held_one.expression.text().c_str(),
+                       (phase.holds->at_zero[i] ? "[constraint " + phase.holds->names[i] + "] holds at zero"
+                                                : "[phase " + phase.name + "] holds")
+                           .c_str(),
+                       std::abs(rate));
+  }
+  return "";
+}
+
+// Returns the first position of the goal that all phases hold at another value, from the initial state on; empty: none.
+std::string moved_hold(const PhasedMotion& motion, const MotionValues& values) {
+  Values now = pinned_at(motion, values, false);
+  for (const MotionPhase& phase : motion.phases) now = held(motion, phase, now);
+  const Values goal = pinned_at(motion, values, true);
+  for (const auto& [name, value] : now)
+    if (const auto at = goal.find(name); at != goal.end() && is_violated(at->second - value, true))
+      return formatted(
+          "the goal has %s = %.6g, but every phase holds it at %.6g, its value in the initial state; "
+          "change one of them, or hold",
+          name.c_str(), at->second, value);
+  return "";
+}
+
 }  // namespace
 
 std::vector<PinnedPositions> pinned_positions(const PhasedMotion& motion, const MotionValues& values) {
@@ -218,6 +279,9 @@ std::string pinned_violation(const PhasedMotion& motion, const MotionValues& val
     if (std::string text = violated_constraint(motion, end, end ? pinned.back().last : pinned.front().first, values);
         !text.empty())
       return text;
+  for (const bool end : {false, true})
+    if (std::string text = violated_rate(motion, end, values); !text.empty()) return text;
+  if (std::string text = moved_hold(motion, values); !text.empty()) return text;
   for (std::size_t i = 0; i < motion.phases.size(); ++i) {
     const MotionPhase& phase = motion.phases[i];
     if (std::string text = settled_violation(motion, static_cast<int>(i), phase.intervals * motion.degree() + 1,

@@ -3,6 +3,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -89,6 +90,24 @@ bool is_placement(const CustomEntry& entry, const dmoc::System& system) {
   return entry.key.find(" from ") != std::string::npos || is_link || is_clause;
 }
 
+std::vector<std::pair<std::string, std::string>> quantities_of(const std::string& value) {
+  static const std::map<std::string, std::string> units = {
+      {"pose", "m"}, {"place", "m"}, {"turn", "rad"}, {"velocity", "m/s"}, {"spin", "rad/s"}};
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const std::string& clause : split_list(value)) {
+    const Words words = words_of(clause);
+    const auto unit_of = words.empty() ? units.end() : units.find(words[0]);
+    if (unit_of == units.end()) continue;
+    for (std::size_t i = words[0] == "turn" ? words.size() - 1 : 1; i > 0 && i < words.size(); ++i) {
+      const auto dots = words[i].find("..");
+      if (words[i] == "free") continue;
+      all.emplace_back(words[i].substr(0, dots), unit_of->second);
+      if (dots != std::string::npos) all.emplace_back(words[i].substr(dots + 2), unit_of->second);
+    }
+  }
+  return all;
+}
+
 Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
                          const std::function<Expression(const std::string&)>& read) {
   const int d = system.structure().dimension;
@@ -101,6 +120,7 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
     *index = link_index(system, text);
     if (*index < 0) throw entry.error("there is no link '" + text + "'" + did_you_mean(text, link_names(system)));
   }
+  if (!base.empty() && name == base) throw entry.error("a link has no place relative to itself; name two links");
   const std::string clauses = std::string(": pose ") + (d == 2 ? "X Y" : "X Y Z") + ", place, turn " +
                               (d == 2 ? "ANGLE" : "AXIS ANGLE") + ", velocity, spin, rest, separated by commas";
   const std::string allowed = "; allowed" + clauses;

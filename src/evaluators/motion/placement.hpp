@@ -29,6 +29,8 @@ struct Placement {
 
 // Whether an entry's key is a link, or a link `from` another one.
 bool is_placement(const CustomEntry& entry, const dmoc::System& system);
+// Returns the expressions in the clauses of a placement with their units: {"2*side", "m"}.
+std::vector<std::pair<std::string, std::string>> quantities_of(const std::string& value);
 // Parses a placement. `read`: parses an expression of parameters; throws an exception with the error. Throws
 // ConfigError.
 Placement read_placement(const CustomEntry& entry, const dmoc::System& system,

@@ -156,7 +156,11 @@ void read_waypoints(PhasedMotion& motion) {
             entry, *motion.system, [&](const std::string& text) { return parameter_expression(motion, entry, text); }));
       else
         way.given.push_back(read_one(motion, entry, false));
+      if (!way.placements.empty() && way.placements.back().moves())
+        throw entry.error("a waypoint is a place, without velocity and spin; remove them");
     }
+    if (way.placements.empty() && way.given.empty())
+      throw section->error("names no place; add LINK = pose ..., or COORDINATE = value");
     motion.waypoints.push_back(std::move(way));
   }
 }
@@ -174,7 +178,7 @@ void read_cost(PhasedMotion& motion) {
       if (!e.is_constant() || !(e.constant() >= 0.0)) throw entry.error("is a weight; allowed: a number, 0 or more");
       return e.constant();
     };
-    if (entry.key == "squared-control" || entry.key == "effort")
+    if (entry.key == "squared-control")
       motion.effort.squared_control = weight();
     else if (entry.key == "absolute-work")
       motion.effort.absolute_work = weight();
@@ -198,7 +202,7 @@ void read_cost(PhasedMotion& motion) {
         }
   }
   const auto& actuators = motion.system->structure().actuators;
-  for (const char* weight : {"squared-control", "effort", "absolute-work", "positive-work", "loss"})
+  for (const char* weight : {"squared-control", "absolute-work", "positive-work", "loss"})
     if (const CustomEntry* entry = sections.front()->find(weight); entry && actuators.empty())
       throw entry->error("counts controls, but the model has no [actuator]; add one, or remove this entry");
   if (const CustomEntry* entry = sections.front()->find("loss");

@@ -1,0 +1,14 @@
+// Settings that are given without effect, for notes to the user.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "settings/settings.hpp"
+
+namespace dodyn {
+
+// Returns a line for each setting that is set explicitly and has no effect, with the reason.
+std::vector<std::string> notes_on_unused(const Settings& settings);
+
+}  // namespace dodyn
