@@ -385,14 +385,14 @@ Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs
     need(nodes[i].a);
     if (takes_two(nodes[i].operation)) need(nodes[i].b);
   }
-  std::vector<int> given(static_cast<std::size_t>(inputs), -1), parameters, uniform;
+  std::vector<int> given(inputs, -1), parameters, uniform;
   for (int i = 0; i < count; ++i) {
     if (shared[i]) uniform.push_back(i);
     if (nodes[i].operation != Operation::input) continue;
     if (nodes[i].uniform)
       parameters.push_back(i);
     else if (nodes[i].a < inputs)
-      given[static_cast<std::size_t>(nodes[i].a)] = i;
+      given[nodes[i].a] = i;
   }
   inputs_ = static_cast<std::uint32_t>(inputs);
   prepared_ = static_cast<std::uint32_t>(uniform.size());
@@ -613,7 +613,7 @@ const RecordedFunction::Derivatives& RecordedFunction::derivatives() const {
 
 std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
                                                           std::vector<int> parameters, std::vector<int> outputs) {
-  [[maybe_unused]] const auto is_node = [&](int i) { return i >= 0 && i < static_cast<int>(graph.nodes().size()); };
+  [[maybe_unused]] const auto is_node = [&](int i) { return i >= 0 && i < std::ssize(graph.nodes()); };
   assert(std::all_of(variables.begin(), variables.end(), is_node));
   assert(std::all_of(outputs.begin(), outputs.end(), is_node) && "outputs of this recording");
   const int inputs = static_cast<int>(variables.size()), count = static_cast<int>(outputs.size()),
@@ -631,8 +631,7 @@ std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vect
     const auto hessian = graph.differentiate(sum, variables).hessian;
     const auto row = [&](int i) { return hessian.begin() + i * (i + 1) / 2; };
     std::vector<int> derivatives;
-    for (int j = inputs; j < static_cast<int>(variables.size()); ++j)
-      derivatives.insert(derivatives.end(), row(j), row(j) + inputs);
+    for (int j = inputs; j < std::ssize(variables); ++j) derivatives.insert(derivatives.end(), row(j), row(j) + inputs);
     Program jacobian(graph, derivatives, inputs);
     derivatives.insert(derivatives.end(), row(0), row(inputs));
     Program both(graph, derivatives, graph.inputs());
@@ -646,7 +645,7 @@ RecordedElement::RecordedElement(std::shared_ptr<const RecordedFunction> functio
       function_(std::move(function)),
       parameters_(std::move(parameters)),
       prepared_values_(function_->values.prepared(values_of(parameters_))) {
-  assert(parameters_.size() == static_cast<std::size_t>(function_->parameters));
+  assert(std::ssize(parameters_) == function_->parameters);
 }
 
 const RecordedElement::Prepared& RecordedElement::prepared() const {

@@ -53,14 +53,14 @@ class IntervalBounds {
   // to the speed, and W^2 r + 2 W v to the acceleration.
   Bounds bounds(int link, int base, double radius) const {
     std::vector<int> chain;
-    for (; link != base; link = tree_.links[static_cast<std::size_t>(link)].parent) chain.push_back(link);
+    for (; link != base; link = tree_.links[link].parent) chain.push_back(link);
     Bounds all;
     const auto add = [&all](double length, double growth) {
       all.speed += growth + all.turning * length;
       all.acceleration += (all.turning * all.turning + all.speeding_up) * length + 2.0 * all.turning * growth;
     };
     for (auto l = chain.rbegin(); l != chain.rend(); ++l) {
-      const auto& one = tree_.links[static_cast<std::size_t>(*l)];
+      const auto& one = tree_.links[*l];
       add(std::sqrt(systems::dot(systems::Vector3<double>(one.at), systems::Vector3<double>(one.at))), 0.0);
       const auto chart = std::find(system_.charts().begin(), system_.charts().end(), *l);
       for (std::size_t i = 0; i < one.moves.size(); ++i) {  // the slides precede the turns of a chart
@@ -70,8 +70,7 @@ class IntervalBounds {
         else if (chart == system_.charts().end())
           all.turning += std::abs(there - here);
       }
-      if (chart != system_.charts().end())
-        all.turning += turns_[static_cast<std::size_t>(chart - system_.charts().begin())];
+      if (chart != system_.charts().end()) all.turning += turns_[chart - system_.charts().begin()];
       if (!one.follower) continue;
       const FunctionBounds way = function_bounds(*one.follower);
       if (one.follower->move.kind == systems::Move::slide) {
@@ -119,7 +118,7 @@ class IntervalBounds {
 int carrier_of(const systems::Tree<double>& tree, int one, int other) {
   while (one != other) {  // parents have lower indices than their links
     int& later = one > other ? one : other;
-    later = tree.links[static_cast<std::size_t>(later)].parent;
+    later = tree.links[later].parent;
   }
   return one;
 }
@@ -159,9 +158,7 @@ class Search {
       rigid.base = carrier_of(tree_, one, other);
       for (const int side : {0, 1}) {
         const auto& part = postures_.part(side == 0 ? pair.one : pair.other);
-        for (int i = 0; i < part.size(); ++i)
-          rigid.radius[static_cast<std::size_t>(side)] =
-              std::max(rigid.radius[static_cast<std::size_t>(side)], part.corner(i).norm());
+        for (int i = 0; i < part.size(); ++i) rigid.radius[side] = std::max(rigid.radius[side], part.corner(i).norm());
         rigid.width = std::min(rigid.width, width<n>(part));
       }
       rigid_.push_back(rigid);
@@ -182,8 +179,7 @@ class Search {
     found_.at_nodes = at_nodes_;
     found_.lower_bound = proven_;
     found_.relative_violation = proven_share_;
-    if (found_.pair >= 0)
-      found_.violation = found_.relative_violation * rigid_[static_cast<std::size_t>(found_.pair)].width;
+    if (found_.pair >= 0) found_.violation = found_.relative_violation * rigid_[found_.pair].width;
     return found_;
   }
 
@@ -250,7 +246,7 @@ class Search {
     }
     const auto origin = [&](int link) -> geometry::Vector<n> {
       if (link < 0) return geometry::Vector<n>::Zero();
-      return first[static_cast<std::size_t>(link)].position;
+      return first[link].position;
     };
     const double apart = (origin(r.links[0]) - origin(r.links[1])).norm();
     for (std::size_t side = 0; side < 2; ++side) {
@@ -304,7 +300,7 @@ class Search {
 
   static const geometry::Matrix<n>& axes(int link, const Frames& frames) {
     static const geometry::Matrix<n> ground = geometry::Matrix<n>::Identity();
-    return link < 0 ? ground : frames[static_cast<std::size_t>(link)].directors;
+    return link < 0 ? ground : frames[link].directors;
   }
 
   const MotionProblem& problem_;

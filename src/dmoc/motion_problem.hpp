@@ -187,8 +187,8 @@ class MotionProblem {
   // for reintegrate().
   using Impulse =
       std::function<Eigen::VectorXd(const Eigen::VectorXd&, const Eigen::VectorXd&, const Eigen::MatrixXd&)>;
-  int jump_row(int event) const { return events_[static_cast<std::size_t>(event)].jump; }
-  const Event& event(int i) const { return events_[static_cast<std::size_t>(i)].event; }
+  int jump_row(int event) const { return events_[event].jump; }
+  const Event& event(int i) const { return events_[i].event; }
   void set_impulse(int event, Impulse impulse);
   // Returns the first row of the momentum balance at a knot, one per moving coordinate. Returns -1 at an end whose
   // velocities are not unknowns.
@@ -203,12 +203,8 @@ class MotionProblem {
   std::vector<nlp::AssembledProblem::Term> reactions(int phase, int knot) const;
   std::vector<nlp::AssembledProblem::Term> impulse_reactions(int event) const;
   // Stores a position constraint whose rows add_position_constraint() (position_constraint.hpp) has added.
-  void store(PositionConstraint constraint) {
-    phases_[static_cast<std::size_t>(constraint.phase)].constraints.push_back(std::move(constraint));
-  }
-  const std::vector<PositionConstraint>& position_constraints(int phase) const {
-    return phases_[static_cast<std::size_t>(phase)].constraints;
-  }
+  void store(PositionConstraint constraint) { phases_[constraint.phase].constraints.push_back(std::move(constraint)); }
+  const std::vector<PositionConstraint>& position_constraints(int phase) const { return phases_[phase].constraints; }
   // Adds an effort, integrated over a phase and multiplied by `per`, to the objective. Work requires Phase::work.
   void add_effort(int phase, const Effort& effort, const Coefficient& per);
   nlp::AssembledProblem& problem() { return problem_; }
@@ -217,9 +213,9 @@ class MotionProblem {
   const System& system() const { return *system_; }
   const std::vector<Coefficient>& numbers() const { return numbers_; }
   int phases() const { return static_cast<int>(phases_.size()); }
-  const Phase& phase(int i) const { return phases_[static_cast<std::size_t>(i)].phase; }
-  const PhaseIndex& index(int i) const { return phases_[static_cast<std::size_t>(i)].index; }
-  const PinnedSystem& functions(int i) const { return *phases_[static_cast<std::size_t>(i)].functions; }
+  const Phase& phase(int i) const { return phases_[i].phase; }
+  const PhaseIndex& index(int i) const { return phases_[i].index; }
+  const PinnedSystem& functions(int i) const { return *phases_[i].functions; }
   int size() const { return size_; }
   // Return the unknowns of a node, of a knot, and of all knots of an interval, as inputs of an element.
   std::vector<int> node(int phase, int k) const;

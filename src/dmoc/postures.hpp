@@ -13,9 +13,7 @@
 
 namespace dodyn::dmoc {
 
-inline const systems::Shape& shape_of(const System& system, int shape) {
-  return system.model().shapes[static_cast<std::size_t>(shape)];
-}
+inline const systems::Shape& shape_of(const System& system, int shape) { return system.model().shapes[shape]; }
 
 // Returns all coordinates of a node, [n], relative to its reference.
 inline Eigen::VectorXd posture(const MotionProblem& problem, int phase, int node, const Eigen::VectorXd& x) {
@@ -38,7 +36,7 @@ class Postures {
         geometry::Vector<n> middle = geometry::Vector<n>::Zero();
         for (const auto& r : system.model().corners(shape_of(system, shape), numbers)) {
           geometry::Vector<n> x;
-          for (int i = 0; i < n; ++i) x(i) = r[static_cast<std::size_t>(i)];
+          for (int i = 0; i < n; ++i) x(i) = r[i];
           corners.push_back(x);
           middle += x;
         }
@@ -54,9 +52,8 @@ class Postures {
     frames_.resize(at.size());
     for (std::size_t l = 0; l < at.size(); ++l)
       for (int i = 0; i < n; ++i) {
-        frames_[l].position(i) = at[l].origin[static_cast<std::size_t>(i)];
-        for (int j = 0; j < n; ++j)
-          frames_[l].directors(i, j) = at[l].rotation[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+        frames_[l].position(i) = at[l].origin[i];
+        for (int j = 0; j < n; ++j) frames_[l].directors(i, j) = at[l].rotation[i][j];
       }
   }
   void set_between(const Eigen::VectorXd& q, const Reference& from, const Eigen::VectorXd& next, const Reference& to,
@@ -104,7 +101,7 @@ class Postures {
                                    const std::vector<geometry::Frame<n>>& frames) const {
     double low = 1e300, high = -1e300;
     const auto& polytope = parts_.at(shape);
-    const auto& frame = frames[static_cast<std::size_t>(shape_of(*system_, shape).link)];
+    const auto& frame = frames[shape_of(*system_, shape).link];
     for (int i = 0; i < polytope.size(); ++i) {
       const double height = a.dot(frame(polytope.corner(i)));
       low = std::min(low, height);
@@ -116,9 +113,7 @@ class Postures {
   const geometry::Polytope<n>& part(int shape) const { return parts_.at(shape); }
 
  private:
-  const geometry::Frame<n>& frame(int shape) const {
-    return frames_[static_cast<std::size_t>(shape_of(*system_, shape).link)];
-  }
+  const geometry::Frame<n>& frame(int shape) const { return frames_[shape_of(*system_, shape).link]; }
 
   const System* system_;
   systems::Tree<double> tree_;

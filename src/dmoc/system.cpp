@@ -59,7 +59,7 @@ std::pair<Var, Var> director_energies(const Tree<Var>& first, const Tree<Var>& l
 }
 
 std::vector<Var> recorded_parameters(int count) {
-  std::vector<Var> p(static_cast<std::size_t>(count));
+  std::vector<Var> p(count);
   for (Var& x : p) x = Var::parameter();
   return p;
 }
@@ -75,8 +75,8 @@ AtPoint at_point(const Scheme& scheme, int point, const std::vector<std::vector<
     }
     Var q(0.0), change(0.0);
     for (int j = 0; j <= scheme.degree; ++j) {
-      q += scheme.values(point, j) * knots[static_cast<std::size_t>(j)][i];
-      change += scheme.slopes(point, j) * knots[static_cast<std::size_t>(j)][i];
+      q += scheme.values(point, j) * knots[j][i];
+      change += scheme.slopes(point, j) * knots[j][i];
     }
     at.q.push_back(q);
     at.change.push_back(change);
@@ -118,16 +118,16 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
   Recording recording;
   Graph& graph = recording.graph;
   // Inputs: theta of the knots, the duration if it is unknown, weights for all slots; then the held coordinates, zero.
-  std::vector<std::vector<Var>> at(static_cast<std::size_t>(knots), std::vector<Var>(static_cast<std::size_t>(n)));
+  std::vector<std::vector<Var>> at(knots, std::vector<Var>(n));
   for (auto& q : at)
-    for (const int i : moving) q[static_cast<std::size_t>(i)] = Var::input();
+    for (const int i : moving) q[i] = Var::input();
   Var time;
   if (timed) time = Var::input();
   std::vector<int> slots, weights;
   for (int i = 0; i < knots * n; ++i) weights.push_back(graph.input());
   for (auto& q : at)
     for (int i = 0; i < n; ++i)
-      if (!std::binary_search(moving.begin(), moving.end(), i)) q[static_cast<std::size_t>(i)] = Var::input();
+      if (!std::binary_search(moving.begin(), moving.end(), i)) q[i] = Var::input();
   for (const auto& q : at)
     for (const Var& x : q) slots.push_back(x.node);
 
@@ -151,7 +151,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
       return hessian[static_cast<std::size_t>(std::max(i, j) * (std::max(i, j) + 1) / 2 + std::min(i, j))];
     };
     std::vector<int> derivatives, of_variables;
-    for (int slot = 0; slot < static_cast<int>(slots.size()); ++slot)
+    for (int slot = 0; slot < std::ssize(slots); ++slot)
       for (const int v : variables) derivatives.push_back(second(slot, v));
     for (std::size_t i = 0; i < variables.size(); ++i)
       for (std::size_t j = 0; j <= i; ++j) of_variables.push_back(second(variables[i], variables[j]));
@@ -241,7 +241,7 @@ void System::record_pushes(PinnedSystem& known) const {
     for (int knot = 0; knot <= degree; ++knot) at.push_back(whole(size, moving, z.data() + knot * m));
     const Var* const u = z.data() + (degree + 1) * m;
     std::vector<Var> forces;  // forces at all knots
-    if (degree > 1) forces.assign(static_cast<std::size_t>((degree + 1) * size), Var(0.0));
+    if (degree > 1) forces.assign((degree + 1) * size, Var(0.0));
     for (int point = 0; point < degree; ++point) {
       auto [q, v] = at_point(scheme_, point, at);
       for (Var& rate : v) rate = rate / h;
@@ -257,8 +257,7 @@ void System::record_pushes(PinnedSystem& known) const {
       const std::vector<Var> force = first.forces(q.data(), v.data(), u + point * controls);
       for (int knot = 0; knot <= degree; ++knot)
         for (int i = 0; i < size; ++i)
-          forces[static_cast<std::size_t>(knot * size + i)] +=
-              (scheme_.weights(point) * scheme_.values(point, knot) * h) * force[static_cast<std::size_t>(i)];
+          forces[knot * size + i] += (scheme_.weights(point) * scheme_.values(point, knot) * h) * force[i];
     }
     return forces;
   };
@@ -282,8 +281,8 @@ const Function& System::known_as(const std::string& name, const std::function<Fu
 
 std::vector<int> System::coordinates_of(int link) const {
   std::vector<int> all;
-  for (int l = link; l >= 0; l = structure().links[static_cast<std::size_t>(l)].parent) {
-    const auto& on_the_way = structure().links[static_cast<std::size_t>(l)];
+  for (int l = link; l >= 0; l = structure().links[l].parent) {
+    const auto& on_the_way = structure().links[l];
     for (std::size_t i = 0; i < on_the_way.moves.size(); ++i) all.push_back(on_the_way.first + static_cast<int>(i));
     if (on_the_way.follower)
       for (const auto& argument : on_the_way.follower->place.arguments)
@@ -296,10 +295,9 @@ std::vector<int> System::coordinates_of(int link) const {
 
 bool System::is_chart(int coordinate) const {
   return std::any_of(charts_.begin(), charts_.end(), [&](int l) {
-    const auto& link = structure().links[static_cast<std::size_t>(l)];
+    const auto& link = structure().links[l];
     const int i = coordinate - link.first;
-    return i >= 0 && i < static_cast<int>(link.moves.size()) &&
-           link.moves[static_cast<std::size_t>(i)].kind == systems::Move::turn;
+    return i >= 0 && i < std::ssize(link.moves) && link.moves[i].kind == systems::Move::turn;
   });
 }
 
@@ -311,8 +309,7 @@ void System::check_directors() const {
   };
   const auto angle = [&](const std::string& what, int coordinate) {
     if (coordinate >= 0 && is_chart(coordinate))
-      refuse(what, "uses an angle of a spherical joint, '" +
-                       tree.coordinate_names[static_cast<std::size_t>(coordinate)] + "'");
+      refuse(what, "uses an angle of a spherical joint, '" + tree.coordinate_names[coordinate] + "'");
   };
   for (const auto& s : tree.springs) {
     angle("[spring " + s.name + "]", s.coordinate);

@@ -81,7 +81,7 @@ class System {
   template <class T>
   void refer(systems::Tree<T>& tree, const T* at) const {
     for (const int l : charts_) {
-      auto& R = tree.links[static_cast<std::size_t>(l)].reference.emplace();
+      auto& R = tree.links[l].reference.emplace();
       for (auto& row : R)
         for (T& x : row) x = *at++;
     }
@@ -135,8 +135,7 @@ class System {
                                   numbers(p.begin() + given, p.end());
                               std::vector<systems::Tree<autodiff::Var>> trees(
                                   static_cast<std::size_t>(std::max(nodes, 1)), model_.tree<autodiff::Var>(numbers));
-                              for (int i = 0; i < nodes; ++i)
-                                refer(trees[static_cast<std::size_t>(i)], p.data() + extra + i * size);
+                              for (int i = 0; i < nodes; ++i) refer(trees[i], p.data() + extra + i * size);
                               return f(trees, numbers, z, first);
                             });
   }
@@ -171,8 +170,8 @@ Element element(const Function& function, const std::vector<Coefficient>& number
 // Returns all coordinates from the moving ones; held ones are zero.
 template <class T>
 std::vector<T> whole(int n, const std::vector<int>& moving, const T* theta) {
-  std::vector<T> q(static_cast<std::size_t>(n), T(0.0));
-  for (const int i : moving) q[static_cast<std::size_t>(i)] = *theta++;
+  std::vector<T> q(n, T(0.0));
+  for (const int i : moving) q[i] = *theta++;
   return q;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 
 #include "systems/skeleton.hpp"
@@ -23,7 +22,7 @@ Coefficient distance(const Coefficient* a, const Coefficient* b) {
 }  // namespace
 
 std::vector<int> Walker::feet() const {
-  std::vector<int> held(static_cast<std::size_t>(base));
+  std::vector<int> held(base);
   std::iota(held.begin(), held.end(), 0);
   return held;
 }
@@ -39,11 +38,11 @@ Walker::Walker(systems::Model model, int order) {
   const std::array<std::string, 3> letters = {"_x", "_y", "_z"};
   for (std::size_t p = 0; p <= tree.links.size(); ++p)
     for (int i = 0; i < base; ++i)
-      point_names.push_back((p == 0 ? "foot" : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
+      point_names.push_back((p == 0 ? "foot" : tree.links[p - 1].name + "_end") + letters[i]);
   joined_points = systems::joined_points(tree, "foot");
   for (const auto& actuator : tree.actuators) input_names.push_back(actuator.name);
   for (const auto& knee : tree.knees) knees.push_back({knee.coordinate - base, knee.flexion});
-  spread.assign(static_cast<std::size_t>(joints), 1.0);
+  spread.assign(joints, 1.0);
   if (base == 3)
     for (const auto& link : tree.links)
       for (std::size_t i = 0; i < link.moves.size(); ++i)
@@ -57,26 +56,24 @@ Walker::Walker(systems::Model model, int order) {
 void Walker::find_legs() {
   const auto& tree = system->structure();
   swing_.assign(tree.links.size(), false);
-  for (int l = tree.swing_link; l >= 0 && tree.links[static_cast<std::size_t>(l)].counterpart != l &&
-                                !swing_[static_cast<std::size_t>(tree.links[static_cast<std::size_t>(l)].counterpart)];
-       l = tree.links[static_cast<std::size_t>(l)].parent)
-    swing_[static_cast<std::size_t>(l)] = true;
+  for (int l = tree.swing_link; l >= 0 && tree.links[l].counterpart != l && !swing_[tree.links[l].counterpart];
+       l = tree.links[l].parent)
+    swing_[l] = true;
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const auto& link = tree.links[l];
     const bool solid = std::any_of(link.end.begin(), link.end.end(), [](const auto& x) { return !x.is_zero(); });
-    if (solid && (swing_[l] || (link.counterpart >= 0 && swing_[static_cast<std::size_t>(link.counterpart)])))
+    if (solid && (swing_[l] || (link.counterpart >= 0 && swing_[link.counterpart])))
       leg_links_.push_back(static_cast<int>(l));
   }
-  std::stable_partition(leg_links_.begin(), leg_links_.end(),
-                        [&](int l) { return !swing_[static_cast<std::size_t>(l)]; });
-  for (const int l : leg_links_) of_stance_ += !swing_[static_cast<std::size_t>(l)];
+  std::stable_partition(leg_links_.begin(), leg_links_.end(), [&](int l) { return !swing_[l]; });
+  for (const int l : leg_links_) of_stance_ += !swing_[l];
 }
 
 void Walker::record_functions() {
   // Prepends zeros for the foot (at the origin, or at rest) to joint values.
   const auto pinned = [b = base](const auto* joint, int count) {
     using T = std::decay_t<decltype(*joint)>;
-    std::vector<T> q(static_cast<std::size_t>(b), T(0.0));
+    std::vector<T> q(b, T(0.0));
     q.insert(q.end(), joint, joint + count);
     return q;
   };
@@ -102,7 +99,7 @@ void Walker::record_functions() {
   exchanged = system->record(
       j, 0, [&](const auto& t, const auto& z, const auto&) { return t.exchange_legs(pinned(z.data(), j).data()); });
   exchanged_momentum = system->record(2 * j, 0, [&](const auto& t, const auto& z, const auto&) {
-    std::vector<autodiff::Dual<Var>> moving(static_cast<std::size_t>(base));
+    std::vector<autodiff::Dual<Var>> moving(base);
     for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i)
       moving.emplace_back(z[i], z[static_cast<std::size_t>(j) + i]);
     std::vector<Var> q, v;
@@ -129,8 +126,8 @@ void Walker::record_functions() {
     const std::vector<Var> q = pinned(theta.data(), j);
     std::vector<std::vector<Var>> ends;
     for (const int link : leg_links_) ends.push_back(t.segments(q.data(), link, link));
-    const Var stance_hip = ends[static_cast<std::size_t>(of_stance_ - 1)][4],
-              swing_hip = ends[static_cast<std::size_t>(of_stance_)][1], middle = 0.5 * (stance_hip + swing_hip);
+    const Var stance_hip = ends[of_stance_ - 1][4], swing_hip = ends[of_stance_][1],
+              middle = 0.5 * (stance_hip + swing_hip);
     std::vector<Var> own = {0.5 * (swing_hip - stance_hip)};
     for (std::size_t i = 0; i < ends.size(); ++i)
       own.push_back(i < static_cast<std::size_t>(of_stance_) ? middle - ends[i][1] : ends[i][4] - middle);
@@ -139,29 +136,28 @@ void Walker::record_functions() {
 }
 
 Walker::Legs Walker::legs(const Tree<Coefficient>& design) const {
-  const std::vector<Coefficient> straight(static_cast<std::size_t>(design.n()), 0.0);
+  const std::vector<Coefficient> straight(design.n(), 0.0);
   const auto ends = [&](int link) { return design.segments(straight.data(), link, link); };
   Legs legs;
   legs.segments.resize(leg_links_.size());
   Coefficient from_hip = 0.0;
   // the stance leg is traversed from its foot to the hip, the swing leg from its hip down
   for (int i = of_stance_ - 1; i >= 0; --i) {
-    const auto p = ends(leg_links_[static_cast<std::size_t>(i)]);
+    const auto p = ends(leg_links_[i]);
     const Coefficient farther = from_hip + distance(&p[0], &p[3]);
-    legs.segments[static_cast<std::size_t>(i)] = {false, from_hip, farther, false};
+    legs.segments[i] = {false, from_hip, farther, false};
     from_hip = farther;
   }
   from_hip = 0.0;
-  for (std::size_t i = static_cast<std::size_t>(of_stance_); i < leg_links_.size(); ++i) {
+  for (std::size_t i = of_stance_; i < leg_links_.size(); ++i) {
     const auto p = ends(leg_links_[i]);
     const Coefficient farther = from_hip + distance(&p[0], &p[3]);
     legs.segments[i] = {true, from_hip, farther, true};
     from_hip = farther;
   }
   for (const auto& segment : legs.segments) legs.reach.push_back(segment.farther);
-  if (of_stance_ > 0 && of_stance_ < static_cast<int>(leg_links_.size())) {
-    const auto stance = ends(leg_links_[static_cast<std::size_t>(of_stance_ - 1)]),
-               swing = ends(leg_links_[static_cast<std::size_t>(of_stance_)]);
+  if (of_stance_ > 0 && of_stance_ < std::ssize(leg_links_)) {
+    const auto stance = ends(leg_links_[of_stance_ - 1]), swing = ends(leg_links_[of_stance_]);
     legs.hips = distance(&stance[3], &swing[0]);
   }
   return legs;

@@ -25,7 +25,7 @@ std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int 
   const auto& actuators = problem.system().structure().actuators;
   std::string words;
   for (int a = 0; a < index.controls; ++a) {
-    const auto& [low, high] = problem.phase(phase).controls[static_cast<std::size_t>(a)];
+    const auto& [low, high] = problem.phase(phase).controls[a];
     const double near = 1e-3 * (high.value - low.value);
     if (!std::isfinite(near)) continue;
     int count = 0;
@@ -39,7 +39,7 @@ std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int 
     }
     if (count == 0) continue;
     words += words.empty() ? " (at the limit: " : ", ";
-    words += actuators[static_cast<std::size_t>(a)].name + " in " + std::to_string(count);
+    words += actuators[a].name + " in " + std::to_string(count);
   }
   if (!words.empty()) words += " of " + std::to_string(index.intervals) + " intervals";
   return words.empty() ? "" : words + ")";
@@ -59,8 +59,8 @@ MomentumRow momentum_row_at(const MotionProblem& problem, const Eigen::VectorXd&
     for (int k = 0; k < index.knots(); ++k) {
       const int first = problem.momentum_row(i, k);
       if (first < 0 || row < first || row >= first + static_cast<int>(moving.size())) continue;
-      const int coordinate = moving[static_cast<std::size_t>(row - first)];
-      return {"momentum of " + tree.coordinate_names[static_cast<std::size_t>(coordinate)] +
+      const int coordinate = moving[row - first];
+      return {"momentum of " + tree.coordinate_names[coordinate] +
                   " at t = " + short_number(begin + T * problem.system().scheme().position(k) / index.intervals) + " s",
               limited(problem, x, i)};
     }

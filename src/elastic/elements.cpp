@@ -25,8 +25,7 @@ Matrix<3> cofactor(const Matrix<3>& F) {
 template <int n>
 Matrix<n> Elements<n>::deformation(const Cell& cell, const Nodes<n>& x) {
   Matrix<n> F = x.col(cell.node[0]) * cell.gradient.col(0).transpose();
-  for (int j = 1; j <= n; ++j)
-    F.noalias() += x.col(cell.node[static_cast<std::size_t>(j)]) * cell.gradient.col(j).transpose();
+  for (int j = 1; j <= n; ++j) F.noalias() += x.col(cell.node[j]) * cell.gradient.col(j).transpose();
   return F;
 }
 
@@ -54,7 +53,7 @@ void Elements<n>::add(const std::string& name, const Mesh<n>& mesh, const Materi
     cell.mu = material.mu;
     for (std::size_t i = 0; i <= n; ++i) {
       cell.node[i] = first + corners[i];
-      mass_[static_cast<std::size_t>(cell.node[i])] += material.density * cell.volume / (n + 1);
+      mass_[cell.node[i]] += material.density * cell.volume / (n + 1);
     }
     cells_.push_back(cell);
   }
@@ -76,8 +75,7 @@ double Elements<n>::forces(const Nodes<n>& x, Nodes<n>& force, int& inverted) co
     const double log_J = std::log(J);
     energy += cell.volume * (0.5 * cell.mu * (F.squaredNorm() - n) + log_J * (0.5 * cell.lambda * log_J - cell.mu));
     const Matrix<n> P = (-cell.volume * cell.mu) * F + (cell.volume * (cell.mu - cell.lambda * log_J) / J) * C;
-    for (int j = 0; j <= n; ++j)
-      force.col(cell.node[static_cast<std::size_t>(j)]).noalias() += P * cell.gradient.col(j);
+    for (int j = 0; j <= n; ++j) force.col(cell.node[j]).noalias() += P * cell.gradient.col(j);
   }
   return energy;
 }

@@ -42,7 +42,7 @@ class Elements {
     Eigen::Matrix<double, n, n + 1> gradient;  // gradients of the shape functions at rest, columns, 1/m
     double volume, lambda, mu;
   };
-  const Cell& cell(int i) const { return cells_[static_cast<std::size_t>(i)]; }
+  const Cell& cell(int i) const { return cells_[i]; }
   // Returns the deformation gradient F.
   static Matrix<n> deformation(const Cell& cell, const Nodes<n>& x);
 

@@ -10,7 +10,7 @@ double rate(const ContactRow<n>& row, const Rates<n>& rates) {
   double sum = 0.0;
   for (const auto& one : row.nodes) sum += one.gradient.dot(rates.nodes.col(one.node));
   for (const auto& one : row.bodies)
-    if (one.body >= 0) sum += one.gradient.dot(rates.bodies[static_cast<std::size_t>(one.body)]);
+    if (one.body >= 0) sum += one.gradient.dot(rates.bodies[one.body]);
   return sum;
 }
 
@@ -29,7 +29,7 @@ bool push_apart(const std::vector<ContactRow<n>>& rows, const std::vector<double
       if (more == 0.0) continue;
       for (const auto& one : row.nodes) rates.nodes.col(one.node) -= more / one.mass * one.gradient;
       for (const auto& one : row.bodies)
-        if (one.body >= 0) rates.bodies[static_cast<std::size_t>(one.body)] -= more * one.response;
+        if (one.body >= 0) rates.bodies[one.body] -= more * one.response;
     }
     if (worst <= tolerance) return true;
   }

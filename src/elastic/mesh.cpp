@@ -17,7 +17,7 @@ template <int n>
 Face<n> face(const std::array<int, n + 1>& cell, int opposite) {
   Face<n> f;
   for (int i = 0, k = 0; i <= n; ++i)
-    if (i != opposite) f[static_cast<std::size_t>(k++)] = cell[static_cast<std::size_t>(i)];
+    if (i != opposite) f[k++] = cell[i];
   std::sort(f.begin(), f.end());
   return f;
 }
@@ -27,9 +27,7 @@ Face<n> face(const std::array<int, n + 1>& cell, int opposite) {
 template <int n>
 Matrix<n> Mesh<n>::edges(const std::array<int, n + 1>& cell) const {
   Matrix<n> D;
-  for (int i = 0; i < n; ++i)
-    D.col(i) = nodes[static_cast<std::size_t>(cell[static_cast<std::size_t>(i + 1)])] -
-               nodes[static_cast<std::size_t>(cell[0])];
+  for (int i = 0; i < n; ++i) D.col(i) = nodes[cell[i + 1]] - nodes[cell[0]];
   return D;
 }
 
@@ -41,20 +39,20 @@ void Mesh<n>::check(const std::string& name) const {
   std::vector<int> parent(cells.size());
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](int i) {
-    while (parent[static_cast<std::size_t>(i)] != i) i = parent[static_cast<std::size_t>(i)];
+    while (parent[i] != i) i = parent[i];
     return i;
   };
   std::map<Face<n>, int> owner;
   for (std::size_t c = 0; c < cells.size(); ++c) {
     for (const int i : cells[c]) {
-      if (i < 0 || i >= static_cast<int>(nodes.size())) refuse("names a node that does not exist");
-      used[static_cast<std::size_t>(i)] = 1;
+      if (i < 0 || i >= std::ssize(nodes)) refuse("names a node that does not exist");
+      used[i] = 1;
     }
     const Matrix<n> D = edges(cells[c]);
     if (!(D.determinant() > 1e-9 * std::pow(D.norm(), n))) refuse("has a cell without volume");
     for (int i = 0; i <= n; ++i) {
       const auto [at, is_new] = owner.emplace(face<n>(cells[c], i), static_cast<int>(c));
-      if (!is_new) parent[static_cast<std::size_t>(root(static_cast<int>(c)))] = root(at->second);
+      if (!is_new) parent[root(static_cast<int>(c))] = root(at->second);
     }
   }
   if (!std::all_of(used.begin(), used.end(), [](char u) { return u; })) refuse("has a node that belongs to no cell");
@@ -67,17 +65,14 @@ Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
               const std::function<bool(const Vector<n>&)>& inside) {
   Mesh<n> mesh;
   for (int a = 0; a < n; ++a)
-    if (!(size[a] > 0.0) || cells[static_cast<std::size_t>(a)] < 1)
+    if (!(size[a] > 0.0) || cells[a] < 1)
       throw std::invalid_argument("a block needs sizes and numbers of cells above zero");
   std::map<std::array<int, n>, int> number;
   const auto node = [&](const std::array<int, n>& at) {
     const auto [known, is_new] = number.emplace(at, static_cast<int>(mesh.nodes.size()));
     if (is_new) {
       Vector<n> x;
-      for (int a = 0; a < n; ++a) {
-        const auto i = static_cast<std::size_t>(a);
-        x[a] = size[a] * (static_cast<double>(at[i]) / cells[i] - 0.5);
-      }
+      for (int a = 0; a < n; ++a) x[a] = size[a] * (static_cast<double>(at[a]) / cells[a] - 0.5);
       mesh.nodes.push_back(x);
     }
     return known->second;
@@ -88,10 +83,9 @@ Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
   for (int k = 0; k < count; ++k) {
     Vector<n> centre;
     for (int a = 0, rest = k; a < n; ++a) {
-      const auto i = static_cast<std::size_t>(a);
-      box[i] = rest % cells[i];
-      rest /= cells[i];
-      centre[a] = size[a] * ((box[i] + 0.5) / cells[i] - 0.5);
+      box[a] = rest % cells[a];
+      rest /= cells[a];
+      centre[a] = size[a] * ((box[a] + 0.5) / cells[a] - 0.5);
     }
     if (inside && !inside(centre)) continue;
     // one simplex for each order of the axes: the path from a corner (common to all boxes around a node) to the
@@ -100,13 +94,13 @@ Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
     std::iota(order.begin(), order.end(), 0);
     do {
       std::array<int, n> at = box;
-      for (int a = 0; a < n; ++a) at[static_cast<std::size_t>(a)] += box[static_cast<std::size_t>(a)] % 2;
+      for (int a = 0; a < n; ++a) at[a] += box[a] % 2;
       std::array<int, n + 1> cell;
       cell[0] = node(at);
       for (int a = 0; a < n; ++a) {
-        const auto axis = static_cast<std::size_t>(order[static_cast<std::size_t>(a)]);
+        const std::size_t axis = order[a];
         at[axis] += box[axis] % 2 ? -1 : 1;
-        cell[static_cast<std::size_t>(a + 1)] = node(at);
+        cell[a + 1] = node(at);
       }
       if (mesh.edges(cell).determinant() < 0.0) std::swap(cell[0], cell[1]);
       mesh.cells.push_back(cell);

@@ -10,15 +10,14 @@ namespace dodyn::elastic {
 
 template <int n>
 rigid::Twist<n> Simulation<n>::turned(int body, const rigid::Twist<n>& of, bool inverse) const {
-  const auto b = static_cast<std::size_t>(body);
-  const double mass = bodies_.bodies[b].mass;
+  const double mass = bodies_.bodies[body].mass;
   rigid::Twist<n> out;
   out.template head<n>() = inverse ? (of.template head<n>() / mass).eval() : (of.template head<n>() * mass).eval();
-  const auto& moments = principal_[b].moments;
+  const auto& moments = principal_[body].moments;
   if constexpr (n == 2) {
     out[2] = inverse ? of[2] / moments[0] : of[2] * moments[0];
   } else {
-    const Matrix<3> R = poses_[b].directors * principal_[b].axes;
+    const Matrix<3> R = poses_[body].directors * principal_[body].axes;
     const Vector<3> along = R.transpose() * of.template tail<3>();
     out.template tail<3>() = R * (inverse ? along.cwiseQuotient(moments).eval() : along.cwiseProduct(moments).eval());
   }
@@ -33,12 +32,12 @@ std::vector<ContactRow<n>> Simulation<n>::rows(double above) const {
     ContactRow<n> row;
     row.gap = c.gap;
     for (int s = 0; s < 2; ++s) {
-      const auto b = static_cast<std::size_t>(c.body[s]);
+      const std::size_t b = c.body[s];
       if (cell_of_[b] < 0 && bodies_.bodies[b].fixed) continue;
       const typename geometry::Contact<n>::Gradient d = geometry::gradient(c, s);
       const rigid::ConfigurationGradient<n> g = Eigen::Map<const rigid::ConfigurationGradient<n>>(d.data());
       if (cell_of_[b] < 0) {
-        auto& one = row.bodies[static_cast<std::size_t>(s)];
+        auto& one = row.bodies[s];
         one.body = c.body[s];
         one.gradient.template head<n>() = g.col(0);
         one.gradient.template tail<rigid::Multibody<n>::spin>() = rigid::torque<n>(g, frames_[b].directors);
@@ -48,9 +47,9 @@ std::vector<ContactRow<n>> Simulation<n>::rows(double above) const {
       }
       const auto& cell = elements_.cell(cell_of_[b]);
       for (int j = 0; j <= n; ++j) {
-        const int node = cell.node[static_cast<std::size_t>(j)];
+        const int node = cell.node[j];
         const Vector<n> gradient = g.col(0) / (n + 1) + g.template rightCols<n>() * cell.gradient.col(j);
-        const double mass = elements_.mass()[static_cast<std::size_t>(node)];
+        const double mass = elements_.mass()[node];
         row.nodes.push_back({node, mass, gradient});
         row.inverse_mass += gradient.squaredNorm() / mass;
       }
@@ -64,8 +63,7 @@ template <int n>
 std::vector<rigid::Twist<n>> Simulation<n>::twists() const {
   std::vector<rigid::Twist<n>> all(momentum_.size(), rigid::Twist<n>::Zero());
   for (int b = 0; b < rigid_; ++b)
-    if (!bodies_.bodies[static_cast<std::size_t>(b)].fixed)
-      all[static_cast<std::size_t>(b)] = turned(b, momentum_[static_cast<std::size_t>(b)], true);
+    if (!bodies_.bodies[b].fixed) all[b] = turned(b, momentum_[b], true);
   return all;
 }
 
@@ -88,23 +86,22 @@ void Simulation<n>::turn_round() {
   double along = 0.0, square = 0.0;  // d.M v and d.M d with d = v - P v
   for (int i = 0; i < elements_.nodes(); ++i) {
     const Vector<n> d = v_.col(i) - v.col(i);
-    const double mass = elements_.mass()[static_cast<std::size_t>(i)];
+    const double mass = elements_.mass()[i];
     along += mass * d.dot(v_.col(i));
     square += mass * d.squaredNorm();
   }
   std::vector<rigid::Twist<n>> taken(before.size(), rigid::Twist<n>::Zero());  // momentum of d
   for (int b = 0; b < rigid_; ++b) {
-    const auto at = static_cast<std::size_t>(b);
-    if (bodies_.bodies[at].fixed) continue;
-    const rigid::Twist<n> d = before[at] - after[at];
-    taken[at] = turned(b, d, false);
-    along += d.dot(momentum_[at]);
-    square += d.dot(taken[at]);
+    if (bodies_.bodies[b].fixed) continue;
+    const rigid::Twist<n> d = before[b] - after[b];
+    taken[b] = turned(b, d, false);
+    along += d.dot(momentum_[b]);
+    square += d.dot(taken[b]);
   }
   if (!(square > 0.0)) return;
   const double turn = (1.0 + options_.restitution) * along / square;
   v_ += turn * (v - v_);
-  for (int b = 0; b < rigid_; ++b) momentum_[static_cast<std::size_t>(b)] -= turn * taken[static_cast<std::size_t>(b)];
+  for (int b = 0; b < rigid_; ++b) momentum_[b] -= turn * taken[b];
 }
 
 // Applies impulses at closed gaps, which reverse the closing rates. Returns false and sets reason_ if there are none.
@@ -132,8 +129,7 @@ bool Simulation<n>::collide() {
     return false;
   }
   for (int b = 0; b < rigid_; ++b)
-    if (!bodies_.bodies[static_cast<std::size_t>(b)].fixed)
-      momentum_[static_cast<std::size_t>(b)] = turned(b, twists[static_cast<std::size_t>(b)], false);
+    if (!bodies_.bodies[b].fixed) momentum_[b] = turned(b, twists[b], false);
   return true;
 }
 

@@ -64,11 +64,11 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
     const int first_cell = elements_.size();
     elements_.add(one.name, one.mesh, one.material);
     for (const int c : boundary_cells(one.mesh)) {
-      const auto& corners = one.mesh.cells[static_cast<std::size_t>(c)];
+      const auto& corners = one.mesh.cells[c];
       Vector<n> mean = Vector<n>::Zero();
-      for (const int i : corners) mean += one.mesh.nodes[static_cast<std::size_t>(i)] / (n + 1);
+      for (const int i : corners) mean += one.mesh.nodes[i] / (n + 1);
       std::vector<Vector<n>> places;
-      for (const int i : corners) places.push_back(one.mesh.nodes[static_cast<std::size_t>(i)] - mean);
+      for (const int i : corners) places.push_back(one.mesh.nodes[i] - mean);
       rigid::Body<n> element;  // without mass: gravity acts on the nodes
       element.name = one.name;
       element.parts.emplace_back(places, one.name);
@@ -84,7 +84,7 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
   frames_.resize(bodies_.bodies.size());
   gradient_.resize(bodies_.bodies.size());
   contact_gradient_ = gradient_;
-  wrench_.assign(static_cast<std::size_t>(rigid_), rigid::Twist<n>::Zero());
+  wrench_.assign(rigid_, rigid::Twist<n>::Zero());
 }
 
 template <int n>
@@ -134,9 +134,9 @@ void Simulation<n>::start(const Start<n>& start) {
   const bool acts = act();
   require(acts, "initial state: " + reason_);
   for (const auto& c : detection_->found())
-    require(c.normal_gap() <= 1e-9, "initial state: '" + bodies_.bodies[static_cast<std::size_t>(c.body[0])].name +
-                                        "' and '" + bodies_.bodies[static_cast<std::size_t>(c.body[1])].name +
-                                        "' overlap by " + number(c.normal_gap()) + " m");
+    require(c.normal_gap() <= 1e-9, "initial state: '" + bodies_.bodies[c.body[0]].name + "' and '" +
+                                        bodies_.bodies[c.body[1]].name + "' overlap by " + number(c.normal_gap()) +
+                                        " m");
 }
 
 template <int n>
@@ -146,8 +146,8 @@ bool Simulation<n>::act() {
   if (inverted >= 0 || !std::isfinite(elastic_)) {
     const int node = elements_.cell(std::max(0, inverted)).node[0];
     const auto body = std::upper_bound(first_node_.begin(), first_node_.end(), node) - first_node_.begin() - 1;
-    reason_ = "an element of '" + world_.deformable[static_cast<std::size_t>(body)].name +
-              "' is turned inside out at t = " + number(time_) + " s; use a shorter step or less speed";
+    reason_ = "an element of '" + world_.deformable[body].name + "' is turned inside out at t = " + number(time_) +
+              " s; use a shorter step or less speed";
     return false;
   }
   place();
@@ -168,13 +168,12 @@ bool Simulation<n>::act() {
     }
     const auto& cell = elements_.cell(cell_of_[b]);
     for (int j = 0; j <= n; ++j)
-      force_.col(cell.node[static_cast<std::size_t>(j)]) -=
-          slope.col(0) / (n + 1) + slope.template rightCols<n>() * cell.gradient.col(j);
+      force_.col(cell.node[j]) -= slope.col(0) / (n + 1) + slope.template rightCols<n>() * cell.gradient.col(j);
   }
   const auto& gravity = world_.rigid.gravity;
   if (gravity.squaredNorm() > 0.0)
     for (int i = 0; i < elements_.nodes(); ++i) {
-      const double mass = elements_.mass()[static_cast<std::size_t>(i)];
+      const double mass = elements_.mass()[i];
       force_.col(i) += mass * gravity;
       potential_ -= mass * gravity.dot(x_.col(i));
     }
@@ -197,12 +196,11 @@ void Simulation<n>::place() {
 
 template <int n>
 bool Simulation<n>::look() {
-  for (int i = 0; i < static_cast<int>(detection_->found().size()); ++i) {
-    const auto& c = detection_->found()[static_cast<std::size_t>(i)];
+  for (int i = 0; i < std::ssize(detection_->found()); ++i) {
+    const auto& c = detection_->found()[i];
     if (c.normal_gap() <= 0.5 * detection_->thickness(i)) continue;
-    reason_ = "'" + bodies_.bodies[static_cast<std::size_t>(c.body[0])].name + "' and '" +
-              bodies_.bodies[static_cast<std::size_t>(c.body[1])].name + "' overlap by " + number(c.normal_gap()) +
-              " m";
+    reason_ = "'" + bodies_.bodies[c.body[0]].name + "' and '" + bodies_.bodies[c.body[1]].name + "' overlap by " +
+              number(c.normal_gap()) + " m";
     if (time_ == 0.0)
       reason_ += "; move them apart";
     else
@@ -216,11 +214,9 @@ bool Simulation<n>::look() {
 
 template <int n>
 void Simulation<n>::kick(double h) {
-  for (int i = 0; i < elements_.nodes(); ++i)
-    v_.col(i) += h / elements_.mass()[static_cast<std::size_t>(i)] * force_.col(i);
+  for (int i = 0; i < elements_.nodes(); ++i) v_.col(i) += h / elements_.mass()[i] * force_.col(i);
   for (int b = 0; b < rigid_; ++b)
-    if (!bodies_.bodies[static_cast<std::size_t>(b)].fixed)
-      momentum_[static_cast<std::size_t>(b)] += h * wrench_[static_cast<std::size_t>(b)];
+    if (!bodies_.bodies[b].fixed) momentum_[b] += h * wrench_[b];
 }
 
 template <int n>
@@ -263,16 +259,15 @@ bool Simulation<n>::step() {
 
 template <int n>
 rigid::Twist<n> Simulation<n>::twist(int body) const {
-  const auto b = static_cast<std::size_t>(body);
   rigid::Twist<n> twist = rigid::Twist<n>::Zero();
-  if (bodies_.bodies[b].fixed) return twist;
-  twist.template head<n>() = momentum_[b].template head<n>() / bodies_.bodies[b].mass;
+  if (bodies_.bodies[body].fixed) return twist;
+  twist.template head<n>() = momentum_[body].template head<n>() / bodies_.bodies[body].mass;
   if constexpr (n == 2) {
-    twist[2] = momentum_[b][2] / principal_[b].moments[0];
+    twist[2] = momentum_[body][2] / principal_[body].moments[0];
   } else {
-    const Matrix<3> R = poses_[b].directors * principal_[b].axes;
+    const Matrix<3> R = poses_[body].directors * principal_[body].axes;
     twist.template tail<3>() =
-        R * (R.transpose() * momentum_[b].template tail<3>()).cwiseQuotient(principal_[b].moments);
+        R * (R.transpose() * momentum_[body].template tail<3>()).cwiseQuotient(principal_[body].moments);
   }
   return twist;
 }
@@ -280,9 +275,8 @@ rigid::Twist<n> Simulation<n>::twist(int body) const {
 template <int n>
 Energies Simulation<n>::energies() const {
   Energies sum{0.0, elastic_, contact_, potential_};
-  for (int i = 0; i < elements_.nodes(); ++i)
-    sum.kinetic += 0.5 * elements_.mass()[static_cast<std::size_t>(i)] * v_.col(i).squaredNorm();
-  for (int b = 0; b < rigid_; ++b) sum.kinetic += 0.5 * momentum_[static_cast<std::size_t>(b)].dot(twist(b));
+  for (int i = 0; i < elements_.nodes(); ++i) sum.kinetic += 0.5 * elements_.mass()[i] * v_.col(i).squaredNorm();
+  for (int b = 0; b < rigid_; ++b) sum.kinetic += 0.5 * momentum_[b].dot(twist(b));
   return sum;
 }
 
@@ -290,7 +284,7 @@ template <int n>
 rigid::Momenta<n> Simulation<n>::momenta() const {
   rigid::Momenta<n> sum;
   for (int i = 0; i < elements_.nodes(); ++i) {
-    const Vector<n> p = elements_.mass()[static_cast<std::size_t>(i)] * v_.col(i);
+    const Vector<n> p = elements_.mass()[i] * v_.col(i);
     sum.linear += p;
     sum.angular += rigid::cross(Vector<n>(x_.col(i)), p);
   }
@@ -308,8 +302,8 @@ Vector<n> mean(const Nodes<n>& what, const std::vector<double>& mass, int first,
   Vector<n> sum = Vector<n>::Zero();
   double total = 0.0;
   for (int i = first; i < end; ++i) {
-    sum += mass[static_cast<std::size_t>(i)] * what.col(i);
-    total += mass[static_cast<std::size_t>(i)];
+    sum += mass[i] * what.col(i);
+    total += mass[i];
   }
   return sum / total;
 }
@@ -317,13 +311,11 @@ Vector<n> mean(const Nodes<n>& what, const std::vector<double>& mass, int first,
 
 template <int n>
 Vector<n> Simulation<n>::centre(int d) const {
-  return mean<n>(x_, elements_.mass(), first_node_[static_cast<std::size_t>(d)],
-                 first_node_[static_cast<std::size_t>(d) + 1]);
+  return mean<n>(x_, elements_.mass(), first_node_[d], first_node_[static_cast<std::size_t>(d) + 1]);
 }
 template <int n>
 Vector<n> Simulation<n>::velocity(int d) const {
-  return mean<n>(v_, elements_.mass(), first_node_[static_cast<std::size_t>(d)],
-                 first_node_[static_cast<std::size_t>(d) + 1]);
+  return mean<n>(v_, elements_.mass(), first_node_[d], first_node_[static_cast<std::size_t>(d) + 1]);
 }
 
 template <int n>

@@ -86,7 +86,6 @@ class Simulation {
 
   // Nodes of all deformable bodies, one body after another.
   const Nodes<n>& nodes() const { return x_; }
-  const Nodes<n>& velocities() const { return v_; }
   std::span<const rigid::Pose<n>> poses() const { return poses_; }
   rigid::Twist<n> twist(int body) const;  // of a rigid body
 
@@ -116,7 +115,7 @@ class Simulation {
   std::vector<rigid::Twist<n>> twists() const;          // of rigid bodies; fixed ones: 0
   int whole(int body) const {                           // returns the index of the whole body to which an entry of
                                                         // bodies_ belongs
-    const int kin = kin_[static_cast<std::size_t>(body)];
+    const int kin = kin_[body];
     return kin < 0 ? body : rigid_ + kin;
   }
   static constexpr double near = 1e-8;  // m: gaps up to this count as closed for impulses

@@ -291,7 +291,7 @@ void HyperplaneSolver<n>::least_norm_slope(int rank, const Across& along) {
         cut.min_height -= along.dot(w.z) * along.dot(base);
       }
     }
-    if (count == static_cast<int>(cuts.size()) || cut.z.norm() <= feature_) break;
+    if (count == std::ssize(cuts) || cut.z.norm() <= feature_) break;
     cuts[count++] = cut;
     // the point of minimum norm that satisfies all cuts: on none, one or two of them
     double best = std::numeric_limits<double>::infinity();

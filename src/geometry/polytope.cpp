@@ -81,7 +81,7 @@ Facets<n> hull(Points<n> x, double tolerance, const std::string& name) {
     if (normal(x, f).dot(x[start[skip]] - x[f[0]]) > 0.0) std::swap(f[0], f[1]);
     add(f);
   }
-  for (int i = 0; i < static_cast<int>(x.size()); ++i) {
+  for (int i = 0; i < std::ssize(x); ++i) {
     kept.clear();
     kept_planes.clear();
     seen.clear();

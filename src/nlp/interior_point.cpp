@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "nlp/backends.hpp"
@@ -164,6 +163,7 @@ class InteriorPoint {
   // Returns whether rows depend on each other at the iterate. Overwrites the factors, the direction and the row diagonal.
   bool rows_depend();
 
+  void add_barrier();
   bool find_direction();
   bool search();
   bool soft_step();
@@ -291,7 +291,7 @@ InteriorPoint::InteriorPoint(const Problem& problem, const Options& options, con
   for (int i = 0; i < m_; ++i) rows.push_back(n_ + i), columns.push_back(n_ + i);
   const Stopwatch watch(solution_.timing.factorisation);
   factor_.analyse(n_ + m_, rows, columns, m_);
-  matrix_.resize(static_cast<Eigen::Index>(rows.size()));
+  matrix_.resize(rows.size());
   right_.resize(n_ + m_);
   left_.resize(n_ + m_);
 }
@@ -621,22 +621,25 @@ void InteriorPoint::least_squares_multipliers() {
 
 // ---- direction
 
-// Computes the direction (dv_, dy_). Returns false if no factorisation has the right inertia or the result is not finite.
-bool InteriorPoint::find_direction() {
-  VectorXd& sigma = sigma_;
-  sigma.setZero(N_);
+// Computes the bounds' part of the Hessian, sigma_, and the gradient of the barrier function, g_.
+void InteriorPoint::add_barrier() {
+  sigma_.setZero(N_);
   g_ = slope_;
   for (const int i : bounded_below_) {
     const double slack = at_.v[i] - lower_[i];
-    sigma[i] += lower_z_[i] / slack;
+    sigma_[i] += lower_z_[i] / slack;
     g_[i] -= mu_ / slack;
   }
   for (const int i : bounded_above_) {
     const double slack = upper_[i] - at_.v[i];
-    sigma[i] += upper_z_[i] / slack;
+    sigma_[i] += upper_z_[i] / slack;
     g_[i] += mu_ / slack;
   }
+}
 
+// Computes the direction (dv_, dy_). Returns false if no factorisation has the right inertia or the result is not finite.
+bool InteriorPoint::find_direction() {
+  add_barrier();
   // (IC), section 3.1: requires n positive and m negative eigenvalues
   bool dependent = dependent_before_ && rows_depend();
   const auto regularise = [&] {
@@ -645,12 +648,12 @@ bool InteriorPoint::find_direction() {
   };
   set_row_diagonal(dependent);
   const auto attempt = [&] {
-    bool whole = factorise(&hessian_, sigma, shift_, E_, true);
+    bool whole = factorise(&hessian_, sigma_, shift_, E_, true);
     const bool singular = !whole || (factor_.inertia().zero > 0 && factor_.inertia().negative <= m_);
     if (singular && !dependent) {
       dependent_before_ = true;
       regularise();
-      whole = factorise(&hessian_, sigma, shift_, E_, true);
+      whole = factorise(&hessian_, sigma_, shift_, E_, true);
     }
     return whole && right_inertia();
   };
@@ -698,10 +701,9 @@ bool InteriorPoint::find_direction() {
     } else {
       factor_.pivot_threshold = std::min(parameters.max_pivot_threshold, std::pow(factor_.pivot_threshold, 0.5));
     }
-    if (!factorise(&hessian_, sigma, shift_, E_)) return false;
+    if (!factorise(&hessian_, sigma_, shift_, E_)) return false;
   }
-  if (!finite(dv_) || !finite(dy_)) return false;
-  return true;
+  return finite(dv_) && finite(dy_);
 }
 
 // Returns the longest step in (0, 1] that covers at most the fraction tau of the distance to any bound.

@@ -2,13 +2,11 @@
 
 #include <zlib.h>
 
-#include <cstring>
-
 namespace dodyn {
 
 Packed packed(const Eigen::MatrixXd& values) {
   const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = values;
-  const auto count = static_cast<std::size_t>(rows.size());
+  const std::size_t count = rows.size();
   const auto* numbers = reinterpret_cast<const std::byte*>(rows.data());
   std::vector<std::byte> shuffled(count * sizeof(double));
   for (std::size_t i = 0; i < count; ++i)

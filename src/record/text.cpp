@@ -13,7 +13,7 @@ std::string formatted(const char* pattern, ...) {
   va_list arguments, again;
   va_start(arguments, pattern);
   va_copy(again, arguments);
-  std::string text(static_cast<std::size_t>(std::vsnprintf(nullptr, 0, pattern, arguments)), '\0');
+  std::string text(std::vsnprintf(nullptr, 0, pattern, arguments), '\0');
   std::vsnprintf(text.data(), text.size() + 1, pattern, again);
   va_end(again);
   va_end(arguments);

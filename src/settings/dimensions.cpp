@@ -46,7 +46,7 @@ Measure Dimensions::resolved(const Measure& measure) const {
   Measure known = measure;
   known.unknowns.clear();
   for (const auto& [unknown, power] : measure.unknowns) {
-    const Unknown& u = unknowns_[static_cast<std::size_t>(unknown)];
+    const Unknown& u = unknowns_[unknown];
     Measure one;
     if (u.value)
       one = resolved(*u.value);
@@ -63,7 +63,7 @@ bool Dimensions::agree(const Measure& one, const Measure& other) {
   if (one.any || other.any) return true;
   for (const auto& [a, b] : {std::pair(resolved(one), resolved(other)), std::pair(resolved(other), resolved(one))})
     if (b.angle && a.unknowns.size() == 1 && a.unknowns.begin()->second == 1.0 && a.exponents == Dimension{}) {
-      unknowns_[static_cast<std::size_t>(a.unknowns.begin()->first)].value = b;
+      unknowns_[a.unknowns.begin()->first].value = b;
       return true;
     }
   Measure zero = resolved(one).times(resolved(other), -1.0);
@@ -71,7 +71,7 @@ bool Dimensions::agree(const Measure& one, const Measure& other) {
   const auto [unknown, power] = *zero.unknowns.rbegin();
   zero.unknowns.erase(unknown);
   Measure value = Measure{}.times(zero, -1.0 / power);
-  unknowns_[static_cast<std::size_t>(unknown)].value = value;
+  unknowns_[unknown].value = value;
   return true;
 }
 
@@ -81,7 +81,7 @@ std::string Dimensions::described(const Measure& measure) const {
   if (!m.unknowns.empty()) {  // [k]: the dimension of k
     std::string text = "a number in";
     for (const auto& [unknown, power] : m.unknowns) {
-      text += " [" + unknowns_[static_cast<std::size_t>(unknown)].name + "]";
+      text += " [" + unknowns_[unknown].name + "]";
       if (power != 1.0) text += "^" + to_text(power);
     }
     return m.exponents == Dimension{} ? text : text + " " + si_unit(m.exponents);

@@ -91,9 +91,7 @@ class ExpressionParser {
   // Folds operations on constants.
   int make(Operation operation, int a, int b = -1, double value = 0.0) {
     e_.add({operation, a, b, value});
-    const auto constant = [&](int i) {
-      return i < 0 || e_.nodes_[static_cast<std::size_t>(i)].operation == Operation::constant;
-    };
+    const auto constant = [&](int i) { return i < 0 || e_.nodes_[i].operation == Operation::constant; };
     if (constant(a) && constant(b)) {
       Expression only = e_.subexpression(static_cast<int>(e_.nodes_.size()) - 1);
       const double folded = only.constant();
@@ -177,9 +175,9 @@ class ExpressionParser {
     if (!take('^')) return base;
     const Level level(*this);
     const int exponent = factor();
-    const auto n = e_.nodes_[static_cast<std::size_t>(exponent)];
+    const auto n = e_.nodes_[exponent];
     if (n.operation == Operation::constant && n.value == std::round(n.value) && std::abs(n.value) <= 10000.0) {
-      e_.nodes_.resize(static_cast<std::size_t>(exponent));
+      e_.nodes_.resize(exponent);
       return make(Operation::power, base, -1, n.value);
     }
     return make(Operation::power_of, base, exponent);
@@ -205,12 +203,17 @@ class ExpressionParser {
     return constant_of(value * own->in_si, Measure::of(*own));
   }
 
+  // Returns the letters, digits and _ from here on.
+  std::string_view word_here() const {
+    std::size_t end = at_;
+    while (end < text_.size() && in_name(text_[end])) ++end;
+    return text_.substr(at_, end - at_);
+  }
+
   // Throws ExpressionError if a name follows a number.
   void refuse_other_word() {
     if (!starts_name(next())) return;
-    std::size_t end = at_;
-    while (end < text_.size() && in_name(text_[end])) ++end;
-    const std::string_view word = text_.substr(at_, end - at_);
+    const std::string_view word = word_here();
     if (word == "and" || word == "or" || word == "not") return;
     throw ExpressionError("'" + shown(text_) + "': " + not_a_unit(shown(word)) + "; a product needs *");
   }
@@ -245,9 +248,8 @@ class ExpressionParser {
     for (bool first = true;; first = false) {
       const std::size_t before = at_;
       next();
-      std::size_t end = at_;
-      while (end < text_.size() && in_name(text_[end])) ++end;
-      const std::string_view word = text_.substr(at_, end - at_);
+      const std::string_view word = word_here();
+      const std::size_t end = at_ + word.size();
       if (first && word == "1") {
         at_ = end;
         take_divisors(take_factor);
@@ -396,30 +398,30 @@ bool Expression::is_condition() const {
 // order.
 int Expression::copy(const Expression& from, int node) {
   std::vector<bool> needed(static_cast<std::size_t>(node) + 1, false);
-  needed[static_cast<std::size_t>(node)] = true;
+  needed[node] = true;
   for (int i = node; i >= 0; --i) {
-    const Node& n = from.nodes_[static_cast<std::size_t>(i)];
-    if (!needed[static_cast<std::size_t>(i)] || n.operation == Operation::quantity) continue;
-    if (n.a >= 0) needed[static_cast<std::size_t>(n.a)] = true;
-    if (n.b >= 0) needed[static_cast<std::size_t>(n.b)] = true;
+    const Node& n = from.nodes_[i];
+    if (!needed[i] || n.operation == Operation::quantity) continue;
+    if (n.a >= 0) needed[n.a] = true;
+    if (n.b >= 0) needed[n.b] = true;
   }
   std::vector<int> at(static_cast<std::size_t>(node) + 1, -1);
   for (int i = 0; i <= node; ++i) {
-    if (!needed[static_cast<std::size_t>(i)]) continue;
-    Node n = from.nodes_[static_cast<std::size_t>(i)];
+    if (!needed[i]) continue;
+    Node n = from.nodes_[i];
     if (n.operation == Operation::quantity) {
-      const Quantity& q = from.quantities_[static_cast<std::size_t>(n.a)];
+      const Quantity& q = from.quantities_[n.a];
       const auto known = std::find(quantities_.begin(), quantities_.end(), q);
       n.a = static_cast<int>(known - quantities_.begin());
       if (known == quantities_.end()) quantities_.push_back(q);
     } else {
-      if (n.a >= 0) n.a = at[static_cast<std::size_t>(n.a)];
-      if (n.b >= 0) n.b = at[static_cast<std::size_t>(n.b)];
+      if (n.a >= 0) n.a = at[n.a];
+      if (n.b >= 0) n.b = at[n.b];
     }
     n.unit = keep_unit(from, n);
-    at[static_cast<std::size_t>(i)] = add(n);
+    at[i] = add(n);
   }
-  return at[static_cast<std::size_t>(node)];
+  return at[node];
 }
 
 Expression Expression::subexpression(int node) const {
@@ -449,14 +451,14 @@ Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> qua
     return Measure::anything();  // as a number that is written down
   };
   for (const Node& n : nodes_) {
-    const auto a = [&]() -> const Measure& { return x[static_cast<std::size_t>(n.a)]; };
-    const auto b = [&]() -> const Measure& { return x[static_cast<std::size_t>(n.b)]; };
+    const auto a = [&]() -> const Measure& { return x[n.a]; };
+    const auto b = [&]() -> const Measure& { return x[n.b]; };
     switch (n.operation) {
       case Operation::constant:
-        x.push_back(n.unit < 0 ? Measure::anything() : units_[static_cast<std::size_t>(n.unit)]);
+        x.push_back(n.unit < 0 ? Measure::anything() : units_[n.unit]);
         break;
       case Operation::quantity:
-        x.push_back(dimensions.resolved(quantities[static_cast<std::size_t>(n.a)]));
+        x.push_back(dimensions.resolved(quantities[n.a]));
         break;
       case Operation::add:
         x.push_back(alike(a(), b(), "added"));
@@ -522,20 +524,19 @@ Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> qua
 std::vector<Expression::Comparison> Expression::comparisons() const {
   std::vector<Comparison> all;
   const auto visit = [&](const auto& self, int i) -> void {
-    const Node n = nodes_[static_cast<std::size_t>(i)];
+    const Node n = nodes_[i];
     if (n.operation == Operation::logical_and) {
       self(self, n.a);
       self(self, n.b);
     } else if (n.operation == Operation::less || n.operation == Operation::less_equal ||
                n.operation == Operation::equal) {
       // a <= b gives b - a >= 0; |a| <= b gives both b - a >= 0 and b + a >= 0
-      const bool absolute =
-          n.operation != Operation::equal && nodes_[static_cast<std::size_t>(n.a)].operation == Operation::absolute;
+      const bool absolute = n.operation != Operation::equal && nodes_[n.a].operation == Operation::absolute;
       for (const bool plus : {false, true}) {
         if (plus && !absolute) break;
         Expression e;
         e.nodes_.clear();
-        const int b = e.copy(*this, n.b), a = e.copy(*this, absolute ? nodes_[static_cast<std::size_t>(n.a)].a : n.a);
+        const int b = e.copy(*this, n.b), a = e.copy(*this, absolute ? nodes_[n.a].a : n.a);
         e.add({plus ? Operation::add : Operation::subtract, b, a});
         e.text_ = text_;
         all.push_back({std::move(e), n.operation == Operation::equal});

@@ -116,7 +116,7 @@ class Expression {
   int copy(const Expression& from, int node);
   int keep_unit(const Expression& from, const Node& node) {  // of a copied constant
     if (node.unit < 0) return -1;
-    units_.push_back(from.units_[static_cast<std::size_t>(node.unit)]);
+    units_.push_back(from.units_[node.unit]);
     return static_cast<int>(units_.size()) - 1;
   }
   int add(Node node) {
@@ -166,14 +166,14 @@ T Expression::evaluate(std::span<const T> values) const {
       throw ExpressionError("'" + text_ + "' jumps; allowed here: no floor or noise of a quantity");
   };
   for (const Node& n : nodes_) {
-    const auto a = [&]() -> const T& { return x[static_cast<std::size_t>(n.a)]; };
-    const auto b = [&]() -> const T& { return x[static_cast<std::size_t>(n.b)]; };
+    const auto a = [&]() -> const T& { return x[n.a]; };
+    const auto b = [&]() -> const T& { return x[n.b]; };
     switch (n.operation) {
       case Operation::constant:
         x.push_back(T(n.value));
         break;
       case Operation::quantity:
-        x.push_back(values[static_cast<std::size_t>(n.a)]);
+        x.push_back(values[n.a]);
         break;
       case Operation::add:
         x.push_back(a() + b());

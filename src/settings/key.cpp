@@ -1,11 +1,9 @@
 #include "settings/key.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -28,7 +26,7 @@ std::optional<double> take_number(std::string_view& text) {
   double value{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || !std::isfinite(value)) return {};
-  text = digits.substr(static_cast<std::size_t>(end - digits.data()));
+  text = digits.substr(end - digits.data());
   return value;
 }
 
@@ -73,7 +71,7 @@ std::string_view word_behind(std::string_view text) {
   text = trimmed(text);
   const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
   const auto end = std::find_if_not(text.begin(), text.end(), is_letter);
-  const std::string_view word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  const std::string_view word = text.substr(0, end - text.begin());
   const bool has_digit = end != text.end() && std::isdigit(static_cast<unsigned char>(*end)) != 0;
   return word.empty() || has_digit || unit(word) ? std::string_view() : word;
 }

@@ -122,7 +122,7 @@ class Reader {
     refuse_unknown_variables(variables);
 
     // order of --help: design variables before the evaluator's own keys
-    std::vector<Setting> rest(settings_.all.begin() + static_cast<std::ptrdiff_t>(own), settings_.all.end());
+    std::vector<Setting> rest(settings_.all.begin() + own, settings_.all.end());
     settings_.all.resize(own);
     for (auto& variable : variables) {
       if (variable.has_unit_key) take_unit(variable);

@@ -49,7 +49,7 @@ bool Settings::design_given(const std::string& name) const {
 
 double Settings::design(const std::string& name, const Eigen::VectorXd& free) const {
   for (std::size_t i = 0; i < variables.size(); ++i)
-    if (variables[i].name == name) return free(static_cast<Eigen::Index>(i));
+    if (variables[i].name == name) return free(i);
   return real("design." + name);
 }
 

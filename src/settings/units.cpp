@@ -152,7 +152,7 @@ std::optional<int> unit_exponent(std::string_view text, std::size_t& at) {
   if (at >= text.size() || text[at] != '^') return 1;
   int exponent = 0;
   const auto [to, error] = std::from_chars(text.data() + at + 1, text.data() + text.size(), exponent);
-  const auto end = static_cast<std::size_t>(to - text.data());
+  const std::size_t end = to - text.data();
   const bool goes_on = end < text.size() &&
                        (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_' || text[end] == '.');
   if (error != std::errc{} || std::abs(exponent) > most || goes_on) return {};
