@@ -81,8 +81,8 @@ std::set<std::string> given_environment() {
 }
 
 // Returns this process's environment without the variables that MPI added, plus `more`. The user's program may call
-// mpirun, which refuses to start with such variables. A user's settings for Open MPI (OMPI_MCA_...) stay if this process was not started by mpirun,
-// which sets such variables itself.
+// mpirun, which refuses to start with such variables. A user's settings for Open MPI (OMPI_MCA_...) stay if this
+// process was not started by mpirun, which sets such variables itself.
 std::vector<std::string> environment_with(std::vector<std::string> more) {
   static const std::set<std::string> given = given_environment();
   static const bool launched = std::ranges::any_of(given, [](const std::string& entry) {

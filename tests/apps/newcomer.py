@@ -35,8 +35,6 @@ FILES = {
     "short.model": "[model]\ndimension = 2\n[parameters]\nreach = 1 m\n[link arm]\nparent = grund\njoint = revolute\nend = reach, 0\nmass = 1\n",
     "short-rope.model": "[model]\ndimension = 2\n[parameters]\nrope = 1 m\n[link arm]\nparent = ground\njoint = revolute\nend = rope, 0\nmass = 1\n",
     "both.cfg": "[study]\nevaluator = hybrid\n[initial-states]\ncount = 3\n",
-    "outcome.cfg": "[study]\nevaluator = elastic\n[elastic]\nduration = 1\n[world]\ndimension = 2\n[body b]\nsize = 1, 1\ncells = 1, 1\nlambda = 0\nmu = 1\n"
-                   "density = 1\n[outcome near]\nwhen = b.x < 1\n",
     "effort.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = cart.model\n[phase p]\nduration = 1\nintervals = 4\n[initial-state]\nx = 0\n[goal]\n"
                   "[cost]\neffort = 1\n",
     "rod.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = rod.model\n[phase p]\nduration = 1\nintervals = 4\n[design]\na.min = 1\na.max = 2\n",
@@ -88,7 +86,6 @@ MISTAKES = [
     ('check short-rope.model --design.rope "3 kg"', "command line: design.rope = 3 kg has the unit kg; expected a length (m, cm, mm)"),
     ("check both.cfg", "both.cfg:4: initial-states.count belongs to evaluator simulation, elastic; this study's is hybrid (both.cfg:2)"),
     ("check KNEE --cost.loss 1", "cost.loss = 1: no [actuator] of the model has a loss; add loss to one, or remove this entry"),
-    ("check outcome.cfg", "outcome.cfg:13: [outcome near]: has no effect without [initial-states]; add it, or remove this section"),
     ("check effort.cfg", "effort.cfg:12: effort = 1: the integral of '1' does not depend on the motion; it is now called 'squared-control'"),
     ("run gaol.cfg", "unknown key 'gaol.x': there is no section 'gaol' (did you mean 'goal'?)"),
     ("run two.cfg --design.x.integer yes", "unknown key 'design.x.integer'; keys of x: design.x, design.x.min, design.x.max, design.x.unit; [surrogate] states "

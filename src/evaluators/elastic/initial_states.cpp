@@ -49,9 +49,6 @@ Numbers InitialStates::start(int number, const Numbers& parameters) const {
 }
 
 Outcomes::Outcomes(const Settings& settings) {
-  if (const auto given = settings.sections_of("outcome");
-      !given.empty() && settings.sections_of("initial-states").empty())
-    throw given.front()->error("has no effect without [initial-states]; add it, or remove this section");
   for (const CustomSection* section : settings.sections_of("outcome")) {
     if (section->name == "end" || section->name == "failed")
       throw section->error(
