@@ -53,7 +53,7 @@ FINDS = {
     "docking-feedback": "Better gains save 60 % of the effort; the dipole's place decides whether the craft docks ([more](measured/control.md)).",
     "docking-ports": "Ports 4 mm deep and 60 mm apart: 12 % of fresh tries fail, against 30 % with the port of `docking`, at 19 % of its size ([more](cases/docking.md#what-port-to-cut)).",
     "docking-robust": "Of 26 spacings, 27.5 mm fails least: in 22.5 % of the tries.",
-    "docking-space": "Steep cups 9 mm deep: 8 % of the tries fail, against 34 % with a port made for the plane ([more](cases/docking.md#in-space)).",
+    "docking-space": "Steep cups 9 mm deep: 10 % of the tries fail, against 36 % with a port made for the plane ([more](cases/docking.md#in-space)).",
     "feet": "1.005 s a step; the ankle's push takes the loss from the landing ([more](cases/walkers.md#a-walker-with-feet)).",
     "hip-spring": "45.2 N m/rad, slack at -0.049 rad, save a quarter ([more](cases/walkers.md#springs-at-the-hips)).",
     "hopper": "A best stiffness inside the range; the hop lands 0.24 ms early in the contact simulation ([more](motions.md#accuracy)).",

@@ -29,7 +29,7 @@ std::unique_ptr<Machine> own(const std::string& text, int order = 6, double step
 const std::string plane = "[model]\ndimension = 2\ngravity = 10\n";
 const std::string ball = plane +
                          "[link ball]\nparent = ground\njoint = point\nmass = 2\n"
-                         "[contact floor]\ngap = y\nslip = x\n";
+                         "[contact floor]\ngap = y\n";
 
 // A rotor behind a gear of 20 adds 400 times its inertia, and no weight: a quarter of a swing takes sqrt(I/(m g l)) K(sin(A/2)).
 TEST(HybridParts, ARotorBehindAGearSlowsAPendulumByItsInertia) {
@@ -209,7 +209,7 @@ TEST(ClosedForms, MidpointIsExactUnderGravity) {
 }
 
 TEST(ClosedForms, FrictionStopsABlock) {
-  const auto m = own(ball + "restitution = 0\nfriction = 0.4\n[initial-state]\nrate(x) = 2\n", 2, 0.05);
+  const auto m = own(ball + "slip = x\nrestitution = 0\nfriction = 0.4\n[initial-state]\nrate(x) = 2\n", 2, 0.05);
   m->run(1.0);
   EXPECT_NEAR(m->times(Event::stick).at(0), 0.5, 1e-12);
   EXPECT_NEAR(m->q(0), 0.5, 1e-12);  // v^2/(2 mu g)
@@ -218,10 +218,9 @@ TEST(ClosedForms, FrictionStopsABlock) {
 
 TEST(ClosedForms, ImpactInTheConeSticksAndBeyondItSlides) {
   for (const double speed : {1.0, 6.0}) {
-    const auto m =
-        own(ball + "restitution = 0.5\nfriction = 0.4\n[initial-state]\ny = 1.25\nrate(x) = " + std::to_string(speed) +
-                "\n",
-            2, 0.05);
+    const auto m = own(ball + "slip = x\nrestitution = 0.5\nfriction = 0.4\n[initial-state]\ny = 1.25\nrate(x) = " +
+                           std::to_string(speed) + "\n",
+                       2, 0.05);
     m->run(0.52);
     // normal impulse m (1 + e) 5; friction stops at most .4 of it
     EXPECT_NEAR(m->integrator.velocity()(0), std::max(0.0, speed - 0.4 * 1.5 * 5.0), 1e-12);
