@@ -264,7 +264,7 @@ class HybridEvaluator final : public Evaluator {
     std::vector<std::string> known;
     for (const auto& p : model_.parameters) known.push_back(p.name);
     if (of_end) {
-      for (const auto& name : run_->metric_names()) known.push_back(name);
+      for (const auto& name : HybridRun::all_metric_names()) known.push_back(name);
       for (const auto& name : model_.structure.coordinate_names)
         known.insert(known.end(), {name, "rate(" + name + ")"});
     }
