@@ -465,11 +465,12 @@ TEST(MotionHolds, EndsThatViolateAConstraint) {
 
 // Rates that leave a constraint or a hold, and a goal that moves what all phases hold, are refused with both.
 TEST(MotionHolds, RatesAndGoalsThatViolateAConstraintOrAHold) {
-  const auto said = [](const std::string& hold, const std::string& start, const std::string& goal) {
+  const auto said = [](const std::string& hold, const std::string& start, const std::string& goal,
+                       const std::string& wire = "bead.x^2 + y^2 - 1") {
     const std::filesystem::path file = written_study(
         "[model]\ndimension = 2\n[link p]\nparent = ground\njoint = point\ncoordinates = x, y\nmass = 1\n"
         "[point bead]\nlink = p\n[actuator push]\ncoordinate = x\n" +
-            std::string(hold.empty() ? "[constraint wire]\nzero = bead.x^2 + y^2 - 1\n" : ""),
+            (hold.empty() ? "[constraint wire]\nzero = " + wire + "\n" : ""),
         own_model + "[phase only]\nintervals = 4\nduration = 1\n" + hold + "[initial-state]\n" + start + "[goal]\n" +
             goal + "[cost]\nsquared-control = 1\n");
     const std::string what = message_of<ConfigError>([&] { MotionDesigns(read_settings(file.string(), {})); });
@@ -482,6 +483,9 @@ TEST(MotionHolds, RatesAndGoalsThatViolateAConstraintOrAHold) {
   const std::string at = "x = 0.6\ny = -0.8\n";
   EXPECT_EQ(said("", at + "rate(x) = 4\nrate(y) = 3\n", ""), "");
   EXPECT_EQ(said("", at + "rate(x) = 4\n", ""), "");
+  // along a curved wire, however fast
+  EXPECT_EQ(said("", "x = 1\ny = 1\nrate(x) = 1000\nrate(y) = 3000\n", "", "y - x^3/(1 m^2)"), "");
+  expect(said("", "x = 1\ny = 1\nrate(x) = 1000\nrate(y) = 2999\n", "", "y - x^3/(1 m^2)"), "by 1 per second");
   expect(said("", at + "rate(x) = 4\nrate(y) = 2\n", ""),
          "the rates of the initial state change bead.x^2 + y^2 - 1, which [constraint wire] holds at zero, by 1.6 per "
          "second; change the rates");

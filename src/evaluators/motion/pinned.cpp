@@ -14,7 +14,7 @@ using Values = PinnedPositions::Values;
 
 constexpr double zero = 1e-9;        // m or rad; the default tolerance of the solver
 constexpr double violated = 1e-7;    // beyond the rounding of numbers in a text with seven digits
-constexpr double difference = 1e-5;  // s, of the difference quotient of a position
+constexpr double difference = 1e-5;  // m or rad, change of coordinates in the difference quotient of a position
 constexpr double linear = 1e-9;      // deviation of an equality from a linear one, relative to its slope
 
 // An expression, and the names in it that are parameters.
@@ -191,6 +191,8 @@ std::string violated_rate(const PhasedMotion& motion, bool end, const MotionValu
   if (!phase.holds) return "";
   const auto positions = given_at(motion, values, end, false), rates = given_at(motion, values, end, true);
   double fastest = 0.0;
+  for (const auto& rate : rates) fastest = std::max(fastest, std::abs(rate.value_or(0.0)));
+  const double step = difference / (1.0 + fastest);  // s; a fixed one would be too long for fast motions
   const auto moved = [&](double time) {
     auto at = positions;
     for (std::size_t c = 0; c < at.size(); ++c) {
@@ -198,17 +200,16 @@ std::string violated_rate(const PhasedMotion& motion, bool end, const MotionValu
         *at[c] += time * *rates[c];
       else
         at[c].reset();
-      if (at[c]) fastest = std::max(fastest, std::abs(*rates[c]));
     }
     Values all;
     add_positions(motion, values, at, all);
     return all;
   };
-  const Values before = moved(-difference), after = moved(difference);
+  const Values before = moved(-step), after = moved(step);
   for (std::size_t i = 0; i < phase.holds->names.size(); ++i) {
     const PinnedExpression held_one(phase.holds->expressions[i], phase.holds->function.parameters);
     if (!is_determined(held_one, before)) continue;
-    const double rate = (value_of(held_one, values, after) - value_of(held_one, values, before)) / (2.0 * difference);
+    const double rate = (value_of(held_one, values, after) - value_of(held_one, values, before)) / (2.0 * step);
     if (std::abs(rate) > violated * (1.0 + fastest))
       return formatted("the rates of the %s change %s, which %s, by %.3g per second; change the rates",
                        end ? "goal" : "initial state", held_one.expression.text().c_str(),
