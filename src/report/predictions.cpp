@@ -339,9 +339,8 @@ std::string as_text(const DesignPrediction& p) {
     text += "satisfies " + constraint + formatted(" with probability %.3f\n", probability);
   if (p.is_recommended)
     text +=
-        "note: this design is the recommended one, the lowest of several uncertain costs; the range of its cost "
-        "accounts "
-        "for the choice\n";
+        "note: this design is the recommended one, the lowest of several uncertain costs; "
+        "the range of its cost accounts for the choice\n";
   if (p.distance == 0)
     text += formatted("evaluation %lld has this design\n", static_cast<long long>(p.nearest));
   else

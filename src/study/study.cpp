@@ -405,7 +405,9 @@ bool Study::tell() {
   if (iterations_++ < archived_iterations_) return true;
   surrogate::Iteration decided = strategy_.describe(layout_.grid_points);
   decided.numbers.emplace_back(width_name, width_);
-  if (decided.recommended.size() == 0 && (!strategy_.stopped().empty() || static_cast<int>(observed_count_) >= limit_))
+  const bool is_last = !strategy_.stopped().empty() || static_cast<int>(observed_count_) >= limit_;
+  const auto has_noise = [](const auto& row) { return row.second.ok() && row.second.cost_stderr > 0; };
+  if (is_last && decided.recommended.size() == 0 && std::ranges::any_of(evaluations_, has_noise))
     decided.recommended = recommended_by_model(archive::read(settings_.text("study.archive")));
   commit([&] { archive_.append(decided); });
   return true;
