@@ -216,6 +216,7 @@ def recommended():
     dodyn("run", "noisy.cfg", "--strategy", "sweep", "--surrogate.points", "40", "--study.max-evaluations", "40", "--study.archive", "swept.h5")
     swept = package.open("swept.h5")
     assert swept.recommended.id == json.loads(dodyn("show", "swept.h5", "--json"))["recommended"] != swept.lowest.id
+    assert abs(swept.recommended.design["x"] - 1) < abs(swept.lowest.design["x"] - 1)  # the costs are 0.2 (x - 1)^2 and noise
     front = package.open("front.h5")
     assert front.recommended is None and front.best is None and len(front.front) > 3 and front.objectives == ["cost", "work"]
     values = [(e.cost, e.metrics["work"]) for e in front.front]
