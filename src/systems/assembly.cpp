@@ -74,9 +74,6 @@ variational::Assembly assembly(const HybridModel& system, const Values<double>& 
     c.restitution = Model::at(contact.restitution, values.numbers);
     c.friction = Model::at(contact.friction, values.numbers);
     c.latch = Model::at(contact.latch, values.numbers) != 0.0;
-    if (!(c.restitution >= 0.0 && c.restitution <= 1.0))
-      model.fail(contact.line,
-                 "restitution of " + c.name + " is " + formatted("%g", c.restitution) + "; allowed: 0 to 1");
     if (c.latch && c.restitution > 0.0)
       model.fail(contact.line, c.name + " has latch = yes, but its restitution is " + formatted("%g", c.restitution) +
                                    "; set restitution = 0, or remove latch");

@@ -12,8 +12,8 @@ namespace dodyn::systems {
 // the constraints. Watched: the guard of each exchange and its new values.
 variational::Formulation formulation(const HybridModel& system);
 
-// Returns the assembly of `mechanics`, whose parameters must be the same numbers. Throws ConfigError if a restitution
-// is outside [0, 1].
+// Returns the assembly of `mechanics`, whose parameters must be the same numbers. Throws ConfigError if a contact
+// that latches bounces.
 variational::Assembly assembly(const HybridModel& system, const Values<double>& values,
                                const variational::Mechanics& mechanics);
 

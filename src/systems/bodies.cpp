@@ -11,15 +11,6 @@
 #include "systems/body_state.hpp"
 
 namespace dodyn::systems {
-Eigen::Matrix3d inertia_of(const Link<double>& link) {
-  Eigen::Matrix3d J = Eigen::Vector3d(link.inertia[0], link.inertia[1], link.inertia[2]).asDiagonal();
-  for (int i = 0; i < 3; ++i) {
-    const int j = (i + 1) % 3, k = (i + 2) % 3;
-    J(j, k) = J(k, j) = link.products[i];
-  }
-  return J;
-}
-
 namespace {
 
 // A body of the world under construction: its link and the links that are fixed to it.
@@ -324,9 +315,6 @@ class Builder {
         model_.fail(contact.line, "'" + contact.name +
                                       "' latches, and a contact simulation has no bilateral contact; use evaluator "
                                       "hybrid or remove latch");
-      if (const double e = Model::at(contact.restitution, values_.numbers); !(e >= 0.0 && e <= 1.0))
-        model_.fail(contact.line,
-                    "restitution of contact " + contact.name + " is " + formatted("%g", e) + "; allowed: 0 to 1");
     }
     view_.world.one_sided = recorded_constraints<n>(view_, contacts, values_.numbers);
     for (std::size_t i = 0; i < contacts.size(); ++i)

@@ -16,6 +16,7 @@
 
 #include "rigid/world.hpp"
 #include "systems/hybrid_model.hpp"
+#include "systems/mass_matrix.hpp"
 
 namespace dodyn::systems {
 
@@ -61,9 +62,6 @@ struct WorldOptions {
   // The model's [contact NAME] and [stop NAME], which become one-sided constraints of the world. Null: none.
   const std::vector<GapContact>* one_sided = nullptr;
 };
-
-// Returns a link's inertia about its centre of mass, along its own axes, kg m2: [3, 3].
-Eigen::Matrix3d inertia_of(const Link<double>& link);
 
 // n: the model's dimension. Throws ConfigError, one line, if a world cannot express the model.
 template <int n>

@@ -3,6 +3,8 @@
 
 #include <Eigen/Core>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "systems/tree.hpp"
 
@@ -10,5 +12,14 @@ namespace dodyn::systems {
 
 // Returns M(q), [n, n]: dL/dv = M v.
 Eigen::MatrixXd mass_matrix(const Tree<double>& tree, std::span<const double> q);
+
+// Returns a link's inertia about its centre of mass, along its own axes, kg m2: [3, 3].
+Eigen::Matrix3d inertia_of(const Link<double>& link);
+
+// Returns the coordinates with which no mass moves at q.
+std::vector<int> massless_coordinates(const Tree<double>& tree, std::span<const double> q);
+
+// Returns the sentence that refuses such a coordinate. `more`: a further reason, such as ", and no force acts on it".
+std::string massless_text(const Tree<double>& tree, int coordinate, const char* more = "");
 
 }  // namespace dodyn::systems

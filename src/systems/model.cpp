@@ -1,5 +1,6 @@
 #include "systems/model.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,6 +8,7 @@
 
 #include "geometry/polytope.hpp"
 #include "record/text.hpp"
+#include "systems/mass_matrix.hpp"
 
 namespace dodyn::systems {
 
@@ -88,11 +90,14 @@ void check_outward(const Model& model, const std::vector<double>& defined) {
 }  // namespace
 
 void Model::check_numbers(const std::vector<double>& defined) const {
-  for (const NonnegativeNumber& sign : signs) {
-    const double value = at(sign.number, defined);
-    if (value < 0.0 || (sign.positive && value == 0.0))
-      fail(sign.line, sign.what + " = " + shown(sign.text) + " is " + (value < 0.0 ? "negative" : "zero") +
-                          "; allowed: " + sign.allowed);
+  for (const BoundedNumber& bound : bounds) {
+    const double value = at(bound.number, defined);
+    const std::string mistake = value < 0.0                      ? "negative"
+                                : bound.positive && value == 0.0 ? "zero"
+                                : value > bound.most             ? "above " + formatted("%g", bound.most)
+                                                                 : "";
+    if (!mistake.empty())
+      fail(bound.line, bound.what + " = " + shown(bound.text) + " is " + mistake + "; allowed: " + bound.allowed);
   }
   for (std::size_t i = 0; i < structure.ranges.size(); ++i) {
     const auto& range = structure.ranges[i];
@@ -101,6 +106,26 @@ void Model::check_numbers(const std::vector<double>& defined) const {
   }
   check_convex(*this, defined);
   check_outward(*this, defined);
+}
+
+void Model::check_inertias(const std::vector<double>& all_numbers) const {
+  constexpr double rounding = 1e-6;  // relative; files give few digits
+  for (std::size_t l = 0; l < structure.links.size(); ++l) {
+    const Link<Number>& link = structure.links[l];
+    if (!link.skew) continue;
+    Link<double> numbers;
+    for (int i = 0; i < 3; ++i) {
+      numbers.inertia[i] = at(link.inertia[i], all_numbers);
+      numbers.products[i] = at(link.products[i], all_numbers);
+    }
+    const Eigen::Vector3d moments =
+        Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia_of(numbers), Eigen::EigenvaluesOnly).eigenvalues();
+    if (moments[0] < -rounding * moments[2])
+      fail(link_lines[l], "link " + link.name +
+                              formatted(" has the principal moments of inertia %.6g, %.6g and %.6g kg m2; allowed: 0 "
+                                        "or more; correct its inertia or products",
+                                        moments[0], moments[1], moments[2]));
+  }
 }
 
 std::vector<const Shape*> Model::shapes_of(int link) const {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -121,13 +122,14 @@ struct Model {
   int number_count = 0;
 
   // Numbers that must not be negative.
-  struct NonnegativeNumber {
+  struct BoundedNumber {
     Number number;
     std::string what, text, allowed;  // "mass", "2 - knee", "0 or more, kg"
     int line = 0;
     bool positive = false;  // must not be zero either
+    double most = std::numeric_limits<double>::infinity();
   };
-  std::vector<NonnegativeNumber> signs;
+  std::vector<BoundedNumber> bounds;
 
   // A condition on the parameters that the model requires.
   struct Requirement {
@@ -142,7 +144,7 @@ struct Model {
   // Returns the values of all parameters (those in `given` replace the file's values) and of all numbers. T: double, or
   // a number type with arithmetic and, if the model uses them, sin, cos, sqrt, exp, log, abs, max (argument-dependent
   // lookup). Throws ConfigError if a name is not a parameter or a requirement is violated. For types with value_of it
-  // also throws if a number is not finite or has a sign that is not allowed.
+  // also throws if a number is not finite or outside its bounds.
   template <class T>
   Values<T> evaluate(const std::map<std::string, T>& given = {}) const;
 
@@ -175,9 +177,11 @@ struct Model {
 
   [[noreturn]] void fail(int line, const std::string& complaint) const;
   [[noreturn]] void fail_unknown(const std::string& parameter_name) const;
-  // Throw ConfigError where a requirement does not hold, or a number has a sign that it may not have.
+  // Throw ConfigError where a requirement does not hold, a number is outside its bounds, or a link has a negative
+  // principal moment of inertia. `defined`: the numbers of `definitions`; `all_numbers`: those computed from them, too.
   void check_requirements(const std::vector<double>& parameter_values) const;
   void check_numbers(const std::vector<double>& defined) const;
+  void check_inertias(const std::vector<double>& all_numbers) const;
   int swing_line = 0;
   std::vector<int> link_lines, range_lines;
   std::vector<std::vector<std::string>> link_defaults;  // [links] keys that have their default values

@@ -46,8 +46,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   repeat(given);
   read_model();
   each("surface", [&](const Section& s) {
-    model_.surfaces.push_back(
-        {s.name, at_least_zero(s, "restitution", 1.0, "1"), at_least_zero(s, "friction", 0.0, "1")});
+    model_.surfaces.push_back({s.name, restitution(s), at_least_zero(s, "friction", 0.0, "1")});
   });
   each("link", [&](const Section& s) { read_link(s); });
   auto& tree = model_.structure;
@@ -243,7 +242,15 @@ Number ModelReader::at_least_zero(const Section& section, const char* key, doubl
   const Entry* entry = section.find(key);
   if (!entry) return otherwise;
   const Number x = number(*entry, unit);
-  model_.signs.push_back({x, key, entry->value, allowed_sign("0 or more", unit), entry->line});
+  model_.bounds.push_back({x, key, entry->value, allowed_sign("0 or more", unit), entry->line});
+  return x;
+}
+
+Number ModelReader::restitution(const Section& section) {
+  const Entry* entry = section.find("restitution");
+  if (!entry) return 1.0;
+  const Number x = number(*entry, "1");
+  model_.bounds.push_back({x, entry->key, entry->value, "0 to 1", entry->line, false, 1.0});
   return x;
 }
 
@@ -251,7 +258,7 @@ std::optional<Number> ModelReader::positive(const Section& section, const char* 
   const Entry* entry = section.find(key);
   if (!entry) return std::nullopt;
   const Number x = number(*entry, unit);
-  model_.signs.push_back({x, key, entry->value, allowed_sign("more than 0", unit), entry->line, true});
+  model_.bounds.push_back({x, key, entry->value, allowed_sign("more than 0", unit), entry->line, true});
   return x;
 }
 
@@ -388,8 +395,8 @@ void ModelReader::read_model() {
     model_.gravity_given = true;
     if (split_list(gravity->value).size() == 1) {
       tree.gravity = number(*gravity, "m/s2");
-      model_.signs.push_back({tree.gravity, "gravity", gravity->value,
-                              "0 or more, m/s2, downwards; or the vector of the acceleration", gravity->line});
+      model_.bounds.push_back({tree.gravity, "gravity", gravity->value,
+                               "0 or more, m/s2, downwards; or the vector of the acceleration", gravity->line});
     } else {  // a vector: the component downwards is `gravity`
       const auto parts = split_list(gravity->value);
       tree.lateral_gravity = vector(gravity->value, gravity->line, "gravity", "m/s2");
@@ -525,7 +532,7 @@ void ModelReader::read_link(const Section& section) {
   if (const Entry* inertia = section.find("inertia")) {
     l.inertia = axial(*inertia, "kg m2");
     for (const Number& x : l.inertia)
-      model_.signs.push_back({x, "inertia", inertia->value, "0 or more, kg m2", inertia->line});
+      model_.bounds.push_back({x, "inertia", inertia->value, "0 or more, kg m2", inertia->line});
   }
   if (const Entry* products = section.find("products")) {
     if (model_.dimension == 2)

@@ -36,6 +36,7 @@ class ModelReader {
   Number number(const Entry& entry, std::string_view unit) { return number(entry.value, entry.line, entry.key, unit); }
   Number number_or(const Section& section, const char* key, double otherwise, std::string_view unit);
   Number at_least_zero(const Section& section, const char* key, double otherwise, const char* unit);
+  Number restitution(const Section& section);
   std::optional<Number> positive(const Section& section, const char* key, const char* unit);
   // Reads one number per dimension.
   Vector vector(const std::string& text, int line, const std::string& key, std::string_view unit);

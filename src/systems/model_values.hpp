@@ -227,6 +227,8 @@ Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
   for (const Definition& definition : definitions) values.numbers.push_back(evaluated(definition));
   if constexpr (has_value<T>) check_numbers(plain(values.numbers));
   for (const Completion& completion : completions) append_completion(*this, completion, values.numbers);
+  if constexpr (has_value<T>)
+    if (dimension == 3) check_inertias(plain(values.numbers));
   return values;
 }
 

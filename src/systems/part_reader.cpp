@@ -88,7 +88,7 @@ void ModelReader::read_shape(const Section& section) {
       fail(form->line, form->key + " = " + shown(form->value) + "; allowed: " + meaning + ", m");
     for (std::size_t i = 0; i < wanted; ++i) {
       shape.size[i] = number(parts[i], form->line, form->key, "m");
-      model_.signs.push_back({shape.size[i], form->key, parts[i], "more than 0, m", form->line, true});
+      model_.bounds.push_back({shape.size[i], form->key, parts[i], "more than 0, m", form->line, true});
     }
   };
   const Entry* corners = section.find("corners");
@@ -309,7 +309,7 @@ void ModelReader::read_gap_contact(const Section& section) {
   contact.line = section.line;
   contact.gap = formula(gap.value, gap.line, true, gap.key, "");
   if (const Entry* slip = section.find("slip")) contact.slip = formula(slip->value, slip->line, true, slip->key, "");
-  contact.restitution = at_least_zero(section, "restitution", 1.0, "1");
+  contact.restitution = restitution(section);
   contact.friction = at_least_zero(section, "friction", 0.0, "1");
   contact.latch = yes_or_no(section, "latch");
   if (section.find("friction") && !contact.slip)
@@ -328,7 +328,7 @@ void ModelReader::read_stop(const Section& section) {
     fail(section.line, section.title() + " has no end; add from, to, or both");
   if (const Entry* from = section.find("from"), *to = section.find("to"); from && to) {
     const std::string width = "(" + to->value + ") - (" + from->value + ")";
-    model_.signs.push_back({number(width, to->line, "to", ""), "to - from", width, "0 or more", to->line});
+    model_.bounds.push_back({number(width, to->line, "to", ""), "to - from", width, "0 or more", to->line});
   }
   for (const char* end : {"from", "to"}) {
     const Entry* entry = section.find(end);
@@ -339,7 +339,7 @@ void ModelReader::read_stop(const Section& section) {
     contact.gap = formula(
         std::string(end) == "from" ? of.value + " - (" + entry->value + ")" : "(" + entry->value + ") - " + of.value,
         entry->line, true, end, "");
-    contact.restitution = at_least_zero(section, "restitution", 1.0, "1");
+    contact.restitution = restitution(section);
     contact.latch = yes_or_no(section, "latch");
     pieces_.contacts.push_back(std::move(contact));
   }

@@ -158,7 +158,7 @@ TEST(Model, RecordedOnceServesEveryDesign) {
       const auto defaults = model.evaluate<double>().parameters;
       for (std::size_t i = 0; i < model.parameters.size(); ++i)
         if (const Parameter& p = model.parameters[i]; p.definition.uses.empty() && !p.counts)
-          given[p.name] = factor * defaults[i];
+          given[p.name] = (p.name == "restitution" ? 1.0 : factor) * defaults[i];  // it is 1 at most
       const auto values = model.evaluate(given);
       const auto tree = model.tree(values.numbers);
       const Vector q = random_vector(random, n, 1.0), v = random_vector(random, n, 2.0),
@@ -435,6 +435,9 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[actuator u]\ncoordinate = a\nlimit = 0\n", "11", "is zero; allowed: more than 0");
   expect("[joint-limit r]\ncoordinate = a\n", "9", "add from, to or speed");
   expect("[joint-limit r]\ncoordinate = a\nfrom = 1\nto = 0\n", "9", "has from above to");
+  expect("[surface]\nrestitution = length/1 m\n", "10", "restitution = length/1 m is above 1; allowed: 0 to 1");
+  expect("[contact c]\ngap = y\nrestitution = 1.5\n", "11", "restitution = 1.5 is above 1; allowed: 0 to 1");
+  expect("[stop s]\ncoordinate = a\nfrom = 1\nrestitution = -1\n", "12", "is negative; allowed: 0 to 1");
   expect("[require]\nshort = length < 1\n", "10", "short: 'length < 1' does not hold");
   expect("[require]\nshort = length\n", "10", "is not a condition");
   expect("[potential p]\nenergy = rate(a)^2\n", "10", "is not a position");
@@ -541,6 +544,47 @@ TEST(Model, DescriptionDoubtsImpossibleInertia) {
   EXPECT_NE(described("inertia = 2, 2, 2\nproducts = 1.5, 0, 0\n").find(doubt), std::string::npos);  // 0.5, 2, 3.5
   EXPECT_EQ(described("inertia = 1, 1, 2\n").find(doubt), std::string::npos);                        // a plate
   EXPECT_EQ(described("inertia = 2, 2, 2\nproducts = 0.9, 0, 0\n").find(doubt), std::string::npos);
+}
+
+// A negative principal moment is refused, also of a link whose moments about its axes are positive.
+TEST(Model, NegativePrincipalMomentsAreRefused) {
+  const auto said = [](const std::string& more, const std::map<std::string, double>& given = {}) {
+    return message_of<ConfigError>([&] {
+      read_model(
+          "[model]\ndimension = 3\n[parameters]\nskew = 0\n[link a]\nparent = ground\njoint = spatial XYZ\n"
+          "mass = 1\n" +
+              more,
+          "t.model")
+          .evaluate<double>(given);
+    });
+  };
+  EXPECT_EQ(said("inertia = 2, 2, 2\nproducts = 1, 0, 0\n"), "");
+  EXPECT_EQ(said("inertia = 2, 2, 4\nproducts = 2, 0, 0\n"), "");         // a rod: 0, 4, 4
+  EXPECT_EQ(said("inertia = 2, 2, 4\nproducts = 2.000001, 0, 0\n"), "");  // its rounding
+  EXPECT_EQ(said("inertia = 2, 2, 2\nproducts = 3, 0, 0\n"),
+            "t.model:5: link a has the principal moments of inertia -1, 2 and 5 kg m2; allowed: 0 or more; correct its "
+            "inertia or products");
+  EXPECT_EQ(said("inertia = 2, 2, 2\nproducts = skew, 0, 0\n", {{"skew", 1.9}}), "");
+  EXPECT_NE(
+      said("inertia = 2, 2, 2\nproducts = skew, 0, 0\n", {{"skew", 2.1}}).find("moments of inertia -0.1, 2 and 4.1"),
+      std::string::npos);
+  EXPECT_NE(said("inertia = 2, 2, 2\nproducts = 3, 0, 0\n[mass m]\nlink = a\nmass = 1\n").find("moments of inertia -1"),
+            std::string::npos);
+}
+
+TEST(Model, AKneeIsBetweenFootAndHip) {
+  for (const char* name : {"codesign", "human", "planar-biped", "planar-underactuated", "rabbit", "spatial-biped"}) {
+    const Model model = find_model(name);
+    const double leg = model.evaluate<double>().parameters[static_cast<std::size_t>(model.parameter("leg"))];
+    const auto said = [&](double knee) {
+      return message_of<ConfigError>([&] { model.evaluate<double>({{"knee", knee}}); });
+    };
+    EXPECT_EQ(said(0.9 * leg), "") << name;
+    for (const double knee : {-0.1, 0.0, leg, 1.1 * leg}) EXPECT_NE(said(knee), "") << name << " " << knee;
+    const std::string reason = said(1.1 * leg), wanted = "and knee < leg' does not hold";
+    const bool named = reason.find(wanted) != std::string::npos;
+    EXPECT_TRUE(named || std::string(name) == "human") << name << reason;  // there, powers of its lengths fail first
+  }
 }
 
 // A floor next to a walker does not move when the legs exchange their roles.
