@@ -272,8 +272,25 @@ TEST(Nonsmooth, MistakesNameSectionsAndCoordinates) {
   };
   has(refused("mass = 1\n", "to = 0.5\n", "0"),
       "the initial state violates [stop r], whose gap is -0.5 (SI); change its positions");
-  has(refused("mass = 1\n", "", "1.5"), "own.model:8: restitution of [stop r] is 1.5; allowed: 0 to 1");
+  has(refused("mass = 1\n", "", "1.5"), "own.model:11: restitution = 1.5 is above 1; allowed: 0 to 1");
   has(refused("", "", "0"), "no mass moves with coordinate arm; give a link that it moves mass or inertia");
+  const auto evaluator = make_evaluator(read_settings(std::string(CONFIGS) + "/bar-drop.cfg", {}));
+  EXPECT_EQ(evaluator->input_files().front().key, "hybrid.model-checksum");
+}
+
+// A cost that has no value states the quantity that is missing, and a jump that applies to no contact is noted.
+TEST(Nonsmooth, AQuantityThatAMotionLacksIsNamed) {
+  const auto reason = [](const std::vector<std::string>& words) {
+    return make_evaluator(read_settings(folder + "bar-drop.cfg", words))->evaluate({}).evaluation.reason;
+  };
+  EXPECT_EQ(reason({"--cost.cost=period"}), "the cost uses period, which only hybrid.solve-for = gait gives");
+  EXPECT_EQ(reason({"--cost.cost=first_impact", "--hybrid.end=0.1 s"}),
+            "the cost uses first_impact, which this motion does not have");
+  EXPECT_EQ(reason({"--cost.cost=first_impact"}), "");
+  EXPECT_EQ(reason({"--hybrid.jump=discrete-energy"}), "");
+  EXPECT_NE(reason({"--hybrid.jump=discrete-energy", "--design.restitution=0.5"})
+                .find("hybrid.jump = discrete-energy has no effect: it applies to contacts without friction"),
+            std::string::npos);
 }
 
 TEST(Nonsmooth, MistakesAreOneLine) {

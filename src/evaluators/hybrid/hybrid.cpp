@@ -97,7 +97,7 @@ std::vector<std::pair<std::string, std::string>> idle_hybrid_keys(const Settings
   if (method != "hybrid.method = projected") add(method, {"projection-k"});
   if (settings.text("hybrid.solve-for") == "motion")
     add("hybrid.solve-for = motion", {"max-strides", "translating-coordinates"});
-  if (settings.variables.empty()) add("no design variable is free", {"gradient"});
+  if (settings.variables.empty() && settings.overruled.empty()) add("no design variable is free", {"gradient"});
   if (method == "hybrid.method = projected")
     add(method, {"jump", "rest-speed", "max-events"});
   else if (!settings.text("hybrid.model").empty() &&
@@ -179,7 +179,7 @@ class HybridEvaluator final : public Evaluator {
   Channels channels() const override { return run_->channels(own_.nodes); }
 
   std::vector<InputFile> input_files() const override {
-    return {{"motion.model-checksum", checksum(model_text_), settings_.text("hybrid.model"), model_text_}};
+    return {{"hybrid.model-checksum", checksum(model_text_), settings_.text("hybrid.model"), model_text_}};
   }
 
   Outcome evaluate(const Task& task) const override {
@@ -270,6 +270,8 @@ class HybridEvaluator final : public Evaluator {
     }
     for (const auto& quantity : f.expression.quantities()) {
       f.names.push_back(quantity.text());
+      if (std::count(known.begin(), known.end(), f.names.back()) > 1)
+        throw entry.error("'" + f.names.back() + "' is a metric and a name of the model; rename it in the model");
       if (std::find(known.begin(), known.end(), f.names.back()) == known.end())
         throw entry.error("'" + shown(f.names.back()) + "' is unknown" + did_you_mean(f.names.back(), known) +
                           "; known here: " + (known.empty() ? "none" : listed(known)));
@@ -333,7 +335,7 @@ class HybridEvaluator final : public Evaluator {
     e.status = Status::ok;
     if (!std::isfinite(e.cost)) {
       e.status = Status::failed;
-      e.reason = "the cost is not a finite number";
+      e.reason = why_no_cost(ran);
       e.cost = not_a_number;
     } else if (!ran.warning.empty()) {
       e.reason = with_warning(ran.warning, e.reason);
@@ -416,10 +418,21 @@ class HybridEvaluator final : public Evaluator {
       if (ran.seen.count(name))
         text +=
             formatted("%-15s %.9f, rate %.9f\n", name.c_str(), ran.seen.at(name), ran.seen.at("rate(" + name + ")"));
-    if (const double cost = cost_ && ran.reason.empty() ? value(*cost_, values, ran.seen) : not_a_number;
-        std::isfinite(cost))
-      text += formatted("cost            %.10g\n", cost);
-    return text;
+    if (!cost_ || !ran.reason.empty()) return text;
+    const double cost = value(*cost_, values, ran.seen);
+    return text + (std::isfinite(cost) ? formatted("cost            %.10g\n", cost)
+                                       : "cost            none: " + why_no_cost(ran) + "\n");
+  }
+
+  // Returns why a cost is not a finite number: it uses a quantity that this motion does not have.
+  std::string why_no_cost(const HybridResult& ran) const {
+    for (const std::string& name : cost_ ? cost_->names : std::vector<std::string>{}) {
+      if (model_.parameter(name) >= 0) continue;
+      const auto at = ran.seen.find(name);
+      if (at == ran.seen.end()) return "the cost uses " + name + ", which only hybrid.solve-for = gait gives";
+      if (!std::isfinite(at->second)) return "the cost uses " + name + ", which this motion does not have";
+    }
+    return "the cost is not a finite number";
   }
 
   Settings settings_;

@@ -6,6 +6,7 @@
 #include "record/evaluation.hpp"
 #include "record/text.hpp"
 #include "settings/expression.hpp"
+#include "systems/mass_matrix.hpp"
 #include "systems/skeleton.hpp"
 #include "systems/spherical.hpp"
 
@@ -235,15 +236,17 @@ std::string replaced_rates(const systems::Model& model, const variational::Assem
   return "";
 }
 
-// Returns a sentence about the first coordinate with which no mass moves; empty: there is none.
-std::string massless_coordinate(const systems::Model& model, const variational::Mechanics& mechanics,
-                                const Eigen::VectorXd& q) {
-  const Eigen::VectorXd masses = mechanics.mass(q).diagonal();
-  for (Eigen::Index i = 0; i < masses.size(); ++i)
-    if (!(masses(i) > 0.0))
-      return "no mass moves with coordinate " + model.structure.coordinate_names[static_cast<std::size_t>(i)] +
-             "; give a link that it moves mass or inertia";
-  return "";
+}  // namespace
+
+namespace {
+
+// Returns a sentence if hybrid.jump = discrete-energy applies to no contact; empty: it does, or another jump is chosen.
+std::string idle_jump(const variational::Assembly& assembly, const variational::IntegratorOptions& options) {
+  const auto keeps_energy = [](const auto& contact) { return contact.restitution == 1.0 && contact.friction == 0.0; };
+  if (options.jump != variational::JumpLaw::discrete_energy || assembly.contacts.empty() ||
+      std::any_of(assembly.contacts.begin(), assembly.contacts.end(), keeps_energy))
+    return "";
+  return "hybrid.jump = discrete-energy has no effect: it applies to contacts without friction whose restitution is 1";
 }
 
 }  // namespace
@@ -289,13 +292,17 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     (one.rate ? v : q)(one.coordinate) = systems::Model::at(one.value, values.numbers);
   for (int i = 0; i < 2 * n; ++i)
     if (const double x = start[i]; std::isfinite(x)) (i < n ? q(i) : v(i - n)) = x;
-  ran.reason = massless_coordinate(model_, mechanics, q);
+  const systems::Tree<double> tree = model_.tree<double>(values.numbers);
+  if (const auto massless = systems::massless_coordinates(tree, {q.data(), static_cast<std::size_t>(n)});
+      !massless.empty())
+    ran.reason = systems::massless_text(tree, massless.front());
   if (ran.reason.empty()) ran.reason = integrator.start(0.0, q, v);
   if (!ran.reason.empty()) {
     ran.bad_start = true;
     return ran;
   }
   ran.warning = replaced_rates(model_, assembly, q, v, integrator);
+  if (ran.warning.empty()) ran.warning = idle_jump(assembly, options_.integrator);
   double end = options_.end;
   if (options_.find == Find::gait) {
     begin_stride(mechanics, assembly, integrator, ran);

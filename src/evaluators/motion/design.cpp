@@ -47,16 +47,14 @@ std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design)
   return "";
 }
 
-// Returns a coordinate with which no mass moves and on which no force depends; -1: none.
-int idle_coordinate(const MotionDesigns& designs, const PhasedMotion& motion) {
+// Returns a sentence about a coordinate with which no mass moves and on which no force depends; empty: there is none.
+std::string idle_coordinate(const MotionDesigns& designs, const PhasedMotion& motion) {
   const Eigen::VectorXd middle = middle_design(motion);
   const auto tree = motion.system->model().tree<double>(plain_values(motion, middle).numbers);
   const std::vector<double> rest(static_cast<std::size_t>(tree.n()), 0.0);
-  const Eigen::VectorXd inertia = systems::mass_matrix(tree, rest).diagonal();
   std::optional<TranscribedMotion> planned;  // expensive, and rarely needed
   Eigen::VectorXd x;
-  for (int c = 0; c < inertia.size(); ++c) {
-    if (inertia(c) > 0.0) continue;
+  for (const int c : systems::massless_coordinates(tree, rest)) {
     if (!planned) {
       const MotionPath guess = designs.initial_guess(middle, 0, 0);
       planned = designs.plan(middle, guess);
@@ -68,19 +66,17 @@ int idle_coordinate(const MotionDesigns& designs, const PhasedMotion& motion) {
     const bool moves = std::any_of(phases.begin(), phases.end(), [&](const MotionPhase& phase) {
       return std::find(phase.held.begin(), phase.held.end(), c) == phase.held.end();
     });
-    if (moves && dmoc::has_no_effect(planned->problem, x, c)) return c;
+    if (moves && dmoc::has_no_effect(planned->problem, x, c))
+      return systems::massless_text(tree, c, ", and no force acts on it");
   }
-  return -1;
+  return "";
 }
 
 }  // namespace
 
 MotionDesigns::MotionDesigns(const Settings& settings) : motion_(read_motion(settings)) {
-  const auto& names = motion_.system->structure().coordinate_names;
-  if (const int c = idle_coordinate(*this, motion_); c >= 0)
-    throw settings.error("motion.model", "no mass moves with coordinate " + names[static_cast<std::size_t>(c)] +
-                                             ", and no force acts on it; give the link mass or inertia, or fix its "
-                                             "joint");
+  if (const std::string idle = idle_coordinate(*this, motion_); !idle.empty())
+    throw settings.error("motion.model", idle);
 }
 
 std::vector<PhaseOutline> MotionDesigns::outline() const {

@@ -177,6 +177,9 @@ Formula FormulaReader::read(const CustomEntry& entry, const Expression& expressi
       }
     }
     const auto variable = model_.variable(quantity);
+    if (variable && of_state && quantity.arguments.empty() && plain.contains(quantity.name))
+      throw entry.error("'" + quantity.name +
+                        "' is a quantity of a run and a name of the model; rename it in the model");
     if (variable && (of_state || variable->kind == systems::Variable::parameter) &&
         variable->kind != systems::Variable::control) {
       f.arguments.push_back({StateQuantity::model, *variable});
