@@ -13,6 +13,7 @@
 #include "settings/command_line.hpp"
 #include "settings/config_error.hpp"
 #include "settings/settings.hpp"
+#include "settings/unused.hpp"
 
 namespace dodyn::apps {
 namespace {
@@ -193,6 +194,12 @@ study::Problem read_problem(const Arguments& given, study::Use use) {
   if (trusts && !study::is_archive(path))
     refuse("--trust applies only to archives; " + shown(path, 400) + " is not an archive");
   return study::read_problem(path, given.keys, use, trusts);
+}
+
+std::vector<std::string> notes_on(const study::Problem& problem, bool searches) {
+  std::vector<std::string> notes = problem.notes;
+  for (std::string& note : notes_on_unused(problem.settings, searches)) notes.push_back(std::move(note));
+  return notes;
 }
 
 void add_units_option(AddOptions add, const std::string& of) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "command.hpp"
 #include "record/text.hpp"
@@ -45,7 +46,10 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
   const auto [model, pieces] = systems::read_hybrid_model(systems::model_text(path), path);
   std::map<std::string, double> given;
   std::vector<std::pair<std::string, std::string>> coordinates;
+  std::set<std::string> keys;
   for (const auto& [key, value, has_value] : parse_words(words)) {
+    if (!keys.insert(key).second)
+      throw ConfigError("command line: " + shown(key) + " is given twice; remove one of them");
     const std::string parameter = name_in(key, "design."), coordinate = name_in(key, "initial-state.");
     if ((parameter.empty() && (coordinate.empty() || links.empty())) || !has_value)
       throw ConfigError("'--" + shown(key) + "' is not understood; allowed: " + usage_of_models);

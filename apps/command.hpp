@@ -94,6 +94,10 @@ void expect_archive(const std::string& path, const std::string& command);
 // Reads the CONFIG|ARCHIVE of a command with its keys. Throws ConfigError.
 study::Problem read_problem(const Arguments& given, study::Use use);
 
+// Returns notes for the user: those of the problem, and one on each setting without effect. `searches`: whether the
+// command uses [surrogate].
+std::vector<std::string> notes_on(const study::Problem& problem, bool searches);
+
 // Throws ConfigError if a design variable is free, with an example of a value to give.
 void refuse_free_variables(const Settings& settings);
 

@@ -27,7 +27,7 @@ ExitCode solve(const Invocation& call) {
   const std::string output = given.text("output");
   const report::OutputUnits units = units_of(given);
   const study::Problem problem = read_problem(given, study::Use::evaluated);
-  for (const std::string& note : problem.notes) std::cerr << note << "\n";
+  for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
   // `--design.NAME VALUE` sets the design. A variable that the file frees stays free, so that d cost / d NAME is
   // reported.
   Settings settings = problem.settings;

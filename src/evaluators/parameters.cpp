@@ -1,6 +1,7 @@
 #include "evaluators/parameters.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -19,8 +20,10 @@ void add_words(std::string_view text, std::set<std::string>& words) {
   }
 }
 
-// Adds the parameters that a model file defines to `names`, and the words of its expressions to `words`.
-void add_model(const std::string& model, std::set<std::string>& names, std::set<std::string>& words) {
+using Definitions = std::map<std::string, std::set<std::string>>;  // of parameters: words of their expressions
+
+// Adds the parameters that a model file defines to `definitions`, and the words of its other expressions to `words`.
+void add_model(const std::string& model, Definitions& definitions, std::set<std::string>& words) {
   std::istringstream lines(model);
   bool defines = false;
   for (std::string line; std::getline(lines, line);) {
@@ -31,31 +34,38 @@ void add_model(const std::string& model, std::set<std::string>& names, std::set<
       add_words(text, words);
       continue;
     }
-    names.emplace(trimmed(text.substr(0, equals)));
-    add_words(text.substr(equals + 1), words);
+    add_words(text.substr(equals + 1), definitions[std::string(trimmed(text.substr(0, equals)))]);
   }
 }
 
 }  // namespace
 
 std::vector<std::string> unused_parameters(const Settings& settings, const std::string& model) {
-  std::set<std::string> names, unused;
+  Definitions definitions;
   std::set<std::string> words = {"period"};  // a gait uses it, and [parameters] may define it
-  add_model(model, names, words);
+  add_model(model, definitions, words);
   for (const CustomSection& section : settings.sections)
-    for (const CustomEntry& entry : section.entries) {
-      add_words(entry.value, words);
-      if (section.kind != "parameters")
-        add_words(entry.key, words);
-      else if (entry.key.find('-') == std::string::npos)  // step-length and step-width of a gait are used, too
-        names.insert(entry.key);
-    }
+    for (const CustomEntry& entry : section.entries)
+      if (section.kind == "parameters" && entry.key.find('-') == std::string::npos) {
+        add_words(entry.value, definitions[entry.key]);
+      } else {  // step-length and step-width of a gait are used, too
+        add_words(entry.value, words);
+        if (section.kind != "initial-states") add_words(entry.key, words);
+      }
   for (const Setting& setting : settings.all)
     if (!setting.key.name.starts_with("design.") && !setting.key.name.starts_with("parameters."))
-      add_words(setting.value, words);
-  for (const std::string& name : names)
+      add_words(setting.value,
+                words);  // `sections` and paths, too: a word in vain hides a note, but makes no false one
+  // A parameter is used, too, by the expression of one that is used, unless the study replaces that expression.
+  for (std::size_t before = 0; before != words.size();) {
+    before = words.size();
+    for (const auto& [name, uses] : definitions)
+      if (words.contains(name) && !settings.design_given(name)) words.insert(uses.begin(), uses.end());
+  }
+  std::set<std::string> unused;
+  for (const auto& [name, uses] : definitions)
     if (!words.contains(name))
-      for (const char* key : {"design.", "parameters."})
+      for (const char* key : {"design.", "parameters.", "initial-states."})
         for (const char* end : {"", ".min", ".max"}) unused.insert(key + name + end);
   std::vector<std::string> given;
   for (const Setting& setting : settings.all)

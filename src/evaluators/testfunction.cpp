@@ -174,7 +174,8 @@ class TestFunction : public Evaluator {
   std::string report(const Outcome& outcome) const override {
     std::ostringstream text;
     text << "function            " << function_.name << "\n";
-    if (outcome.evaluation.ok()) text << "length of gradient  " << outcome.evaluation.gradient.norm() << "\n";
+    if (outcome.evaluation.gradient.size() > 0)
+      text << "length of gradient  " << outcome.evaluation.gradient.norm() << "\n";
     return text.str();
   }
 

@@ -613,29 +613,38 @@ class Reader {
                             "has no effect without study.isolate = process; add it, or remove the limit");
   }
 
-  // Marks a default as used if a scenario uses it, and as idle if every scenario overrides it.
+  // Marks a setting as used if a scenario uses it, and as idle if every scenario overrides it. Weights of scenarios are
+  // idle if they combine no costs.
   void mark_used_by_scenarios() {
     const auto& scenarios = settings_.scenarios;
     if (scenarios.empty()) return;
     for (Setting& setting : settings_.all) {
-      if (setting.source != "default") continue;
       const auto in_scenario = [&](const Scenario& one, auto&& holds) {
         const auto& all = one.settings.all;
         return std::any_of(all.begin(), all.end(),
                            [&](const Setting& own) { return own.key.name == setting.key.name && holds(own); });
       };
-      const auto uses = [&](const Scenario& one) { return in_scenario(one, [](auto& own) { return own.is_used; }); };
-      const auto gives = [&](const Scenario& one) {
-        return in_scenario(one, [](auto& own) { return own.source != "default"; });
+      const auto uses = [&](const Scenario& one) {
+        return in_scenario(one, [](auto& own) { return own.is_used && !own.note.starts_with("not used"); });
       };
-      if (!setting.is_used && std::any_of(scenarios.begin(), scenarios.end(), uses)) {
+      const auto gives = [&](const Scenario& one) {
+        return in_scenario(one, [&](auto& own) { return own.source != setting.source; });
+      };
+      const bool is_idle = setting.note.starts_with("not used");
+      if (is_idle && std::any_of(scenarios.begin(), scenarios.end(), uses)) {
         setting.is_used = true;
         setting.note.clear();
-      } else if (setting.is_used && std::all_of(scenarios.begin(), scenarios.end(), gives)) {
-        setting.is_used = false;
+      } else if (!is_idle && std::all_of(scenarios.begin(), scenarios.end(), gives)) {
+        setting.is_used = setting.source != "default";
         setting.note = "not used: every scenario gives it";
       }
     }
+    const bool is_worst = settings_.text("study.scenario-aggregate") == "worst";
+    if (!is_worst && scenarios.size() > 1) return;
+    for (const Scenario& one : scenarios)
+      for (Setting& setting : settings_.all)
+        if (setting.key.name == "scenario." + one.name + "." + scenario_keys()[0].name)
+          setting.note = is_worst ? "not used: study.scenario-aggregate = worst" : "not used: there is one scenario";
   }
 
   // Reads the settings of every scenario in study.scenarios.
@@ -676,6 +685,8 @@ class Reader {
       if (std::find(known.begin(), known.end(), name) == known.end())
         throw settings_.error("study.scenarios", "no [scenario " + shown(name) + "]" + did_you_mean(name, known) +
                                                      "; there are: " + (known.empty() ? "none" : listed(known)));
+      if (std::count(names.begin(), names.end(), name) > 0)
+        throw settings_.error("study.scenarios", "names '" + name + "' twice; remove one of them");
       names.push_back(name);
     }
     return names;

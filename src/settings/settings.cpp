@@ -120,12 +120,22 @@ ConfigError CustomSection::error(const std::string& complaint) const {
   return ConfigError(source + ": " + shown(title()) + ": " + complaint);
 }
 
-std::vector<std::string> notes_on_unused(const Settings& settings) {
+std::vector<std::string> notes_on_unused(const Settings& settings, bool searches) {
   std::vector<std::string> notes;
-  for (const Setting& setting : settings.all)
-    if (setting.source != "default" && setting.note.starts_with("not used"))
+  const auto add = [&](const Setting& setting) {
+    if (setting.source != "default" && setting.note.starts_with("not used") && !setting.key.name.ends_with(".max") &&
+        (searches || !setting.key.name.starts_with("surrogate.")))
       notes.push_back("note: " + setting.source + ": " + setting.key.name + " = " + shown(setting.value) + " is " +
                       setting.note);
+  };
+  for (const Setting& setting : settings.all) add(setting);
+  for (const Scenario& scenario : settings.scenarios)
+    for (const Setting& setting : scenario.settings.all) {
+      const bool is_own = std::none_of(settings.all.begin(), settings.all.end(), [&](const Setting& of_study) {
+        return of_study.key.name == setting.key.name && of_study.source == setting.source;
+      });
+      if (is_own) add(setting);
+    }
   return notes;
 }
 

@@ -991,6 +991,15 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
     throw ConfigError(
         "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate one design: dodyn solve "
         "CONFIG");
+  const auto without_effect = [&](const Variable& variable) {
+    return std::any_of(settings.all.begin(), settings.all.end(), [&](const Setting& setting) {
+      return setting.key.name == "design." + variable.name + ".min" && setting.note.starts_with("not used");
+    });
+  };
+  if (std::all_of(settings.variables.begin(), settings.variables.end(), without_effect))
+    throw settings.error("design." + settings.variables.front().name + ".min",
+                         "nothing uses this parameter, so all evaluations would be the same; use it in an expression, "
+                         "or free another one");
   // Keys that define the problem must not remain unused.
   for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.low-fidelity",
                           "surrogate.constraints", "surrogate.objectives", "surrogate.integers", "surrogate.categories",

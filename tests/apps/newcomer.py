@@ -35,6 +35,8 @@ FILES = {
     "short.model": "[model]\ndimension = 2\n[parameters]\nreach = 1 m\n[link arm]\nparent = grund\njoint = revolute\nend = reach, 0\nmass = 1\n",
     "short-rope.model": "[model]\ndimension = 2\n[parameters]\nrope = 1 m\n[link arm]\nparent = ground\njoint = revolute\nend = rope, 0\nmass = 1\n",
     "both.cfg": "[study]\nevaluator = hybrid\n[initial-states]\ncount = 3\n",
+    "idle.cfg": "[study]\nevaluator = motion\nmax-evaluations = 3\n[motion]\nmodel = cart.model\n[phase p]\nduration = 1\nintervals = 4\n[initial-state]\nx = 0\n"
+                "rate(x) = 0\n[goal]\nx = 1\nrate(x) = 0\n[cost]\nsquared-control = 1\n[design]\nrope.min = 1\nrope.max = 2\n",
     "effort.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = cart.model\n[phase p]\nduration = 1\nintervals = 4\n[initial-state]\nx = 0\n[goal]\n"
                   "[cost]\neffort = 1\n",
     "rod.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = rod.model\n[phase p]\nduration = 1\nintervals = 4\n[design]\na.min = 1\na.max = 2\n",
@@ -87,6 +89,10 @@ MISTAKES = [
     ("check both.cfg", "both.cfg:4: initial-states.count belongs to evaluator simulation, elastic; this study's is hybrid (both.cfg:2)"),
     ("check KNEE --cost.loss 1", "cost.loss = 1: no [actuator] of the model has a loss; add loss to one, or remove this entry"),
     ("check effort.cfg", "effort.cfg:12: effort = 1: the integral of '1' does not depend on the motion; it is now called 'squared-control'"),
+    ("run idle.cfg", "idle.cfg:18: design.rope.min = 1: nothing uses this parameter, so all evaluations would be the same; use it in an expression, or free "
+                     "another one"),
+    ("check short-rope.model --design.rope 1 --design.rope 2", "command line: design.rope is given twice; remove one of them"),
+    ("check idle.cfg", "nothing uses this parameter, so all evaluations would be the same"),
     ("run gaol.cfg", "unknown key 'gaol.x': there is no section 'gaol' (did you mean 'goal'?)"),
     ("run two.cfg --design.x.integer yes", "unknown key 'design.x.integer'; keys of x: design.x, design.x.min, design.x.max, design.x.unit; [surrogate] states "
                                            "the kind of a variable: surrogate.integers = x, surrogate.categories, surrogate.log-scale"),
@@ -208,6 +214,20 @@ with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
     if hint not in done.stdout or again.returncode != 0 or "repeated 3 evaluations" not in again.stdout or hint not in again.stdout:
         wrong += 1
         print(done, again)
+    # A setting without effect has a note, and the command continues.
+    note = "note: command line: design.rope = 1.5 is not used: nothing uses this parameter\n"
+    done = run("solve idle.cfg --design.rope 1.5")
+    if done.returncode != 0 or done.stderr != note:
+        wrong += 1
+        print(done)
+    with open("idle2.cfg", "w") as file:
+        file.write(FILES["idle.cfg"].replace("cart.model", "cart2.model"))
+    with open("cart2.model", "w") as file:
+        file.write(FILES["cart.model"].replace("rope = 2", "rope = 2\nload = 3 kg").replace("mass = 40", "mass = load"))
+    done = run("run idle2.cfg --design.load.min 1 --design.load.max 2")
+    if done.returncode != 0 or "note: idle2.cfg:18: design.rope.min = 1 is not used: nothing uses this parameter\n" not in done.stderr:
+        wrong += 1
+        print(done)
     # With several objectives no design is the best one.
     with open("front.cfg", "w") as file:
         file.write("[study]\nevaluator = command\nmax-evaluations = 4\n[command]\nmetrics = m\n"
@@ -218,5 +238,5 @@ with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
         wrong += 1
         print(done)
     os.chdir("/")
-print(f"{len(MISTAKES) + len(FAILING) + 3 - wrong} of {len(MISTAKES) + len(FAILING) + 3} mistakes are met with the right line")
+print(f"{len(MISTAKES) + len(FAILING) + 5 - wrong} of {len(MISTAKES) + len(FAILING) + 5} mistakes are met with the right line")
 sys.exit(wrong > 0)

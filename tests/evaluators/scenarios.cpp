@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "settings/unused.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_scenarios {
@@ -59,6 +60,7 @@ TEST(Scenarios, TheMeanIsWeightedAndRelative) {
     const auto metrics = evaluator->metrics();
     ASSERT_EQ(e.metrics.size(), static_cast<Eigen::Index>(metrics.size()));
     ASSERT_EQ(metrics.size(), 9u);
+    EXPECT_EQ(evaluator->report(all).find("length of gradient"), std::string::npos);  // each one's is not stored
     EXPECT_EQ(metrics[0].name, "bowl:cost");
     EXPECT_EQ(metrics[4].name, "far:slope");
     EXPECT_EQ(e.metrics(0), bowl.cost);
@@ -83,6 +85,26 @@ TEST(Scenarios, TheWorstIsOneOfThem) {
   }
   EXPECT_GT(which[1], 0);
   EXPECT_GT(which[2], 0);
+}
+
+// Settings without effect: weights where costs are not added, and settings that every scenario replaces. A setting that
+// one scenario uses has an effect.
+TEST(Scenarios, SettingsWithoutEffectAreNoted) {
+  const auto notes = [](const std::string& text, const std::vector<std::string>& words = {}) {
+    std::string all;
+    for (const std::string& line : notes_on_unused(read(text, words)))
+      all += line.substr(line.find("note: ") + 6) + "\n";
+    return all.substr(all.empty() ? 0 : all.find(".cfg") + 4);
+  };
+  EXPECT_EQ(notes(head + three), "");
+  EXPECT_EQ(notes(head + three, {"--study.scenario-aggregate", "worst"}),
+            ":8: scenario.bowl.weight = 2 is not used: study.scenario-aggregate = worst\n");
+  EXPECT_EQ(notes(head + three, {"--study.scenarios", "bowl"}),
+            ":8: scenario.bowl.weight = 2 is not used: there is one scenario\n");
+  EXPECT_EQ(notes(head + "[scenario a]\ny = 1\n[scenario b]\ny = 2\n"),
+            ":6: design.y = 0.2 is not used: every scenario gives it\n");
+  EXPECT_EQ(notes(head + "[scenario a]\ny = 1\n[scenario b]\n"), "");
+  EXPECT_THROW(read(head + three, {"--study.scenarios", "bowl, bowl"}), ConfigError);
 }
 
 // Each scenario starts from the parent's motion in the same scenario.

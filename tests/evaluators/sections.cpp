@@ -31,6 +31,12 @@ coordinates = s
 mass = mass
 )";
 
+// Returns a model without its [require], so that a test may add one.
+std::string without_requirements(std::string model) {
+  const auto begin = model.find("[require]");
+  return model.erase(begin, model.find("\n[", begin) + 1 - begin);
+}
+
 // A base configuration of an evaluator with its model, and names of a link, a coordinate and a parameter of that model.
 struct Base {
   std::string study, model, link, coordinate, parameter;
@@ -39,7 +45,7 @@ const std::map<std::string, Base>& bases() {
   static const std::map<std::string, Base> all = {
       {"gait",
        {"[study]\nevaluator = gait\n[gait]\nmodel = it.model\nintervals = 8\ninitial-guesses = 1\n",
-        systems::model_text("planar-biped"), "swing_shank", "swing_knee", "knee"}},
+        without_requirements(systems::model_text("planar-biped")), "swing_shank", "swing_knee", "knee"}},
       {"motion",
        {"[study]\nevaluator = motion\n[motion]\nmodel = it.model\ninitial-guesses = 1\n[phase only]\nintervals = 4\n"
         "duration = 1\n[initial-state]\nrate(s) = 0\n[goal]\ns = 0\n[cost]\ntime = 1\n",
@@ -213,6 +219,14 @@ TEST_F(Sections, KeysWithoutEffectAreMarked) {
   EXPECT_EQ(note("simulation", "rest-speed", {}, "[outcome still]\nwhen = resting\n"), "");
   EXPECT_EQ(note("simulation", "frames", {"--simulation.frames=5"}), "not used: there is no [initial-states]");
   EXPECT_EQ(note("simulation", "frames", {}, "[initial-states]\ncount = 2\n"), "");
+  EXPECT_EQ(note("simulation", "tolerance", {"--simulation.contact-method=none"}),
+            "not used: simulation.contact-method = none");
+  EXPECT_EQ(note("simulation", "tolerance"), "");
+  EXPECT_EQ(note("simulation", "max-step", {"--simulation.step=1 ms", "--simulation.max-step=3 ms"}),
+            "not used: steps grow to 4 times simulation.step, which is more");
+  EXPECT_EQ(note("simulation", "max-step", {"--simulation.step=1 ms", "--simulation.max-step=4 ms"}), "");
+  EXPECT_EQ(note("simulation", "control.seed", {"--control.seed=3"}), "not used: measurements have no noise");
+  EXPECT_EQ(note("simulation", "control.seed", {"--control.seed=3", "--control.spin-noise=1"}), "");
 }
 
 // A parameter that is given or free although no expression uses it is marked: of the model, or of [parameters].
@@ -220,7 +234,7 @@ TEST_F(Sections, ParametersWithoutUseAreMarked) {
   const auto notes = [&](const std::string& evaluator, const std::string& sections, const std::string& more = "") {
     const Base base = bases().at(evaluator);
     std::string text = base.model + more;
-    if (evaluator != "gait") text.insert(text.find("mass = 1\n"), "idle = 3\n");
+    if (evaluator != "gait") text.insert(text.find("mass = 1\n"), "idle = 3\nchain = 2*idle\n");
     std::ofstream(folder_ / "it.model") << text;
     std::ofstream(folder_ / "it.cfg") << base.study << sections;
     std::string all;
@@ -236,7 +250,12 @@ TEST_F(Sections, ParametersWithoutUseAreMarked) {
     EXPECT_TRUE(given.ends_with(": design.idle = 2" + because)) << given;
     EXPECT_EQ(notes(evaluator, "[design]\nidle = 2\n", "[point far]\nlink = body\nat = idle, 0\n"), "");
     EXPECT_EQ(notes(evaluator, "[design]\nidle = 2\n[require]\nfew = idle < 5\n"), "");
+    EXPECT_EQ(notes(evaluator, "[design]\nidle = 2\n[require]\nfew = chain < 9\n"), "");
+    const std::string replaced = notes(evaluator, "[design]\nidle = 2\nchain = 4\n[require]\nfew = chain < 9\n");
+    EXPECT_TRUE(replaced.ends_with(": design.idle = 2" + because)) << replaced;
   }
+  const std::string drawn = notes("simulation", "[initial-states]\ncount = 2\nidle = 1 .. 2\n");
+  EXPECT_TRUE(drawn.ends_with(": initial-states.idle = 1 .. 2" + because)) << drawn;
   const std::string free = notes("motion", "[design]\nidle.min = 2\nidle.max = 4\n");
   EXPECT_NE(free.find(": design.idle.min = 2" + because), std::string::npos) << free;
   for (const std::string evaluator : {"motion", "gait"}) {
@@ -244,6 +263,18 @@ TEST_F(Sections, ParametersWithoutUseAreMarked) {
     EXPECT_TRUE(own.ends_with(": parameters.spare = 3" + because)) << own;
   }
   EXPECT_EQ(notes("gait", "[parameters]\nspare = 3\nperiod = spare\n"), "");
+}
+
+// A name that a run and the model have would have two meanings.
+TEST_F(Sections, NamesOfRunsAreNotThoseOfModels) {
+  for (const auto& [evaluator, name] : {std::pair("hybrid", "impacts"), {"simulation", "kinetic"}}) {
+    Base base = bases().at(evaluator);
+    base.model.insert(base.model.find("mass = 1\n"), std::string(name) + " = 3\n");
+    if (const auto at = base.study.find("[cost]"); at != base.study.npos) base.study.resize(at);
+    base.study += "[cost]\ncost = " + std::string(name) + "\n";
+    const std::string what = complaint(base, "");
+    EXPECT_NE(what.find("and a name of the model; rename it in the model"), std::string::npos) << what;
+  }
 }
 
 // A stride ends at its reset; a number of impacts would end it before.

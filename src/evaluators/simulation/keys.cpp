@@ -138,6 +138,17 @@ std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Sett
                                   {"simulation.jump", "event-driven"},
                                   {"simulation.restitution-law", "projection"}})
     if (method != user) idle.emplace_back(key, "simulation.contact-method = " + method);
+  if (method == "penalty" || method == "none")
+    idle.emplace_back("simulation.tolerance", "simulation.contact-method = " + method);
+  const double longest = settings.real("simulation.max-step"), step = settings.real("simulation.step");
+  if (settings.given("simulation.max-step") && longest > step && longest < 4.0 * step)
+    idle.emplace_back("simulation.max-step", "steps grow to 4 times simulation.step, which is more");
+  const auto is_noise = [](const Setting& one) {
+    return one.key.name.starts_with("control.") && one.key.name.ends_with("-noise");
+  };
+  if (std::none_of(settings.all.begin(), settings.all.end(),
+                   [&](const Setting& one) { return is_noise(one) && settings.real(one.key.name) > 0.0; }))
+    idle.emplace_back("control.seed", "measurements have no noise");
   if (settings.sections_of("initial-states").empty())
     for (const char* key : {"frames", "initial-states-per-task", "initial-state"})
       idle.emplace_back(std::string("simulation.") + key, "there is no [initial-states]");
