@@ -83,6 +83,10 @@ class SimulationEvaluator final : public Evaluator {
                                  ? "is reserved for simulations that break down; choose another name"
                                  : "is reserved for runs that leave the range of coils.table; choose another name");
       run_options.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
+      if (const CustomEntry* dwell = section->find("dwell");
+          dwell && run_options.rules.back().duration > run_options.end)
+        throw dwell->error("is longer than simulation.end = " + settings.text("simulation.end") +
+                           " s, so no run ends as " + name + "; choose a shorter dwell or a later end");
     }
     read_cost(reader);
     for (const CustomSection* section : settings.sections_of("metrics"))

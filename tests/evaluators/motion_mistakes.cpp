@@ -53,6 +53,7 @@ void expect(const std::string& text, const std::string& words) {
 
 TEST(MotionMistakes, Avoid) {
   expect("[avoid]\ncube, wall = 0\n", "");
+  expect("[avoid]\ncube, wall = 0\nwall, cube = 1 cm\n", "wall, cube = 1 cm: is given twice; remove one of them");
   for (const std::string value : {"0.1", "2.99", "3 deg"})
     expect("[avoid]\ncube, wall = 0\nmax-rotation = " + value + "\n", "");
   for (const std::string value : {"0", "-0.1", "3", "reach*0.5 rad/m"})
@@ -228,6 +229,20 @@ TEST(MotionMistakes, Placements) {
   says(start("pose 0 0, rset"), "'rset' is not understood; allowed: pose X Y, place, turn ANGLE");
 }
 
+TEST(MotionMistakes, MomentumSetsAllRates) {
+  const auto said = [](const std::string& start) {
+    return line(phases + "[initial-state]\nmomentum = 0\n" + start + "[goal]\nx = 1\n");
+  };
+  EXPECT_EQ(said("cube = pose 0 0\n"), "");
+  for (const std::string entry :
+       {"rate(x) = 2", "rate(x) = 0", "cube = pose 0 0, velocity 1 0", "cube = pose 0 0, rest"}) {
+    const std::string what = said(entry + "\n");
+    EXPECT_NE(what.find(entry + ": momentum = 0 of [initial-state] sets all rates to zero; remove one of them"),
+              std::string::npos)
+        << what;
+  }
+}
+
 TEST(MotionMistakes, Ends) {
   const std::string held = "[phase first]\nfixed = s\nintervals = 4\nduration = 1 .. 2\n";
   const auto says = [](const std::string& text, const std::string& words) {
@@ -336,6 +351,7 @@ TEST(MotionMistakes, NumbersOfPlacesHaveTheirDimension) {
   const auto said = [](const std::string& place, const std::string& more = "") {
     std::string text = ends;
     text.replace(text.find("x = 0\ny = 0\na = 0\n"), 18, "cube = " + place + "\n");
+    text.erase(text.find("momentum = 0\n"), 13);
     const std::filesystem::path file =
         written_study(model, own_model + phases + text + more + "[cost]\nsquared-control = 1\n");
     const std::string what = message_of<ConfigError>([&] { MotionDesigns(read_settings(file.string(), {})); });
@@ -373,7 +389,8 @@ TEST(MotionMistakes, CoordinatesWithoutMassOrForce) {
     std::filesystem::remove_all(path.parent_path());
     return what;
   };
-  EXPECT_NE(said("").find("motion.model = own.model: no mass moves with coordinate q, and no force acts on it; give"),
+  EXPECT_NE(said("").find("motion.model = own.model: no mass moves with coordinate q, and no force acts on it; "
+                          "give a link that it moves mass or inertia, or fix its joint"),
             std::string::npos)
       << said("");
   EXPECT_EQ(said("", "fixed = q\n"), "");

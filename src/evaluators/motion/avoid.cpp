@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "evaluators/motion/contacts.hpp"
 #include "evaluators/motion/postures.hpp"
@@ -67,6 +68,7 @@ void read_avoided(PhasedMotion& motion) {
       throw entry.error("link '" + name + "' has no [shape]; add one to the model, or remove the pair");
     return l;
   };
+  std::set<std::pair<int, int>> pairs;
   for (const CustomSection* section : motion.settings.sections_of("avoid")) {
     bool has_pair = false;
     for (const CustomEntry& entry : section->entries) {
@@ -91,6 +93,7 @@ void read_avoided(PhasedMotion& motion) {
       has_pair = true;
       const int one = link_of(entry, pair[0]), other = link_of(entry, pair[1]);
       if (one == other) throw entry.error("a link cannot stay clear of itself; name two links");
+      if (!pairs.insert(std::minmax(one, other)).second) throw entry.error("is given twice; remove one of them");
       const bool pushed =
           motion.penalty > 0.0 &&
           std::any_of(motion.contacts.begin(), motion.contacts.end(), [&](const MotionContact& c) {

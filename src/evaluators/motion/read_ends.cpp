@@ -27,7 +27,11 @@ std::vector<GivenCoordinate> read_given(const PhasedMotion& motion, const std::s
 }
 
 void read_end(const PhasedMotion& motion, const std::string& kind, MotionEnd& end) {
-  for (const CustomSection* section : motion.settings.sections_of(kind))
+  for (const CustomSection* section : motion.settings.sections_of(kind)) {
+    const auto refuse_rate = [&](const CustomEntry& entry, bool gives_rate) {
+      if (gives_rate && section->find("momentum"))
+        throw entry.error("momentum = 0 of " + section->title() + " sets all rates to zero; remove one of them");
+    };
     for (const CustomEntry& entry : section->entries) {
       if (entry.key == "momentum") {
         if (entry.value != "0") throw entry.error("allowed: 0 (everything is at rest)");
@@ -51,10 +55,13 @@ void read_end(const PhasedMotion& motion, const std::string& kind, MotionEnd& en
       } else if (is_placement(entry, *motion.system)) {
         end.placements.push_back(read_placement(
             entry, *motion.system, [&](const std::string& text) { return parameter_expression(motion, entry, text); }));
+        refuse_rate(entry, end.placements.back().moves());
       } else {
         end.given.push_back(read_one(motion, entry, true));
+        refuse_rate(entry, end.given.back().rate);
       }
     }
+  }
 }
 
 void read_requirements(PhasedMotion& motion) {
