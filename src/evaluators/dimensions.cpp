@@ -19,9 +19,9 @@ namespace {
 
 // Sections that name quantities come first: expressions of the others use them.
 constexpr std::array<std::string_view, 2> definitions = {"parameters", "initial-states"};
-constexpr std::array<std::string_view, 11> uses = {"phase",    "initial-state", "goal",    "guess",
-                                                   "periodic", "waypoint",      "require", "metrics",
-                                                   "outcome",  "cost",          "avoid"};
+constexpr std::array<std::string_view, 15> uses = {"phase",    "initial-state", "goal",    "guess",   "periodic",
+                                                   "waypoint", "require",       "metrics", "outcome", "cost",
+                                                   "avoid",    "world",         "body",    "rigid",   "wall"};
 
 // Quantities that are not the model's (docs/motions.md, docs/simulation.md).
 const std::map<std::string, std::string_view> others = {{"t", "s"},
@@ -40,6 +40,9 @@ const std::map<std::string, std::string_view> others = {{"t", "s"},
                                                         {"step-length", "m"},
                                                         {"step-width", "m"},
                                                         {"period", "s"},
+                                                        {"i", "1"},
+                                                        {"j", "1"},
+                                                        {"k", "1"},
                                                         {"has_touched", "1"},
                                                         {"resting", "1"},
                                                         {"at_end", "1"}};
@@ -50,6 +53,12 @@ const std::map<std::string, std::string_view> functions = {
 const std::map<std::string, std::string_view> places = {  // units by section and key
     {"phase.duration", "s"}, {"phase.intervals", "1"},      {"periodic.period", "s"},   {"outcome.dwell", "s"},
     {"waypoint.share", "1"}, {"avoid.max-rotation", "rad"}, {"avoid.growth-steps", "1"}};
+
+// Units of the bodies that a configuration describes (docs/elastic.md), by key.
+const std::map<std::string, std::string_view> of_bodies = {{"gravity", "m/s2"},  {"stiffness", "N/m"}, {"size", "m"},
+                                                           {"cells", "1"},       {"lambda", "Pa"},     {"mu", "Pa"},
+                                                           {"density", "kg/m3"}, {"at", "m"},          {"turn", "rad"},
+                                                           {"velocity", "m/s"},  {"spin", "rad/s"},    {"repeat", "1"}};
 
 class Check {
  public:
@@ -93,6 +102,11 @@ class Check {
   std::string_view wanted(const CustomSection& section, const CustomEntry& entry) const {
     const auto place = places.find(section.kind + "." + entry.key);
     if (place != places.end()) return place->second;
+    constexpr std::array<std::string_view, 4> bodies = {"world", "body", "rigid", "wall"};
+    if (is_one_of(section.kind, bodies)) {
+      const auto at = of_bodies.find(entry.key);
+      return at == of_bodies.end() ? "" : at->second;
+    }
     constexpr std::array<std::string_view, 4> free = {"phase", "parameters", "require", "metrics"};
     if (is_one_of(section.kind, free)) return "";
     if (section.kind == "avoid") return "m";
@@ -129,6 +143,10 @@ class Check {
       if (defines && first && !dimensions_.agree(*first, *found))
         throw entry.error("is a range from " + dimensions_.described(*first) + " to " + dimensions_.described(*found) +
                           "; allowed: one dimension");
+      if (const auto own = own_.find(entry.key); section.kind == "initial-states" && !first && own != own_.end())
+        if (!dimensions_.agree(own->second, *found))
+          throw entry.error("is " + dimensions_.described(*found) + "; expected " + dimensions_.described(own->second) +
+                            ", like the parameter");
       if (defines && unit.empty() && (!first || first->any))
         own_[entry.key] = found->any ? dimensions_.unknown(entry.key) : *found;
       if (!first || first->any) first = found;

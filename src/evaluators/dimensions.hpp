@@ -9,8 +9,8 @@
 
 namespace dodyn::evaluators {
 
-// Checks the entries of [parameters], [phase NAME], [initial-state], [goal], [require] and similar sections. Throws
-// ConfigError, with both dimensions, if an expression adds or compares two dimensions, or does not have the dimension
+// Checks the entries of [parameters], [phase NAME], [initial-state], [goal], [require] and similar sections. `model`:
+// that of the study; an empty one if the configuration describes its bodies itself. Throws ConfigError, with both dimensions, if an expression adds or compares two dimensions, or does not have the dimension
 // of its coordinate, and if a number is not finite. Readers of these sections check unknown names. Of a [cost] only
 // weights with units are checked: those of a gait make a number, those of a motion one dimension of the cost.
 void check_dimensions(const Settings& settings, const systems::Model& model);

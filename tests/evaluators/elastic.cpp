@@ -244,6 +244,30 @@ TEST(Elastic, SimulateStatesItsInitialState) {
   EXPECT_TRUE(bar->report.starts_with("scene")) << bar->report;
 }
 
+TEST(Elastic, NamesOfBodiesDiffer) {
+  const std::string text =
+      "[study]\nevaluator = elastic\n[elastic]\nstep = 1 ms\nduration = 0.01\n[parameters]\nhigh = 1 "
+      "m\n[world]\ndimension = 2\n"
+      "stiffness = 30\n[body cube]\nsize = 0.1, 0.1\ncells = 2, 2\nlambda = 1e4\nmu = 5e3\ndensity = 1000\nat = 0, "
+      "high\n"
+      "[rigid NAME]\nsize = 0.1, 0.1\ndensity = 1000\nat = 1, 0\n";
+  const auto said = [&](const std::string& name, const std::string& more = "") {
+    std::string own = text;
+    own.replace(own.find("NAME"), 4, name);
+    const std::string path = testing::TempDir() + "elastic-names.cfg";
+    std::ofstream(path) << own << more;
+    const std::string what = message_of<ConfigError>([&] { make_evaluator(read_settings(path, {})); });
+    std::filesystem::remove(path);
+    return what;
+  };
+  EXPECT_EQ(said("block"), "");
+  EXPECT_NE(said("cube").find("two bodies have the name 'cube'; rename one of them"), std::string::npos);
+  EXPECT_EQ(said("block", "[initial-states]\ncount = 2\nhigh = 1 m .. 2 m\n[cost]\ncost = kinetic\n"), "");
+  const std::string wrong = said("block", "[initial-states]\ncount = 2\nhigh = 1 kg .. 2 kg\n[cost]\ncost = kinetic\n");
+  EXPECT_NE(wrong.find("is a mass (kg, g); expected a length (m, cm, mm), like the parameter"), std::string::npos)
+      << wrong;
+}
+
 TEST(Elastic, MistakesAreOneLine) {
   const auto latch = [](const std::string& word) {
     return message_of<ConfigError>([&] { made("latch.cfg", {word}); });
@@ -270,6 +294,17 @@ TEST(Elastic, MistakesAreOneLine) {
   EXPECT_NE(complaint({"--body.bar.at=0, 0"}).find("'bar' and 'left' overlap by 0.5 m; move them apart"),
             std::string::npos)
       << complaint({"--body.bar.at=0, 0"});
+  EXPECT_NE(complaint({"--body.bar.at=0, 0*length + 2 s"}).find("are added in '0*length + 2 s'"), std::string::npos)
+      << complaint({"--body.bar.at=0, 0*length + 2 s"});
+  EXPECT_NE(complaint({"--body.bar.velocity=speed*2 kg, 0"}).find("expected a speed"), std::string::npos)
+      << complaint({"--body.bar.velocity=speed*2 kg, 0"});
+  for (const auto& [name, owner] : {std::pair("kinetic", "a metric"),
+                                    {"x", "a place in inside and map"},
+                                    {"i", "the number of a copy"},
+                                    {"pi", "the number pi"}})
+    EXPECT_NE(complaint({std::string("--parameters.") + name + "=2"}).find(std::string("has the name of ") + owner),
+              std::string::npos)
+        << complaint({std::string("--parameters.") + name + "=2"});
   EXPECT_NE(complaint({"--world.dimension=4"}).find("allowed: 2, 3"), std::string::npos);
   EXPECT_NE(complaint({"--world.stiffness=-1"}).find("must be positive"), std::string::npos);
   EXPECT_NE(complaint({"--cost.cost=bar.vz"}).find("'bar.vz' is unknown"), std::string::npos);

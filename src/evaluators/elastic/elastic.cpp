@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
+#include "evaluators/dimensions.hpp"
 #include "evaluators/elastic/initial_states.hpp"
 #include "evaluators/elastic/run.hpp"
 #include "evaluators/kinds.hpp"
@@ -37,6 +39,7 @@ class ElasticEvaluator final : public Evaluator {
     Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
     for (std::size_t i = 0; i < settings.variables.size(); ++i)
       middle[static_cast<Eigen::Index>(i)] = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
+    check_dimensions(settings, {});
     const Numbers parameters = started(middle, 0);
     if (dimension_ == 2)
       learn<2>(parameters);
@@ -146,6 +149,9 @@ class ElasticEvaluator final : public Evaluator {
   void learn(const Numbers& parameters) {
     const auto scene = elastic_text::scene<n>(settings_, parameters);
     names_ = elastic_text::names(scene);
+    for (auto name = names_.begin(); name != names_.end(); ++name)
+      if (std::find(names_.begin(), name, *name) != name)
+        throw ConfigError(settings_.file + ": two bodies have the name '" + *name + "'; rename one of them");
     if (own_.points) points_ = elastic_text::points_channel(scene, own_.nodes);
     try {
       elastic::Simulation<n>(scene.world, elastic_text::options_of(scene, own_)).start(scene.start);
@@ -157,7 +163,17 @@ class ElasticEvaluator final : public Evaluator {
   // Tests the names in costs and conditions on an empty run.
   void read_cost(const Numbers& parameters) {
     Numbers known = parameters;
-    for (const auto& metric : elastic_text::run_metrics()) known[metric.name] = 1.0;
+    std::map<std::string, std::string> taken = {{"pi", "the number pi"}};
+    for (const char* name : {"x", "y", "z"}) taken[name] = "a place in inside and map";
+    for (const char* name : {"i", "j", "k"}) taken[name] = "the number of a copy";
+    for (const auto& metric : elastic_text::run_metrics()) {
+      known[metric.name] = 1.0;
+      taken[metric.name] = "a metric";
+    }
+    for (const CustomSection* section : settings_.sections_of("parameters"))
+      for (const CustomEntry& entry : section->entries)
+        if (const auto at = taken.find(entry.key); at != taken.end())
+          throw entry.error("has the name of " + at->second + "; choose another name");
     for (const auto& name : names_)
       for (const auto& what : elastic_text::places(dimension_)) known[name + "." + what] = 1.0;
     outcomes_.of(known);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "evaluators/dimensions.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "rigid/director.hpp"
@@ -18,20 +17,6 @@ namespace {
 
 const std::vector<std::string> letters = {"x", "y", "z"}, counters = {"i", "j", "k"};
 
-// Units of entries, by key.
-const std::map<std::string, std::string_view> units = {{"gravity", "m/s2"},  {"stiffness", "N/m"}, {"size", "m"},
-                                                       {"cells", "1"},       {"lambda", "Pa"},     {"mu", "Pa"},
-                                                       {"density", "kg/m3"}, {"at", "m"},          {"turn", "rad"},
-                                                       {"velocity", "m/s"},  {"spin", "rad/s"},    {"repeat", "1"}};
-
-// Throws ConfigError if a number has another unit than its place. Expressions of parameters are numbers in SI.
-void check_unit(const CustomEntry& entry, const Expression& parsed) {
-  const auto at = units.find(entry.key);
-  if (at == units.end() || !parsed.is_constant()) return;
-  Dimensions dimensions;
-  expect_unit(entry, dimensions, parsed.measure(dimensions, {}), at->second);
-}
-
 // Reads a section with the quantities that its entries may use.
 struct Reader {
   const CustomSection& section;
@@ -41,11 +26,7 @@ struct Reader {
     if (const CustomEntry* entry = section.find(key)) return *entry;
     throw section.error("has no " + key);
   }
-  double number(const CustomEntry& entry, const std::string& text) const {
-    const Expression parsed = entry.parsed(text);
-    check_unit(entry, parsed);
-    return value(entry, parsed, known);
-  }
+  double number(const CustomEntry& entry, const std::string& text) const { return value(entry, text, known); }
   double number(const std::string& key, double otherwise) const {
     const CustomEntry* entry = section.find(key);
     return entry ? number(*entry, entry->value) : otherwise;
