@@ -121,7 +121,8 @@ Grid read_grid(const std::string& text) {
     for (std::size_t i = 0; i < 5; ++i)
       if (!(cells >> v[i]) || (i < 4 && !(cells >> comma)) || comma != ',')
         throw std::invalid_argument(formatted("line %d has no five numbers; allowed: x,y,f_x,f_y,torque", number));
-    rows[{v[0], v[1]}] = {v[2], v[3], v[4]};
+    if (!rows.emplace(std::pair{v[0], v[1]}, Twist<2>{v[2], v[3], v[4]}).second)
+      throw std::invalid_argument(formatted("line %d has the place of an earlier line; remove one of them", number));
   }
   std::vector<double> x, y;
   for (const auto& [at, value] : rows) {
@@ -250,7 +251,7 @@ class AirTableEvaluator final : public Evaluator {
 
   std::vector<Quantity> metrics() const override {
     return {{"drift", "m", "mean drift without commands"},
-            {"drift_cancelled", "m", "mean drift with the recorded commands applied"},
+            {"drift_cancelled", "m", "mean drift with the recorded commands, or those of air-table.cancel"},
             {"field_error", "1",
              "root mean square of the error of the measured forces, relative to that of the true forces"},
             {"field_rms", "N", "root mean square of a component of the true forces"}};
@@ -267,7 +268,7 @@ class AirTableEvaluator final : public Evaluator {
     return {field,
             {"drift",
              "m",
-             "drift of the craft without commands, and with the recorded commands applied",
+             "drift of the craft without commands, and with the recorded ones or those of air-table.cancel",
              n,
              {"off", "cancelled"}}};
   }
@@ -285,6 +286,16 @@ class AirTableEvaluator final : public Evaluator {
     const simulation::DisturbanceField<2> truth(own_.field, static_cast<std::uint64_t>(own_.field.seed));
     Craft craft(own_);
     double wrong = 0.0, size = 0.0;
+    const auto lost = [&](const Vector<2>& state) {
+      const double away = (craft.position() - state).norm();
+      if (away <= own_.spacing) return false;
+      e.status = Status::infeasible;
+      e.reason = formatted(
+          "the commands do not hold the craft: after %g s it is %.3g m from its state, which is more than "
+          "air-table.spacing; choose a higher air-table.sample-rate or a weaker field",
+          settling_time, away);
+      return true;
+    };
     const auto late = [&] {
       if (task.seconds_left() > 0.0) return false;
       e.status = Status::timed_out;
@@ -297,6 +308,7 @@ class AirTableEvaluator final : public Evaluator {
       const Vector<2> at = state(i);
       craft.place(at);
       craft.hold(settling_time);
+      if (lost(at)) return outcome;
       const double middle = craft.clock() + 0.5 * averaging_time;
       const Twist<2> f = craft.hold(averaging_time);
       measured.at(static_cast<std::size_t>(i) / y_.size(), static_cast<std::size_t>(i) % y_.size()) = f;
@@ -342,8 +354,8 @@ class AirTableEvaluator final : public Evaluator {
            formatted("field           %.4g N, %s; measured to %.3g of it\n", m[3],
                      own_.field.time > 0.0 ? formatted("correlated over %g s", own_.field.time).c_str() : "steady",
                      m[2]) +
-           formatted("drift           %.4g m with the fans off, %.4g m with the recorded commands: %.3g of it\n", m[0],
-                     m[1], m[1] / m[0]);
+           formatted("drift           %.4g m with the fans off, %.4g m with %s: %.3g of it\n", m[0], m[1],
+                     own_.cancel.empty() ? "the recorded commands" : "the commands of air-table.cancel", m[1] / m[0]);
   }
 
  private:

@@ -38,6 +38,16 @@ TEST(AirTable, ASteadyFieldIsCancelledAndAnotherOneIsNot) {
   EXPECT_GT(changing.evaluation.cost, 0.5);
 }
 
+// Commands that are too rare let the craft go, and too strong a field moves it away. Then its commands are not the field.
+TEST(AirTable, ACraftThatIsNotHeldMeasuresNothing) {
+  for (const char* word : {"--air-table.sample-rate=0.3", "--air-table.sample-rate=0.05", "--air-table.force=5"}) {
+    const Evaluation e = measured({word}).evaluation;
+    EXPECT_EQ(e.status, Status::infeasible) << word;
+    EXPECT_TRUE(e.reason.starts_with("the commands do not hold the craft: after 35 s it is ")) << e.reason;
+  }
+  EXPECT_TRUE(measured({"--air-table.sample-rate=7"}).evaluation.ok());
+}
+
 // In a nearly uniform field the drift is f t^2/(2 m), and the commands that hold the craft are minus the field.
 TEST(AirTable, AnEvenForceIsToldAsItIs) {
   const Outcome even = measured({"--air-table.length=1e5", "--air-table.arm=0"});
