@@ -216,7 +216,7 @@ std::string result_text(const archive::Contents& contents, const surrogate::Obse
     std::string to;
     for (const double value : all.reference) to += formatted("%s%.6g", to.empty() ? "" : ", ", value);
     const std::string area = formatted(", hypervolume %.6g to (%s)", all.hypervolume(), to.c_str());
-    return "front of " + names + ": " + std::to_string(front.size()) + " designs" + area + "\n" + columns(rows) + doubt;
+    return "front of " + names + ": " + counted(front.size(), "design") + area + "\n" + columns(rows) + doubt;
   }
   const Evaluation* const best = observed.best();
   const Quantity& objective = objectives.front();
