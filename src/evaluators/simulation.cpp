@@ -74,7 +74,6 @@ class SimulationEvaluator final : public Evaluator {
     starts_.read(reader);
     for (const CustomSection* section : settings.sections_of("require"))
       for (const CustomEntry& entry : section->entries) requirements_.push_back({entry, reader.requirement(entry)});
-    static const Key duration{.name = "dwell", .default_value = "0", .unit = "s", .minimum = 0, .maximum = 1e6};
     for (const CustomSection* section : settings.sections_of("outcome")) {
       const std::string& name = section->name;
       if (name == "end" || name == "failed" || (name == "unresolved" && run_options.coils))
@@ -82,11 +81,8 @@ class SimulationEvaluator final : public Evaluator {
                              : name == "failed"
                                  ? "is reserved for simulations that break down; choose another name"
                                  : "is reserved for runs that leave the range of coils.table; choose another name");
-      run_options.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
-      if (const CustomEntry* dwell = section->find("dwell");
-          dwell && run_options.rules.back().duration > run_options.end)
-        throw dwell->error("is longer than simulation.end = " + settings.text("simulation.end") +
-                           " s, so no run ends as " + name + "; choose a shorter dwell or a later end");
+      run_options.rules.push_back(
+          {name, reader.condition(*section->find("when")), section->real(simulation::dwell_key())});
     }
     read_cost(reader);
     for (const CustomSection* section : settings.sections_of("metrics"))

@@ -222,6 +222,11 @@ TEST_F(Sections, KeysWithoutEffectAreMarked) {
   EXPECT_EQ(note("simulation", "tolerance", {"--simulation.contact-method=none"}),
             "not used: simulation.contact-method = none");
   EXPECT_EQ(note("simulation", "tolerance"), "");
+  const auto dwell = [&](const std::string& time) {
+    return note("simulation", "outcome.still.dwell", {}, "[outcome still]\nwhen = resting\ndwell = " + time + "\n");
+  };
+  EXPECT_EQ(dwell("0.1 s"), "");
+  EXPECT_EQ(dwell("0.2 s"), "not used: it is longer than simulation.end, so no run ends as still");
   EXPECT_EQ(note("simulation", "max-step", {"--simulation.step=1 ms", "--simulation.max-step=3 ms"}),
             "not used: steps grow to 4 times simulation.step, which is more");
   EXPECT_EQ(note("simulation", "max-step", {"--simulation.step=1 ms", "--simulation.max-step=4 ms"}), "");

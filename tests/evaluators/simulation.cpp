@@ -105,16 +105,6 @@ TEST_F(Simulations, ACoordinateIsNoFasterThanItsLimit) {
   }
 }
 
-TEST_F(Simulations, AnOutcomeFitsIntoTheRun) {
-  const auto said = [&](const std::string& dwell) {
-    return complaint(std::string(sliding) + "[outcome stopped]\nwhen = resting\ndwell = " + dwell + "\n");
-  };
-  EXPECT_EQ(said("2 s"), "");
-  EXPECT_EQ(said("2.1 s"),
-            "study.cfg:16: dwell = 2.1 s: is longer than simulation.end = 2 s, so no run ends as stopped; choose a "
-            "shorter dwell or a later end");
-}
-
 TEST_F(Simulations, BoxIsAtRestWhenFrictionHasStoppedIt) {
   const auto slide =
       evaluator(std::string(sliding) + "[outcome stopped]\nwhen = has_touched and resting\ndwell = 0.1\n");

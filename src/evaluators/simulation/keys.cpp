@@ -130,6 +130,11 @@ const KeyTable<SimulationSettings>& simulation_keys() {
   return table;
 }
 
+const Key& dwell_key() {
+  static const Key key{.name = "dwell", .default_value = "0", .unit = "s", .minimum = 0, .maximum = 1e6};
+  return key;
+}
+
 std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Settings& settings) {
   const std::string method = settings.text("simulation.contact-method");
   std::vector<std::pair<std::string, std::string>> idle;
@@ -138,6 +143,10 @@ std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Sett
                                   {"simulation.jump", "event-driven"},
                                   {"simulation.restitution-law", "projection"}})
     if (method != user) idle.emplace_back(key, "simulation.contact-method = " + method);
+  for (const CustomSection* section : settings.sections_of("outcome"))
+    if (section->real(dwell_key()) > settings.real("simulation.end"))
+      idle.emplace_back("outcome." + section->name + ".dwell",
+                        "it is longer than simulation.end, so no run ends as " + section->name);
   if (method == "penalty" || method == "none")
     idle.emplace_back("simulation.tolerance", "simulation.contact-method = " + method);
   const double longest = settings.real("simulation.max-step"), step = settings.real("simulation.step");

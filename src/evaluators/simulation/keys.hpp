@@ -16,6 +16,9 @@ struct SimulationSettings {
   int batch = 25, start = 1, frames = 24;
 };
 
+// Returns the key `dwell` of [outcome NAME].
+const Key& dwell_key();
+
 const KeyTable<SimulationSettings>& simulation_keys();
 // Returns the keys that the chosen contact method does not use, each with the reason.
 std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Settings& settings);
