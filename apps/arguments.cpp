@@ -86,8 +86,8 @@ void check_operands(const Invocation& call, const std::vector<std::string>& oper
            (call.command.keys == Command::Keys::of_a_study ? "; allowed: --section.key value" : "; usage: " + usage));
   }
   const auto& wanted = call.command.operands;
-  const auto needed = static_cast<std::size_t>(
-      std::count_if(wanted.begin(), wanted.end(), [](const std::string& one) { return !one.starts_with('['); }));
+  const std::size_t needed =
+      std::count_if(wanted.begin(), wanted.end(), [](const std::string& one) { return !one.starts_with('['); });
   const bool open = !wanted.empty() && wanted.back().find("...") != std::string::npos;
   if (operands.size() < needed)
     throw ConfigError("usage: " + usage + "; for example: dodyn " + call.command.name + " " + call.command.example);

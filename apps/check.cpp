@@ -36,12 +36,13 @@ void set_coordinate(const systems::Model& model, const std::string& name, const 
   if (at == names.end())
     throw ConfigError("--initial-state." + shown(name) + ": no coordinate of " + model.origin +
                       did_you_mean(name, names) + "; allowed: " + listed(names, 5));
-  const int coordinate = static_cast<int>(at - names.begin());
+  const int coordinate = at - names.begin();
   const Key key{.name = "initial-state." + name, .unit = model.slides(coordinate) ? "m" : "rad"};
-  q[static_cast<std::size_t>(coordinate)] = number_of(key, canonical(key, value, "command line"));
+  q[coordinate] = number_of(key, canonical(key, value, "command line"));
 }
 
-// --design.NAME VALUE sets a parameter, --initial-state.NAME VALUE a coordinate. `links`: of --distance; empty: none.
+// Checks a model. `words`: --design.NAME VALUE sets a parameter, --initial-state.NAME VALUE a coordinate. `links`: the
+// value of --distance; empty without that option.
 ExitCode check_model(const std::string& path, const std::vector<std::string>& words, const std::string& links) {
   const auto [model, pieces] = systems::read_hybrid_model(systems::model_text(path), path);
   std::map<std::string, double> given;
@@ -59,7 +60,7 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
     }
     const int index = model.parameter(parameter);
     if (index < 0) model.fail_unknown(parameter);
-    const Key number{.name = key, .unit = model.parameters[static_cast<std::size_t>(index)].unit};
+    const Key number{.name = key, .unit = model.parameters[index].unit};
     given[parameter] = number_of(number, canonical(number, value, "command line"));
   }
   const auto values = model.evaluate(given);
@@ -70,9 +71,9 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
   }
   const std::size_t comma = links.find(',');
   if (comma == std::string::npos) throw ConfigError("--distance = " + shown(links) + ": allowed: two links, LINK,LINK");
-  std::vector<double> q(static_cast<std::size_t>(model.structure.n()), 0.0);
+  std::vector<double> q(model.structure.n(), 0.0);
   for (const auto& start : pieces.start)
-    if (!start.rate) q[static_cast<std::size_t>(start.coordinate)] = systems::Model::at(start.value, values.numbers);
+    if (!start.rate) q[start.coordinate] = systems::Model::at(start.value, values.numbers);
   for (const auto& [name, value] : coordinates) set_coordinate(model, name, value, q);
   std::cout << systems::link_distance(model, values, q, std::string(trimmed(links.substr(0, comma))),
                                       std::string(trimmed(links.substr(comma + 1))));

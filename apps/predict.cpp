@@ -64,7 +64,7 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
   const auto& variables = study.contents.layout.variables;
   std::vector<std::string> names;
   for (const auto& variable : variables) names.push_back("--design." + variable.name);
-  Eigen::VectorXd design = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(variables.size()), not_a_number);
+  Eigen::VectorXd design = Eigen::VectorXd::Constant(variables.size(), not_a_number);
   const Evaluation* best = dodyn::study::recommended_of(study.contents, study.observed);
   if (!best) best = study.observed.best();  // several objectives: the design with the lowest first objective
   if (best) design = best->design;
@@ -75,7 +75,7 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
                                                      (unit.empty() || unit == "1" ? "" : " " + unit);
     const auto at_name = given.find(names[i]);
     const std::string text = at_name == given.end() ? "" : at_name->second;
-    auto& value = design(static_cast<Eigen::Index>(i));
+    auto& value = design(i);
     if (at_name != given.end() && text.empty())
       throw ConfigError("command line: " + names[i] + " has no value; allowed: " + range);
     if (text.empty()) {
@@ -101,8 +101,7 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
   const Eigen::VectorXd levels = space.design(space.unit(design));
   for (Eigen::Index i = 0; i < design.size(); ++i)
     if (!space.real(i) && std::abs(levels(i) - design(i)) > 1e-9 * std::max(1.0, std::abs(design(i))))
-      throw ConfigError("command line: " + names[static_cast<std::size_t>(i)] + " = " + to_text(design(i)) +
-                        surrogate::not_a_value(levels(i)));
+      throw ConfigError("command line: " + names[i] + " = " + to_text(design(i)) + surrogate::not_a_value(levels(i)));
   for (const auto& [name, value] : given)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw ConfigError("command line: '" + shown(name) + "' is not understood" + did_you_mean(name, names) +

@@ -58,10 +58,10 @@ std::vector<std::string> names_of_all(const List& list) {
 Eigen::VectorXd numbers_in(const Json& object, const std::string& where, const std::vector<std::string>& names,
                            bool complete) {
   expect_members(object, where, names);
-  Eigen::VectorXd values = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names.size()), not_a_number);
+  Eigen::VectorXd values = Eigen::VectorXd::Constant(names.size(), not_a_number);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (object.contains(names[i]))
-      values(static_cast<Eigen::Index>(i)) = number_in(object[names[i]], where + "." + names[i]);
+      values(i) = number_in(object[names[i]], where + "." + names[i]);
     else if (complete)
       throw RequestError(where + ": " + names[i] + " is missing; give a number for each of: " + listed(names));
   }
@@ -144,11 +144,11 @@ class ServeSession {
     const Json& values = request["design"];
     expect_members(values, "design", names);
     Task task;
-    task.evaluation.design.resize(static_cast<Eigen::Index>(names.size()));
+    task.evaluation.design.resize(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!values.contains(names[i]))
         throw RequestError("design: " + names[i] + " is missing; give a value for each of: " + listed(names));
-      task.evaluation.design(static_cast<Eigen::Index>(i)) = design_value(settings_.variables[i], values[names[i]]);
+      task.evaluation.design(i) = design_value(settings_.variables[i], values[names[i]]);
     }
     task.evaluation.id = request.contains("id") ? id_in(request["id"], "id") : evaluated_;
     evaluated_ = std::max(evaluated_, task.evaluation.id + 1);
@@ -195,7 +195,7 @@ class ServeSession {
   Json design_json(const Eigen::VectorXd& design) const {
     Json named = Json::object();
     for (std::size_t i = 0; i < settings_.variables.size(); ++i) {
-      const double value = design(static_cast<Eigen::Index>(i));
+      const double value = design(i);
       const std::string* const word = settings_.variables[i].choice(value);
       const std::string& name = settings_.variables[i].name;
       const bool is_whole = std::find(whole_.begin(), whole_.end(), name) != whole_.end() && std::abs(value) < 1e15;
@@ -211,7 +211,7 @@ class ServeSession {
     const std::string stopped = stop_reason();
     const std::int64_t room = settings_.integer("study.max-evaluations") - asked_;
     if (stopped.empty() && count > 0)
-      for (const Eigen::VectorXd& design : strategy().ask(static_cast<int>(std::min(count, room)))) {
+      for (const Eigen::VectorXd& design : strategy().ask(std::min(count, room))) {
         Evaluation& asked = pending_[asked_];
         asked.id = asked_++;
         asked.design = design;
@@ -232,7 +232,7 @@ class ServeSession {
          study::constraints_of(study::text_in(configuration, "surrogate.constraints"), contents_.layout.metrics))
       needed.push_back(c.metric);
     for (const int metric : needed)
-      if (const std::string name = metric < 0 ? "" : names[static_cast<std::size_t>(metric)];
+      if (const std::string name = metric < 0 ? "" : names[metric];
           !name.empty() && !(result.contains("metrics") && result["metrics"].contains(name)))
         throw RequestError("tell.metrics: " + name +
                            " is missing, which constraints or objectives name; give a number; null: it has no value");
@@ -248,7 +248,7 @@ class ServeSession {
       throw RequestError("tell.id = " + told["id"].dump() +
                          ": no such design is waiting for its cost; ask for one first");
     Evaluation evaluation = asked->second;
-    evaluation.metrics.setConstant(static_cast<Eigen::Index>(contents_.layout.metrics.size()), not_a_number);
+    evaluation.metrics.setConstant(contents_.layout.metrics.size(), not_a_number);
     if (told.contains("cost")) evaluation.cost = number_in(told["cost"], "tell.cost");
     if (told.contains("cost_stderr")) evaluation.cost_stderr = number_in(told["cost_stderr"], "tell.cost_stderr");
     if (evaluation.cost_stderr < 0 || !std::isfinite(evaluation.cost_stderr))

@@ -18,7 +18,7 @@ namespace {
 std::string design_of(const Settings& settings, const Evaluation& evaluation) {
   std::string text;
   for (std::size_t i = 0; i < settings.variables.size(); ++i)
-    text += ", " + settings.variables[i].name + " " + to_text(evaluation.design(static_cast<Eigen::Index>(i))) +
+    text += ", " + settings.variables[i].name + " " + to_text(evaluation.design(i)) +
             (settings.variables[i].unit.empty() ? "" : " " + settings.variables[i].unit);
   return text;
 }

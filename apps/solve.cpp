@@ -35,7 +35,7 @@ ExitCode solve(const Invocation& call) {
   settings.variables = settings.overruled;
   Eigen::VectorXd design(settings.variables.size());
   for (std::size_t i = 0; i < settings.variables.size(); ++i)
-    design(static_cast<Eigen::Index>(i)) = settings.real("design." + settings.variables[i].name);
+    design(i) = settings.real("design." + settings.variables[i].name);
 
   const std::shared_ptr<const evaluators::Evaluator> evaluator =
       study::make_evaluator({settings, {}, problem.archive, problem.provenance});

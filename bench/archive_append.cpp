@@ -48,8 +48,7 @@ Outcome outcome(std::int64_t id, const archive::Layout& layout, bool packs) {
   e.host = "node-1";
   e.started = "2026-01-31T12:34:56.789Z";
   for (const auto& channel : layout.channels)
-    out.trajectory.values.push_back(
-        Eigen::MatrixXd::Random(channel.nodes, static_cast<Eigen::Index>(channel.coordinates.size())));
+    out.trajectory.values.push_back(Eigen::MatrixXd::Random(channel.nodes, channel.coordinates.size()));
   if (packs)
     for (const auto& values : out.trajectory.values) out.packed.push_back(packed(values));
   return out;

@@ -54,7 +54,7 @@ VectorXd t_osz(const VectorXd& x) {
 
 template <class List>
 void shuffle(Random& random, List& list) {
-  for (int i = static_cast<int>(list.size()) - 1; i > 0; --i) std::swap(list[i], list[random.below(i + 1)]);
+  for (int i = std::ssize(list) - 1; i > 0; --i) std::swap(list[i], list[random.below(i + 1)]);
 }
 
 VectorXd t_asy(const Instance& in, double beta, VectorXd x) {
@@ -306,7 +306,7 @@ std::string bbob_name(int function) {
                                                                 "21 Gaussians",
                                                                 "Katsuura",
                                                                 "Lunacek"};
-  return "f" + std::to_string(function) + " " + names.at(static_cast<std::size_t>(function - 1));
+  return "f" + std::to_string(function) + " " + names.at(function - 1);
 }
 
 Problem bbob(int function, int variables, int instance) {

@@ -24,6 +24,7 @@
 #endif
 #ifdef DODYN_HAVE_COAL
 #include "coal_queries.hpp"
+#include "tests/geometry/solids.hpp"
 #endif
 
 namespace {

@@ -44,10 +44,10 @@ struct Craft {
     const auto at = [&](const char* name) {
       for (const auto& point : view.tree.named_points)
         if (point.name == name) {
-          const auto& place = view.links[static_cast<std::size_t>(point.place.link)];
+          const auto& place = view.links[point.place.link];
           rigid::Vector<n> x;
           for (int i = 0; i < n; ++i) x[i] = point.place.at[i] + place.origin[i];
-          return frames[static_cast<std::size_t>(place.body)](x);
+          return frames[place.body](x);
         }
       std::fprintf(stderr, "docking_peers: the model has no point %s\n", name);
       std::exit(2);
@@ -82,8 +82,7 @@ void charges(const rigid::World<n>& world, const std::vector<geometry::Frame<n>>
     for (std::size_t j = i + 1; j < world.charges.size(); ++j) {
       const auto &a = world.charges[i], &b = world.charges[j];
       if (a.body == b.body) continue;
-      const rigid::Vector<n> x = frames[static_cast<std::size_t>(a.body)](a.at),
-                             y = frames[static_cast<std::size_t>(b.body)](b.at), d = x - y;
+      const rigid::Vector<n> x = frames[a.body](a.at), y = frames[b.body](b.at), d = x - y;
       const rigid::Vector<n> force = world.charge_constant * a.value * b.value / std::pow(d.squaredNorm(), 1.5) * d;
       push(a.body, x, force);
       push(b.body, y, rigid::Vector<n>(-force));
@@ -146,8 +145,7 @@ void bullet(const Craft<3>& craft, double end, double step, int iterations, Meas
   for (long k = 0; k < std::lround(end / step); ++k) {
     look();
     charges<3>(craft.world, frames, [&](int b, const rigid::Vector<3>& at, const rigid::Vector<3>& force) {
-      bodies[static_cast<std::size_t>(b)]->applyForce(vector(force, scale),
-                                                      vector(at - frames[static_cast<std::size_t>(b)].position, scale));
+      bodies[b]->applyForce(vector(force, scale), vector(at - frames[b].position, scale));
     });
     world.stepSimulation(static_cast<btScalar>(step), 0, static_cast<btScalar>(step));
   }
@@ -179,7 +177,7 @@ void box2d(const Craft<2>& craft, double end, double step, Measured& m) {
       std::vector<b2Vec2> corners;
       for (const auto& corner : part.corners()) corners.push_back(vector(corner));
       b2PolygonShape shape;
-      shape.Set(corners.data(), static_cast<int>(corners.size()));
+      shape.Set(corners.data(), corners.size());
       b2FixtureDef fixture;
       fixture.shape = &shape;
       fixture.density = 1.0F;
@@ -206,7 +204,7 @@ void box2d(const Craft<2>& craft, double end, double step, Measured& m) {
   for (long k = 0; k < std::lround(end / step); ++k) {
     look();
     charges<2>(craft.world, frames, [&](int b, const rigid::Vector<2>& at, const rigid::Vector<2>& force) {
-      bodies[static_cast<std::size_t>(b)]->ApplyForce(vector(force), vector(at), true);
+      bodies[b]->ApplyForce(vector(force), vector(at), true);
     });
     world.Step(static_cast<float>(step), 8, 3);
   }
@@ -248,7 +246,7 @@ void compare(const Settings& settings, double end, double step, int count) {
     craft.world = craft.view.world;
     craft.state = craft.view.state(start.q, start.v);
     const int clearance = model.parameter("clearance");
-    craft.near = 0.5e-3 + (n == 3 ? start.values.parameters[static_cast<std::size_t>(clearance)] : 0.0);
+    craft.near = 0.5e-3 + (n == 3 ? start.values.parameters[clearance] : 0.0);
     for (std::size_t p = 0; p < programs.size(); ++p) programs[p].second(craft, sums[p]);
   }
   const int met = std::min(count, starts.count());

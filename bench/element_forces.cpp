@@ -36,7 +36,7 @@ struct Plain {
     double energy = 0.0;
     for (const Cell& cell : cells) {
       Matrix<n> D;
-      for (int i = 0; i < n; ++i) D.col(i) = x.col(cell.node[static_cast<std::size_t>(i + 1)]) - x.col(cell.node[0]);
+      for (int i = 0; i < n; ++i) D.col(i) = x.col(cell.node[i + 1]) - x.col(cell.node[0]);
       const Matrix<n> F = D * cell.inverse, inverse_transposed = F.inverse().transpose();
       const double J = F.determinant(), log_J = std::log(J);
       energy += cell.volume * (0.5 * material.mu * (F.squaredNorm() - n) - material.mu * log_J +
@@ -44,7 +44,7 @@ struct Plain {
       const Matrix<n> P = material.mu * (F - inverse_transposed) + material.lambda * log_J * inverse_transposed;
       const Matrix<n> H = -cell.volume * P * cell.inverse.transpose();
       for (int i = 0; i < n; ++i) {
-        force.col(cell.node[static_cast<std::size_t>(i + 1)]) += H.col(i);
+        force.col(cell.node[i + 1]) += H.col(i);
         force.col(cell.node[0]) -= H.col(i);
       }
     }
@@ -58,11 +58,9 @@ void compare(const char* name, const Mesh<n>& mesh, int rounds) {
   Elements<n> elements;
   elements.add("block", mesh, material);
   const Plain<n> plain(mesh, material);
-  Nodes<n> x(n, static_cast<Eigen::Index>(mesh.nodes.size())), ours, theirs;
+  Nodes<n> x(n, mesh.nodes.size()), ours, theirs;
   for (Eigen::Index i = 0; i < x.cols(); ++i)
-    for (int a = 0; a < n; ++a)
-      x(a, i) = mesh.nodes[static_cast<std::size_t>(i)][a] +
-                0.01 * std::sin(10.0 * mesh.nodes[static_cast<std::size_t>(i)].sum() + a);
+    for (int a = 0; a < n; ++a) x(a, i) = mesh.nodes[i][a] + 0.01 * std::sin(10.0 * mesh.nodes[i].sum() + a);
   int inverted = -1;
   double best[2] = {1e300, 1e300}, sum = 0.0;
   const int repeats = 2000000 / elements.size() + 1;

@@ -157,7 +157,7 @@ void summarise(const std::string& name, const std::vector<Row>& rows, Result Row
     better += a.cost < b.cost - margin;
   }
   if (n == 0) return;
-  const int both = static_cast<int>(ratio.size());
+  const int both = ratio.size();
   std::printf(
       "| %-35s | %3d | %3d / %3d | %3d / %3d / %3d | %3.0f %% | %4.0f / %4.0f | %6.1f / %6.1f | %5.1f | %5.1f | %6.1f "
       "|\n",

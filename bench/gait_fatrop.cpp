@@ -33,11 +33,10 @@ using Eigen::VectorXd;
 std::vector<int> stages(const dmoc::WalkerGait& gait) {
   const dmoc::PhaseIndex& index = gait.index();
   const int K = index.intervals, n = gait.problem().variables();
-  std::vector<int> stage(static_cast<std::size_t>(n), K - 1);
+  std::vector<int> stage(n, K - 1);
   for (int k = 0; k < K; ++k)
-    for (int v = index.theta(k); v < index.theta(k + 1); ++v)
-      stage[static_cast<std::size_t>(v)] = v < index.control(k) ? std::max(k - 1, 0) : k;
-  for (int v = 0; v < index.moving; ++v) stage[static_cast<std::size_t>(index.velocity_after + v)] = 0;
+    for (int v = index.theta(k); v < index.theta(k + 1); ++v) stage[v] = v < index.control(k) ? std::max(k - 1, 0) : k;
+  for (int v = 0; v < index.moving; ++v) stage[index.velocity_after + v] = 0;
   return stage;
 }
 
@@ -53,7 +52,7 @@ struct Stage {
     int row, place, entry;
   };
   std::vector<Entry> equality_entries, inequality_entries, hessian_entries;
-  int size() const { return static_cast<int>(inputs.size() + states.size()); }
+  int size() const { return inputs.size() + states.size(); }
 };
 
 class Staged : public fatrop::OcpAbstract {
@@ -62,9 +61,9 @@ class Staged : public fatrop::OcpAbstract {
       : problem_(problem), start_(std::move(start)) {
     const int n = problem.variables(), m = problem.constraints();
     const int K = *std::max_element(brought.begin(), brought.end()) + 1;
-    stages.resize(static_cast<std::size_t>(K));
-    std::vector<int> last(brought), of_row(static_cast<std::size_t>(m), 0);
-    const auto at = [](auto& v, int i) -> auto& { return v[static_cast<std::size_t>(i)]; };
+    stages.resize(K);
+    std::vector<int> last(brought), of_row(m, 0);
+    const auto at = [](auto& v, int i) -> auto& { return v[i]; };
     const nlp::Pattern &J = problem.jacobian_pattern, &H = problem.hessian_pattern;
     for (int e = 0; e < J.size(); ++e)
       at(of_row, at(J.rows, e)) = std::max(at(of_row, at(J.rows, e)), at(brought, at(J.columns, e)));
@@ -120,10 +119,10 @@ class Staged : public fatrop::OcpAbstract {
   double objective = 0.0;
 
   const nlp::Problem& problem() const { return problem_; }
-  const Stage& stage(int k) const { return stages[static_cast<std::size_t>(k)]; }
-  int get_nx(int k) const override { return static_cast<int>(stage(k).states.size()); }
-  int get_nu(int k) const override { return static_cast<int>(stage(k).inputs.size()); }
-  int get_ng(int k) const override { return static_cast<int>(stage(k).equalities.size()); }
+  const Stage& stage(int k) const { return stages[k]; }
+  int get_nx(int k) const override { return stage(k).states.size(); }
+  int get_nu(int k) const override { return stage(k).inputs.size(); }
+  int get_ng(int k) const override { return stage(k).equalities.size(); }
   int get_ng_ineq(int k) const override {
     return static_cast<int>(stage(k).inequalities.size() + stage(k).bounded.size());
   }
@@ -131,8 +130,7 @@ class Staged : public fatrop::OcpAbstract {
 
   int eval_BAbt(const double*, const double*, const double*, MAT* res, int k) override {
     fatrop::blasfeo_gese_wrap(res->m, res->n, 0.0, res, 0, 0);
-    for (std::size_t i = 0; i < stage(k).next.size(); ++i)
-      fatrop::blasfeo_matel_wrap(res, stage(k).next[i], static_cast<int>(i)) = 1.0;
+    for (std::size_t i = 0; i < stage(k).next.size(); ++i) fatrop::blasfeo_matel_wrap(res, stage(k).next[i], i) = 1.0;
     return 0;
   }
   int eval_RSQrqt(const double*, const double*, const double*, const double*, const double*, const double*, MAT* res,
@@ -151,13 +149,13 @@ class Staged : public fatrop::OcpAbstract {
     fatrop::blasfeo_gese_wrap(res->m, res->n, 0.0, res, 0, 0);
     for (const auto& e : stage(k).inequality_entries)
       fatrop::blasfeo_matel_wrap(res, e.place, e.row) += jacobian[e.entry];
-    int row = static_cast<int>(stage(k).inequalities.size());
+    int row = stage(k).inequalities.size();
     for (const int v : stage(k).bounded) fatrop::blasfeo_matel_wrap(res, stage(k).place.at(v), row++) = 1.0;
     return 0;
   }
   int eval_b(const double* next, const double* inputs, const double* states, double* res, int k) override {
     const Stage& s = stage(k);
-    const auto count = static_cast<int>(s.inputs.size());
+    const int count = s.inputs.size();
     for (std::size_t i = 0; i < s.next.size(); ++i)
       res[i] = (s.next[i] < count ? inputs[s.next[i]] : states[s.next[i] - count]) - next[i];
     return 0;
@@ -210,7 +208,7 @@ class StagedProgram : public fatrop::NlpOcp {
   const VectorXd& point(const Info& info, const View& primal) {
     const double* at = primal.data();
     for (int k = 0; k < info.dims.K; ++k) {
-      const double* u = at + info.offsets_primal_u[static_cast<std::size_t>(k)];
+      const double* u = at + info.offsets_primal_u[k];
       for (const int v : staged_->stage(k).inputs) staged_->x[v] = *u++;
     }
     return staged_->x;
@@ -219,8 +217,7 @@ class StagedProgram : public fatrop::NlpOcp {
                               fatrop::Hessian<fatrop::OcpType>& hess) override {
     Staged& all = *staged_;
     for (int k = 0; k < info.dims.K; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      const double *equal = lam.data() + info.offsets_g_eq_path[at], *other = lam.data() + info.offsets_g_eq_slack[at];
+      const double *equal = lam.data() + info.offsets_g_eq_path[k], *other = lam.data() + info.offsets_g_eq_slack[k];
       for (const int r : all.stage(k).equalities) all.multipliers[r] = *equal++;
       for (const int r : all.stage(k).inequalities) all.multipliers[r] = *other++;
     }

@@ -69,8 +69,8 @@ Facets facets(const std::vector<Vector3d>& points) {
       }
   Facets f{MatrixXd(all.size(), 3), VectorXd(all.size())};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    f.A.row(static_cast<Eigen::Index>(i)) = all[i].head<3>().transpose();
-    f.b(static_cast<Eigen::Index>(i)) = all[i][3];
+    f.A.row(i) = all[i].head<3>().transpose();
+    f.b(i) = all[i][3];
   }
   return f;
 }
@@ -118,7 +118,7 @@ Family family(std::uint64_t seed, int corners) {
   Family f;
   const Vector3d middle(uniform(-0.1, 0.1), uniform(-0.1, 0.1), uniform(-0.1, 0.1));
   const int count = corners > 0 ? corners : 6 + static_cast<int>(uniform(0, 9));
-  while (static_cast<int>(f.corners.size()) < count) {
+  while (std::ssize(f.corners) < count) {
     const Vector3d p(uniform(-0.25, 0.25), uniform(-0.25, 0.25), uniform(-0.25, 0.25));
     if (p.norm() <= 0.25) f.corners.push_back(middle + (corners > 0 ? Vector3d(0.25 * p.normalized()) : p));
   }
@@ -174,10 +174,8 @@ Problem build(const Family& f, const std::vector<dmoc::Reference>& references, b
     const VectorXd q = pose(*f.system, end ? 1.0 : 0.0, 0.0);
     const Eigen::Matrix3d R = attitudes.rotation(0, q, f.system->no_reference());
     to.rotation.emplace();
-    for (std::size_t i = 0; i < 9; ++i)
-      (*to.rotation)[i] = R(static_cast<Eigen::Index>(i / 3), static_cast<Eigen::Index>(i % 3));
-    for (std::size_t i = 0; i < 3; ++i)
-      to.place[i] = {Coefficient(q(static_cast<Eigen::Index>(i))), Coefficient(q(static_cast<Eigen::Index>(i)))};
+    for (std::size_t i = 0; i < 9; ++i) (*to.rotation)[i] = R(i / 3, i % 3);
+    for (std::size_t i = 0; i < 3; ++i) to.place[i] = {Coefficient(q(i)), Coefficient(q(i))};
     add_pose(p.motion, 0, end ? K : 0, to);
   }
   add_turn_limit(p.motion, 0, turn_limit);
@@ -186,13 +184,13 @@ Problem build(const Family& f, const std::vector<dmoc::Reference>& references, b
     p.planes = dmoc::SeparatingPlanes(p.motion, {{1, 0, 0.0, {}}});
   } else {
     using autodiff::Var;
-    const int rocks = static_cast<int>(f.rock.b.size()), boxes = static_cast<int>(f.box.b.size());
+    const int rocks = f.rock.b.size(), boxes = f.box.b.size();
     const dmoc::NodeInputs inputs = dmoc::inputs_of(p.motion, 0, {1});
-    const int m = static_cast<int>(inputs.coordinates.size()), n = f.system->n();
+    const int m = inputs.coordinates.size(), n = f.system->n();
     const auto normal = [&f, rocks](const Var* l) {
       systems::Vector3<Var> a{Var(0.0), Var(0.0), Var(0.0)};
       for (int i = 0; i < rocks; ++i)
-        for (std::size_t k = 0; k < 3; ++k) a[k] += f.rock.A(i, static_cast<Eigen::Index>(k)) * l[i];
+        for (std::size_t k = 0; k < 3; ++k) a[k] += f.rock.A(i, k) * l[i];
       return a;
     };
     const dmoc::Element unit = dmoc::element(autodiff::record(rocks, 0,
@@ -273,8 +271,8 @@ Answer answer(const Family& f, int guess, bool with_facets) {
     VectorXd y = start(p);
     const dmoc::Attitudes attitudes(*f.system);
     for (int k = 0; k < K; ++k) {
-      const Vector3d a = x.segment<3>(planes.planes.planes()[static_cast<std::size_t>(k)].first);
-      int at = p.multipliers[static_cast<std::size_t>(k)];
+      const Vector3d a = x.segment<3>(planes.planes.planes()[k].first);
+      int at = p.multipliers[k];
       const auto rocks = f.rock.b.size(), boxes = f.box.b.size();
       y.segment(at, rocks) = nonnegative(f.rock.A.transpose(), a);
       at += static_cast<int>(rocks);

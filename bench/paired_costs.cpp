@@ -55,7 +55,7 @@ Result run(const std::string& name, const std::vector<Variable>& box, const Eval
   Result out;
   const Evaluation* least = nullptr;
   std::vector<Evaluation> all;
-  all.reserve(static_cast<std::size_t>(budget));
+  all.reserve(budget);
   while (strategy->stopped().empty() && out.evaluations < budget) {
     const auto asked = strategy->ask(std::min(8, budget - out.evaluations));
     for (const VectorXd& x : asked) {
@@ -89,7 +89,7 @@ void random_problems(int problems, int states, int budget) {
       for (int k = 0; k < problems; ++k) {
         const auto seed = static_cast<std::uint64_t>(k) + 10000;
         const PairedProblem problem(seed, variables, shared);
-        std::vector<Variable> box(static_cast<std::size_t>(variables), {"x", "", 0, 1});
+        std::vector<Variable> box(variables, {"x", "", 0, 1});
         if (variables > 1) box[1].name = "y";
         const Evaluate evaluate = [&](const VectorXd& x, std::uint64_t set) {
           return problem.evaluate(x, set, states);
@@ -136,7 +136,7 @@ void population(const std::string& file, int seeds, int states, int budget) {
     if (!(words >> value)) continue;
     for (double one; words >> one;) row.push_back(one);
     values.push_back(value);
-    outcomes.push_back(Eigen::Map<VectorXd>(row.data(), static_cast<Eigen::Index>(row.size())));
+    outcomes.push_back(Eigen::Map<VectorXd>(row.data(), row.size()));
     rates.push_back(outcomes.back().mean());
   }
   if (values.size() < 2) {
@@ -157,7 +157,7 @@ void population(const std::string& file, int seeds, int states, int budget) {
   const std::vector<Variable> box = {{"x", "", *low, *high}};
   const auto best = std::min_element(rates.begin(), rates.end());
   std::printf("%zu values, %td initial states, lowest rate %.4f at %g\n", values.size(), outcomes[0].size(), *best,
-              values[static_cast<std::size_t>(best - rates.begin())]);
+              values[best - rates.begin()]);
   std::printf(
       "| search | true rate, mean | worst | within 0.01 of the lowest | within 0.02 | evaluations | stopped | "
       "stated probability | right |\n|---|---|---|---|---|---|---|---|---|\n");
@@ -187,7 +187,7 @@ void population(const std::string& file, int seeds, int states, int budget) {
         e.status = Status::ok;
         e.paired_costs.resize(kind.states);
         for (double& cost : e.paired_costs) {
-          const int state = random.below(static_cast<int>(outcomes[0].size()));
+          const int state = random.below(outcomes[0].size());
           cost = outcomes[random.uniform() < share ? line + 1 : line](state);
         }
         e.cost = e.paired_costs.mean();

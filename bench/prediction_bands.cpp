@@ -102,7 +102,7 @@ int main(int count, char** words) {
       const Problem p = family.instance(random);
       if (p.two_objectives || p.fails || !p.domains.empty()) break;
       const ObservedData empty{DesignSpace(p.box, {}, "bench"), {}, {-1}, p.noise > 0};
-      const auto d = static_cast<Eigen::Index>(p.box.size());
+      const Eigen::Index d = p.box.size();
       std::vector<double> values;
       for (int i = 0; i < 4; ++i) {
         const MatrixXd units = random_points(d, random);
@@ -114,7 +114,7 @@ int main(int count, char** words) {
       const MatrixXd everywhere = random_points(d, random);
       for (const int n : {5, 10, 20, 40}) {
         ObservedData observed = empty;
-        const MatrixXd units = latin_hypercube(static_cast<int>(d), n, static_cast<std::uint64_t>(1000 * seed + n));
+        const MatrixXd units = latin_hypercube(d, n, static_cast<std::uint64_t>(1000 * seed + n));
         for (int i = 0; i < n; ++i)
           observed.evaluations.push_back(evaluated(p, empty.space.design(units.col(i)), i, noise));
         own[std::to_string(n)].add(tally(p, observed, everywhere, spread));
@@ -125,7 +125,7 @@ int main(int count, char** words) {
       choice.ego.seed = static_cast<std::uint64_t>(seed);
       const auto strategy = make_strategy(choice, p.box);
       ObservedData observed = empty;
-      while (static_cast<int>(observed.evaluations.size()) < p.budget / 2 && strategy->stopped().empty())
+      while (std::ssize(observed.evaluations) < p.budget / 2 && strategy->stopped().empty())
         for (const VectorXd& design : strategy->ask(1)) {
           observed.evaluations.push_back(
               evaluated(p, design, static_cast<std::int64_t>(observed.evaluations.size()), noise));

@@ -229,7 +229,7 @@ Problem mixed(Random& random, int labels, int most, int reals, int budget) {
   Problem p{cube(reals, 0, 1), budget, 1, {}};
   p.box.push_back({"n", "", 0, static_cast<double>(most)});
   p.box.push_back({"label", "", 0, labels - 1.0});
-  p.domains.assign(static_cast<std::size_t>(reals), Domain::real);
+  p.domains.assign(reals, Domain::real);
   p.domains.push_back(Domain::integer);
   p.domains.push_back(Domain::category);
   std::vector<VectorXd> at;
@@ -354,10 +354,10 @@ std::vector<Family> families() {
 double allowance(const Problem& p) {
   Random random(1);
   std::vector<double> values;
-  VectorXd x(static_cast<Eigen::Index>(p.box.size()));
+  VectorXd x(p.box.size());
   for (int i = 0; i < 2001; ++i) {
     for (std::size_t k = 0; k < p.box.size(); ++k)
-      x(static_cast<Eigen::Index>(k)) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
+      x(k) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
     values.push_back(p.f(x));
   }
   std::sort(values.begin(), values.end());
@@ -371,12 +371,11 @@ void serve(const Problem& p, std::uint64_t seed) {
   for (const auto& v : p.box) std::printf(" %.17g %.17g", v.lower, v.upper);
   std::printf("\n");
   std::fflush(stdout);
-  VectorXd x(static_cast<Eigen::Index>(p.box.size()));
+  VectorXd x(p.box.size());
   while (true) {
     for (Eigen::Index i = 0; i < x.size(); ++i) {
       if (std::scanf("%lf", &x(i)) != 1) return;
-      if (!p.domains.empty() && p.domains[static_cast<std::size_t>(i)].kind != surrogate::Domain::real)
-        x(i) = std::round(x(i));
+      if (!p.domains.empty() && p.domains[i].kind != surrogate::Domain::real) x(i) = std::round(x(i));
     }
     const bool fails = p.fails && p.fails(x);
     double broken = 0;

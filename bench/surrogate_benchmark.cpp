@@ -92,9 +92,9 @@ double median_of(const Problem& p) {
   Random random(1);
   std::vector<double> values;
   for (int i = 0; i < 2001; ++i) {
-    VectorXd x(static_cast<Eigen::Index>(p.box.size()));
+    VectorXd x(p.box.size());
     for (std::size_t k = 0; k < p.box.size(); ++k)
-      x(static_cast<Eigen::Index>(k)) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
+      x(k) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
     values.push_back(p.f(x));
   }
   std::nth_element(values.begin(), values.begin() + 1000, values.end());
@@ -161,9 +161,9 @@ Run run(const Problem& p, const Contender& c, std::uint64_t seed) {
   };
   if (c.random) {
     while (!out.reached && out.evaluations < budget) {
-      VectorXd x(static_cast<Eigen::Index>(p.box.size()));
+      VectorXd x(p.box.size());
       for (std::size_t k = 0; k < p.box.size(); ++k)
-        x(static_cast<Eigen::Index>(k)) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
+        x(k) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
       evaluate(x);
     }
     return out;

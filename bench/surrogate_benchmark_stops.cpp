@@ -57,13 +57,13 @@ Evaluation evaluated(const Problem& p, const VectorXd& x, std::int64_t id, bool 
   }
   e.status = Status::ok;
   e.cost = p.f(x) + (p.noise > 0 ? p.noise * noise.normal() : 0);
-  e.metrics.resize(static_cast<Eigen::Index>(p.metrics.size()));
-  for (std::size_t k = 0; k < p.metrics.size(); ++k) e.metrics(static_cast<Eigen::Index>(k)) = p.metrics[k](x);
+  e.metrics.resize(p.metrics.size());
+  for (std::size_t k = 0; k < p.metrics.size(); ++k) e.metrics(k) = p.metrics[k](x);
   if (!gradient) return e;
   e.gradient.resize(x.size());
   for (Eigen::Index i = 0; i < x.size(); ++i) {
     VectorXd up = x, down = x;
-    const double h = 1e-6 * (p.box[static_cast<std::size_t>(i)].upper - p.box[static_cast<std::size_t>(i)].lower);
+    const double h = 1e-6 * (p.box[i].upper - p.box[i].lower);
     up(i) += h, down(i) -= h;
     e.gradient(i) = (p.f(up) - p.f(down)) / (2 * h);
   }
@@ -176,7 +176,7 @@ double duration(const Ranks& ranks, Random& random) {
 Run run_on_ranks(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed,
                  const Ranks& ranks) {
   StrategyOptions choice = options(p, strategy_name, gradient, seed);
-  if (!ranks.asynchronous) choice.ego.batch = static_cast<int>(ranks.count);
+  if (!ranks.asynchronous) choice.ego.batch = ranks.count;
   const auto strategy = dodyn::surrogate::make_strategy(choice, p.box);
   const double allowed = allowance(p);
   Random noise(5000 + seed), durations(9000 + seed);
@@ -194,7 +194,7 @@ Run run_on_ranks(const Problem& p, const std::string& strategy_name, bool gradie
     while (running.size() < ranks.count && asked < p.budget && strategy->stopped().empty()) {
       std::vector<VectorXd> designs;
       const auto most = std::min(ranks.count - running.size(), std::size_t(p.budget - asked));
-      timed([&] { designs = strategy->ask(static_cast<int>(most)); });
+      timed([&] { designs = strategy->ask(most); });
       for (const VectorXd& x : designs)
         running.emplace(now + duration(ranks, durations), evaluated(p, x, asked++, gradient, noise));
       if (designs.empty() || !ranks.asynchronous) break;

@@ -46,8 +46,7 @@ Run run(const std::vector<dodyn::Variable>& box, const EgoOptions& options, cons
   const auto strategy = make_ego(box, options);
   Run out;
   out.to_target = limit + 1;
-  while (strategy->stopped().empty() && static_cast<int>(out.evaluations.size()) < limit &&
-         (to_stop || out.to_target > limit)) {
+  while (strategy->stopped().empty() && std::ssize(out.evaluations) < limit && (to_stop || out.to_target > limit)) {
     for (const VectorXd& x : strategy->ask(1)) {
       Evaluation e;
       e.id = static_cast<std::int64_t>(out.evaluations.size());
@@ -68,7 +67,7 @@ Run run(const std::vector<dodyn::Variable>& box, const EgoOptions& options, cons
 }
 
 std::vector<Evaluation> cheap_study(const TwoFidelities& pair, const EgoOptions& options) {
-  return run(pair.box, options, pair.low, cheap_evaluations * static_cast<int>(pair.box.size()), -infinity).evaluations;
+  return run(pair.box, options, pair.low, cheap_evaluations * std::ssize(pair.box), -infinity).evaluations;
 }
 
 std::string quantiles(std::vector<int> counts, int limit) {
@@ -86,7 +85,7 @@ struct Stops {
   std::vector<int> evaluations;
 
   void add(const Run& found, int limit) {
-    const auto count = static_cast<int>(found.evaluations.size());
+    const int count = found.evaluations.size();
     evaluations.push_back(found.finished ? count : limit + 1);
     finished += found.finished;
     reached += found.to_target <= limit;
@@ -128,8 +127,7 @@ void count_stops(int most_variables, int first_seed, int seeds, const std::strin
     searches += seeds;
   };
   const std::vector<TwoFidelities> published = published_two_fidelities();
-  for (const TwoFidelities& pair : published)
-    measure(pair.name, static_cast<int>(pair.box.size()), [&](std::uint64_t) { return pair; });
+  for (const TwoFidelities& pair : published) measure(pair.name, pair.box.size(), [&](std::uint64_t) { return pair; });
   for (int d = 1; d <= most_variables; ++d)
     for (std::size_t i = 0; i < misleading_two_fidelities(d, 1).size(); ++i)
       measure(misleading_two_fidelities(d, 1)[i].name, d,
@@ -169,7 +167,7 @@ int main(int argc, char** argv) {
       options.seed = static_cast<std::uint64_t>(seed);
       without.push_back(run(pair.box, options, pair.high, limit, pair.target).to_target);
       options.low_fidelity = cheap_study(pair, options);
-      cheap.push_back(static_cast<int>(options.low_fidelity.size()));
+      cheap.push_back(options.low_fidelity.size());
       const Run found = run(pair.box, options, pair.high, limit, pair.target);
       with.push_back(found.to_target);
       left_out += found.factor == 0;

@@ -35,7 +35,7 @@ class GoldenSection final : public surrogate::Strategy {
   std::vector<Eigen::VectorXd> ask(int at_most) override {
     std::vector<Eigen::VectorXd> designs;
     for (Point* p : {&left(), &right()}) {
-      if (static_cast<int>(designs.size()) == at_most || !stopped().empty()) break;
+      if (std::ssize(designs) == at_most || !stopped().empty()) break;
       if (p->asked) continue;
       p->asked = true;
       designs.push_back(Eigen::VectorXd::Constant(1, p->x));

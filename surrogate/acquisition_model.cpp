@@ -59,7 +59,7 @@ void Models::update(const ObservedData& observed, const KrigingOptions& options,
   const bool restart =
       modelled.size() < modelled_.size() || !std::equal(modelled_.begin(), modelled_.end(), modelled.begin());
   modelled_ = modelled;
-  const auto n = static_cast<Index>(good.size());
+  const Index n = good.size();
   if (n > 0) {
     Samples s;
     s.x.resize(space.embedded(), n);
@@ -95,10 +95,10 @@ void Models::update(const ObservedData& observed, const KrigingOptions& options,
     for (IncrementalKriging& t : constraints_) t.clear();
   }
   const std::size_t first = evaluations.size() > most_viable ? evaluations.size() - most_viable : 0;
-  MatrixXd x(space.embedded(), static_cast<Index>(evaluations.size() - first));
+  MatrixXd x(space.embedded(), evaluations.size() - first);
   std::vector<bool> viable;
   for (std::size_t i = first; i < evaluations.size(); ++i) {
-    x.col(static_cast<Index>(i - first)) = space.embed(observed.unit(evaluations[i]));
+    x.col(i - first) = space.embed(observed.unit(evaluations[i]));
     viable.push_back(observed.is_informative(evaluations[i]));
   }
   success_.emplace(x, viable);
@@ -200,8 +200,7 @@ void AcquisitionModel::compare() {
     for (const Evaluation& e : observed_.evaluations) {
       if (!observed_.usable(e)) continue;
       VectorXd point = observed_.outcome(e);
-      for (std::size_t k = 0; k < fantasies_.size(); ++k)
-        point(static_cast<Index>(k)) = models_.objectives()[k].warp().forward(point(static_cast<Index>(k)));
+      for (std::size_t k = 0; k < fantasies_.size(); ++k) point(k) = models_.objectives()[k].warp().forward(point(k));
       all.push_back(point);
       if (observed_.feasible(e)) points.push_back(point);
     }
@@ -301,7 +300,7 @@ VectorXd AcquisitionModel::parts_of_score(const VectorXd& u) const {
   const bool has_no_failures = models_.success().has_no_failures();
   parts.insert(parts.end(), {has_no_failures ? 0 : options_.success_power * models_.success().log_probability(z),
                              has_no_failures ? 0 : distrust * edge_.beyond(z)});
-  return Eigen::Map<VectorXd>(parts.data(), static_cast<Index>(parts.size()));
+  return Eigen::Map<VectorXd>(parts.data(), parts.size());
 }
 
 VectorXd AcquisitionModel::scores(const MatrixXd& units) const {

@@ -48,7 +48,7 @@ MatrixXd embedded(const DesignSpace& space, const MatrixXd& units) {
 // Returns for each sample (column of `x`) the fraction of the box to which it is the nearest. Duplicates share theirs.
 VectorXd parts_of_box(const DesignSpace& space, const MatrixXd& x) {
   constexpr int points = 4096;
-  const MatrixXd box = embedded(space, sobol(static_cast<int>(space.dimensions()), points, 1));
+  const MatrixXd box = embedded(space, sobol(space.dimensions(), points, 1));
   VectorXd parts = VectorXd::Zero(x.cols());
   for (Index i = 0; i < box.cols(); ++i) {
     const VectorXd squares = (x.colwise() - box.col(i)).colwise().squaredNorm();
@@ -71,21 +71,20 @@ double even_samples_of(const MatrixXd& x, VectorXd parts) {
 // Selects `most` of the samples (columns of `x`). `ranked`: their indices, best first. The first tenth are the best
 // samples. The others are added one by one: always the sample farthest from all selected ones.
 std::vector<Index> best_then_filling(const MatrixXd& x, std::vector<Index> ranked, Index most) {
-  const auto n = static_cast<Index>(ranked.size());
+  const Index n = ranked.size();
   VectorXd nearest = VectorXd::Constant(n, HUGE_VAL);  // squared distance to the nearest selected sample, by position
                                                        // in `ranked`
   for (Index chosen = 0; chosen < most; ++chosen) {
     if (chosen >= most / 10) {
       Index farthest = 0;
       nearest.tail(n - chosen).maxCoeff(&farthest);
-      std::swap(ranked[static_cast<std::size_t>(chosen)], ranked[static_cast<std::size_t>(chosen + farthest)]);
+      std::swap(ranked[chosen], ranked[chosen + farthest]);
       std::swap(nearest(chosen), nearest(chosen + farthest));
     }
-    const auto place = x.col(ranked[static_cast<std::size_t>(chosen)]);
-    for (Index i = chosen + 1; i < n; ++i)
-      nearest(i) = std::min(nearest(i), (x.col(ranked[static_cast<std::size_t>(i)]) - place).squaredNorm());
+    const auto place = x.col(ranked[chosen]);
+    for (Index i = chosen + 1; i < n; ++i) nearest(i) = std::min(nearest(i), (x.col(ranked[i]) - place).squaredNorm());
   }
-  ranked.resize(static_cast<std::size_t>(most));
+  ranked.resize(most);
   return ranked;
 }
 
@@ -99,22 +98,18 @@ std::vector<Index> ranking(const ObservedData& observed, const std::vector<const
   }
   std::vector<Index> order(evaluations.size());
   std::iota(order.begin(), order.end(), Index(0));
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
-    return rank[static_cast<std::size_t>(a)] < rank[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return rank[a] < rank[b]; });
   return order;
 }
 
 // Returns all indices below n, or `most_left_out` of them at random.
 std::vector<Index> drawn_samples(Index n) {
-  std::vector<Index> all(static_cast<std::size_t>(n));
+  std::vector<Index> all(n);
   std::iota(all.begin(), all.end(), Index(0));
   if (n <= most_left_out) return all;
   Random random(1);
-  for (Index i = 0; i < most_left_out; ++i)
-    std::swap(all[static_cast<std::size_t>(i)],
-              all[static_cast<std::size_t>(i + random.below(static_cast<int>(n - i)))]);
-  all.resize(static_cast<std::size_t>(most_left_out));
+  for (Index i = 0; i < most_left_out; ++i) std::swap(all[i], all[static_cast<std::size_t>(i + random.below(n - i))]);
+  all.resize(most_left_out);
   return all;
 }
 
@@ -142,7 +137,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric, Index most,
     good.push_back(&e);
     gradient |= metric < 0 && !noisy && space.all_real() && observed.slope(e).size() > 0;
   }
-  available_ = static_cast<Index>(good.size());
+  available_ = good.size();
   if (available_ < 2) {
     std::string what = metric < 0 ? "cost" : "value";
     for (const Constraint& c : observed.constraints)
@@ -156,7 +151,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric, Index most,
   s.y.resize(available_);
   if (gradient) s.gradient = MatrixXd::Constant(space.embedded(), available_, not_a_number);
   for (Index i = 0; i < available_; ++i) {
-    const Evaluation& e = *good[static_cast<std::size_t>(i)];
+    const Evaluation& e = *good[i];
     s.x.col(i) = space.embed(observed.unit(e));
     s.y(i) = value(e);
     if (const VectorXd slope = gradient ? observed.slope(e) : VectorXd(); slope.size() > 0) s.gradient.col(i) = slope;
@@ -180,8 +175,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric, Index most,
   const MatrixXd places = tracked_.model().sample_places();
   const VectorXd parts = parts_of_box(space, places);
   even_samples_ = even_samples_of(places, parts);
-  const MatrixXd filling =
-      embedded(space, sobol(static_cast<int>(space.dimensions()), static_cast<int>(places.cols()), 2));
+  const MatrixXd filling = embedded(space, sobol(space.dimensions(), places.cols(), 2));
   even_samples_of_filling_ = even_samples_of(filling, parts_of_box(space, filling));
   const std::vector<Index> drawn = drawn_samples(places.cols());
   const Kriging::LeaveOneOut left_out = tracked_.model().leave_one_out(drawn);
@@ -333,6 +327,29 @@ std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Ev
   return found;
 }
 
+namespace {
+
+// Numbers of candidate points of sample_optimum(): a filling of the box, points around the best design, and the number
+// of points at which functions are drawn.
+constexpr int filling_points = 4000, nearby_points = 4000, drawn_points = 400;
+
+// Returns points of the unit cube, one column each: a filling, points at random distances around `centre`, and the
+// centre itself.
+MatrixXd candidate_points(const DesignSpace& space, const VectorXd& centre, Random& random) {
+  const Index d = space.dimensions();
+  MatrixXd units(d, filling_points + nearby_points + 1);
+  units.leftCols(filling_points) = sobol(d, filling_points, 1);
+  for (Index i = 0; i < nearby_points; ++i) {
+    const double size = std::pow(10.0, -0.5 - 3 * random.uniform());
+    for (Index k = 0; k < d; ++k)
+      units(k, filling_points + i) = std::clamp(centre(k) + size * random.normal(), 0.0, 1.0);
+  }
+  units.col(filling_points + nearby_points) = centre;
+  return units;
+}
+
+}  // namespace
+
 OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
   const ArchiveModel cost(observed, -1);
   const DesignSpace& space = observed.space;
@@ -342,27 +359,17 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
   const Evaluation* const best = observed.best();
   if (!best) throw std::invalid_argument("no evaluation is ok and keeps the constraints");
 
-  // Numbers of candidate points: a filling of the box, points at decreasing distances around the best, and the number
-  // that is kept.
-  constexpr int spread = 4000, around = 4000, kept = 400;
   Random random(1);
-  const VectorXd centre = observed.unit(*best);
-  const Index d = space.dimensions();
-  MatrixXd units(d, spread + around + 1);
-  units.leftCols(spread) = sobol(static_cast<int>(d), spread, 1);
-  for (Index i = 0; i < around; ++i) {
-    const double size = std::pow(10.0, -0.5 - 3 * random.uniform());
-    for (Index k = 0; k < d; ++k) units(k, spread + i) = std::clamp(centre(k) + size * random.normal(), 0.0, 1.0);
-  }
-  units.col(spread + around) = centre;
+  const MatrixXd units = candidate_points(space, observed.unit(*best), random);
+  const Index d = space.dimensions(), at_best = units.cols() - 1;
   const MatrixXd z = embedded(space, units);
   const Kriging& model = cost.model().model();
   VectorXd mean, variance;
   model.predict(z, mean, variance);
   std::vector<Index> order;
   for (Index i = 0; i < units.cols(); ++i) {
-    bool possible = i == spread + around || success.log_probability(z.col(i)) >= std::log(0.5);
-    for (std::size_t k = 0; possible && i < spread + around && k < limits.size(); ++k) {
+    bool possible = i == at_best || success.log_probability(z.col(i)) >= std::log(0.5);
+    for (std::size_t k = 0; possible && i < at_best && k < limits.size(); ++k) {
       const double p = limits[k].probability_below(space.design(units.col(i)), observed.constraints[k].limit);
       possible = (observed.constraints[k].below ? p : 1 - p) >= 0.5;
     }
@@ -371,7 +378,7 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
   // The largest values of log weight + Gumbel noise are a weighted sample without replacement (Efraimidis and Spirakis
   // 2006). The points of largest weight alone would lie close together, and a flat model would seem to have its minimum
   // there.
-  double level = mean(spread + around);
+  double level = mean(at_best);
   for (const Index i : order) level = std::min(level, mean(i));
   VectorXd key(units.cols());
   for (const Index i : order)
@@ -380,14 +387,14 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return key(a) > key(b); });
   // the same number from the filling and from the points around the best, which would otherwise dominate
   // A design once, although many points round to it: the least of many draws would be too low.
-  std::vector<Index> chosen = {spread + around};
+  std::vector<Index> chosen = {at_best};
   const auto is_new = [&](Index i) {
     return std::none_of(chosen.begin(), chosen.end(), [&](Index other) { return z.col(i) == z.col(other); });
   };
   for (const bool near : {false, true}) {
     int count = 0;
     for (const Index i : order)
-      if ((i >= spread) == near && count < kept / 2 && is_new(i)) chosen.push_back(i), ++count;
+      if ((i >= filling_points) == near && count < drawn_points / 2 && is_new(i)) chosen.push_back(i), ++count;
   }
   MatrixXd drawn = cost.drawn(z(Eigen::all, chosen), draws, random);
   // The best cost is known exactly
@@ -398,7 +405,7 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
     Index at = 0;
     const double least = drawn.col(i).minCoeff(&at);
     costs.push_back(observed.nearest_possible(-1, cost.model().warp().backward(least)));
-    minima.col(i) = space.design(units.col(chosen[static_cast<std::size_t>(at)]));
+    minima.col(i) = space.design(units.col(chosen[at]));
   }
   const auto quantile = [](std::vector<double> values, double part) {
     std::sort(values.begin(), values.end());
@@ -415,10 +422,10 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
 }
 
 SuccessClassifier viability_of(const ObservedData& observed) {
-  MatrixXd x(observed.space.embedded(), static_cast<Index>(observed.evaluations.size()));
+  MatrixXd x(observed.space.embedded(), observed.evaluations.size());
   std::vector<bool> viable;
   for (std::size_t i = 0; i < observed.evaluations.size(); ++i) {
-    x.col(static_cast<Index>(i)) = observed.space.embed(observed.unit(observed.evaluations[i]));
+    x.col(i) = observed.space.embed(observed.unit(observed.evaluations[i]));
     viable.push_back(observed.evaluations[i].ok());
   }
   return SuccessClassifier(x, viable);

@@ -21,7 +21,7 @@ constexpr double same_design = 1e-7;   // relative to the range: designs that ar
 
 bool settling(const ObservedData& observed, std::size_t initial, int batch) {
   const auto& evaluations = observed.evaluations;
-  const auto last = static_cast<std::size_t>(std::max(2, batch));
+  const std::size_t last = std::max(2, batch);
   if (observed.noisy() || observed.objectives.size() > 1 || evaluations.size() < initial + last + 1) return false;
   const Evaluation* least = nullptr;
   for (std::size_t i = 0; i + last < evaluations.size(); ++i)
@@ -107,7 +107,7 @@ void BasinSearch::observe(const ObservedData& observed, bool settling, bool prom
           return observed.feasible(other) && other.cost < e.cost && near(u, observed.unit(other));
         }))
       continue;
-    at_ = static_cast<std::ptrdiff_t>(i);
+    at_ = i;
   }
   stalled_ = 0;
 }

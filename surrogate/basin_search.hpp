@@ -31,9 +31,7 @@ class BasinSearch {
   void observe(const ObservedData& observed, bool settling, bool promising, int batch);
 
   bool taken() const { return at_ >= 0; }
-  const Evaluation& best(const ObservedData& observed) const {
-    return observed.evaluations[static_cast<std::size_t>(at_)];
-  }
+  const Evaluation& best(const ObservedData& observed) const { return observed.evaluations[at_]; }
   bool holds(const ObservedData& observed, const Evaluation& e) const { return holds(observed, observed.unit(e)); }
   // Returns the number of pending designs in the searched box.
   int count_running(const ObservedData& observed) const;

@@ -40,8 +40,8 @@ DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vect
   lower_.resize(d);
   range_.resize(d);
   for (Index i = 0; i < d; ++i) {
-    Variable& v = variables_[static_cast<std::size_t>(i)];
-    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    Variable& v = variables_[i];
+    const Domain& own = domains_[i];
     all_real_ &= real(i);
     plain_ &= own.kind == Domain::real && !own.active;
     conditional_ |= static_cast<bool>(own.active);
@@ -72,22 +72,20 @@ DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vect
 }
 
 int DesignSpace::levels(Index i) const {
-  const Variable& v = variables_[static_cast<std::size_t>(i)];
+  const Variable& v = variables_[i];
   return static_cast<int>(domain(i) == Domain::list ? range_(i) : v.upper - v.lower) + 1;
 }
 
 double DesignSpace::unit_of_level(Index i, int level) const {
   if (!(range_(i) > 0)) return 0;
   if (!on_log_scale(i)) return level / range_(i);
-  return (std::log(variables_[static_cast<std::size_t>(i)].lower + level) - lower_(i)) / range_(i);
+  return (std::log(variables_[i].lower + level) - lower_(i)) / range_(i);
 }
 
-int DesignSpace::level(Index i, double u) const {
-  return static_cast<int>(whole_number(i, u) - variables_[static_cast<std::size_t>(i)].lower);
-}
+int DesignSpace::level(Index i, double u) const { return static_cast<int>(whole_number(i, u) - variables_[i].lower); }
 
 double DesignSpace::whole_number(Index i, double u) const {
-  const Variable& v = variables_[static_cast<std::size_t>(i)];
+  const Variable& v = variables_[i];
   const double at = lower_(i) + u * range_(i);
   return std::round(u >= 1 ? v.upper : std::clamp(on_log_scale(i) ? std::exp(at) : at, v.lower, v.upper));
 }
@@ -96,7 +94,7 @@ VectorXd DesignSpace::unit(const VectorXd& x) const {
   assert(x.size() == dimensions());
   VectorXd at = x;
   for (Index i = 0; i < x.size(); ++i) {
-    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    const Domain& own = domains_[i];
     if (on_log_scale(i)) at(i) = std::log(std::max(x(i), 1e-300));
     if (own.kind == Domain::list) {  // rounds to the nearest value of the list
       const auto closer = [&](double a, double b) { return std::abs(a - x(i)) < std::abs(b - x(i)); };
@@ -110,8 +108,8 @@ VectorXd DesignSpace::design(const VectorXd& u) const {
   assert(u.size() == dimensions() && !u.hasNaN());
   VectorXd x(u.size());
   for (Index i = 0; i < u.size(); ++i) {
-    const Variable& v = variables_[static_cast<std::size_t>(i)];
-    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    const Variable& v = variables_[i];
+    const Domain& own = domains_[i];
     if (own.kind == Domain::list) {
       x(i) = own.values[static_cast<std::size_t>(std::lround(std::clamp(u(i), 0.0, 1.0) * range_(i)))];
       continue;
@@ -131,8 +129,7 @@ VectorXd DesignSpace::design(const VectorXd& u) const {
   for (Index pass = 0; pass < u.size(); ++pass) {
     const VectorXd before = x;
     for (Index i = 0; i < u.size(); ++i)
-      if (const Domain& own = domains_[static_cast<std::size_t>(i)]; own.active)
-        x(i) = own.active(x) ? all(i) : variables_[static_cast<std::size_t>(i)].lower;
+      if (const Domain& own = domains_[i]; own.active) x(i) = own.active(x) ? all(i) : variables_[i].lower;
     if (x == before) break;
   }
   return x;
@@ -162,15 +159,14 @@ VectorXd DesignSpace::embed(const VectorXd& at) const {
   VectorXd z = VectorXd::Zero(embedded_);
   Index k = 0;
   for (Index i = 0; i < u.size(); ++i) {
-    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    const Domain& own = domains_[i];
     const double position = std::round(u(i) * range_(i));
     if (moves(i))
       z(k) = u(i);
     else if (own.kind == Domain::integer)
       z(k) = unit_of_level(i, level(i, u(i)));
     else if (own.kind == Domain::list)
-      z(k) = (own.values[static_cast<std::size_t>(position)] - own.values.front()) /
-             (own.values.back() - own.values.front());
+      z(k) = (own.values[static_cast<int>(position)] - own.values.front()) / (own.values.back() - own.values.front());
     else
       z(k + static_cast<Index>(position)) = 1;
     k += width(i);
@@ -204,7 +200,7 @@ std::string place_of(const std::vector<Variable>& variables, const VectorXd& des
   std::string text;
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const Variable& v = variables[k];
-    const double x = design(static_cast<Index>(k));
+    const double x = design(k);
     text += (k ? ", " : "") + v.name + " = ";
     if (const std::string* const name = v.choice(x)) {
       text += *name;

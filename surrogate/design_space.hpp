@@ -44,15 +44,13 @@ class DesignSpace {
   // positive.
   DesignSpace(const std::vector<Variable>& variables, const std::vector<Domain>& domains, const std::string& owner);
 
-  Eigen::Index dimensions() const { return static_cast<Eigen::Index>(variables_.size()); }
+  Eigen::Index dimensions() const { return variables_.size(); }
   Eigen::Index embedded() const { return embedded_; }                    // number of embedded coordinates
   const std::vector<Variable>& variables() const { return variables_; }  // whole numbers: bounds rounded inwards
-  Domain::Kind domain(Eigen::Index i) const { return domains_[static_cast<std::size_t>(i)].kind; }
+  Domain::Kind domain(Eigen::Index i) const { return domains_[i].kind; }
   bool real(Eigen::Index i) const { return domain(i) == Domain::real || domain(i) == Domain::logarithmic; }
   // Whether the unit cube holds the logarithm of the variable.
-  bool on_log_scale(Eigen::Index i) const {
-    return domain(i) == Domain::logarithmic || domains_[static_cast<std::size_t>(i)].on_log_scale;
-  }
+  bool on_log_scale(Eigen::Index i) const { return domain(i) == Domain::logarithmic || domains_[i].on_log_scale; }
   // Whether the search moves variable i as a real one, and rounds its result: real variables, and whole numbers of too
   // many values to try all of them.
   bool moves(Eigen::Index i) const {
@@ -60,7 +58,7 @@ class DesignSpace {
   }
   // Whether a design has variable i.
   bool active(Eigen::Index i, const Eigen::VectorXd& design) const {
-    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    const Domain& own = domains_[i];
     return !own.active || own.active(design);
   }
   bool all_real() const { return all_real_; }

@@ -87,7 +87,7 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
                             .costs_noisy = chosen.noise,
                             .costs_paired = chosen.paired},
                .models = {std::max<std::size_t>(chosen.objectives.size(), 1), chosen.constraints.size()},
-               .stop_rule = StopRule(static_cast<Index>(variables.size()))} {
+               .stop_rule = StopRule(variables.size())} {
   if (!observed.space.all_real()) options.gradient = false;
   std::erase_if(options.known, [this](const Evaluation& e) { return !is_within(e.design); });
   is_local_turn = descends_first();
@@ -118,7 +118,7 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
 }
 
 void Ego::start_initial() {
-  const auto is_new = [&](const VectorXd& x) {  // others occur where variables have few values
+  const auto is_new = [&](const VectorXd& x) {  // few values of the variables: designs repeat
     return std::find(initial_.begin(), initial_.end(), x) == initial_.end() && observed.count_of(x) == 0;
   };
   for (const VectorXd& x : initial_designs(*this))
@@ -186,7 +186,7 @@ void Ego::tell(const Evaluation& e) {
   // Designs about a minimum of the descent that do not gain shrink the region for nothing.
   if (options.gradient && region.side < side && descends_locally() && step_of_descent(*this).design.size() == 0)
     region.exhaust();
-  if (region.spent() && pending.empty()) {  // start another one
+  if (region.spent() && pending.empty()) {  // the search restarts elsewhere
     region.restart();
     local = {};
     observed.from = observed.evaluations.size();
@@ -287,7 +287,7 @@ void Ego::compare_pairs() {
   if (!reports_selection() || models.objectives()[0].empty()) return;
   const VectorXd before = selection.recommended ? selection.recommended->design : VectorXd();
   selection = select(observed, models, options.indifference);
-  const MatrixXd points = possible_ones(sobol(static_cast<int>(dimensions()), points_of_open_part, options.seed));
+  const MatrixXd points = possible_ones(sobol(dimensions(), points_of_open_part, options.seed));
   open = undecided_region(observed, models, selection, points);
   if (selection.recommended && selection.recommended->design != before) stop_rule.observe(before, {}, true);
 }
@@ -310,7 +310,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   VectorXd lower, upper;
   search_box(*this, lower, upper);
   const MatrixXd candidates = candidates_in(*this, lower, upper);
-  const auto count = static_cast<std::ptrdiff_t>(observed.evaluations.size() - observed.from);
+  const std::ptrdiff_t count = observed.evaluations.size() - observed.from;
   const std::ptrdiff_t informative = std::count_if(observed.evaluations.end() - count, observed.evaluations.end(),
                                                    [&](const auto& e) { return observed.is_informative(e); });
   const std::ptrdiff_t failed = count - informative;
@@ -377,7 +377,7 @@ void Ego::proposal() {
   models.update(observed, kriging, options.gradient);
   compare_pairs();
   const auto& evaluations = observed.evaluations;
-  if (observed.count_usable() == 0 && static_cast<int>(evaluations.size()) >= max_failures()) {
+  if (observed.count_usable() == 0 && std::ssize(evaluations) >= max_failures()) {
     plan_ = Proposal();
     end(*plan_, "no usable cost in " + std::to_string(evaluations.size()) + " evaluations" +
                     (evaluations.back().reason.empty() ? "" : "; the last: " + evaluations.back().reason));
@@ -401,14 +401,14 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     ++asked_;
     plan_.reset();
   };
-  while (!initial_.empty() && static_cast<int>(designs.size()) < at_most) {
+  while (!initial_.empty() && std::ssize(designs) < at_most) {
     take(VectorXd(initial_.front()));
     initial_.pop_front();
   }
   if (!designs.empty()) return designs;
   if (options.trust_region && region.spent() && !observed.pending.empty())
     return {};  // the next ask() follows when these are evaluated
-  while (static_cast<int>(designs.size()) < std::min(at_most, std::max(options.batch, 1))) {
+  while (std::ssize(designs) < std::min(at_most, std::max(options.batch, 1))) {
     if (observed.evaluations.empty()) {  // more designs were requested than the initial ones, before any was evaluated
       const std::optional<VectorXd> more = next_of_filling();
       if (!more) break;
@@ -427,7 +427,7 @@ std::vector<VectorXd> Ego::ask(int at_most) {
 // found.
 std::optional<VectorXd> Ego::next_of_filling() {
   for (int tries = 0; tries < max_tries_of_filling; ++tries, ++skipped_) {
-    const MatrixXd unit = sobol(static_cast<int>(dimensions()), 1, options.seed, 1 + asked_ + skipped_);
+    const MatrixXd unit = sobol(dimensions(), 1, options.seed, 1 + asked_ + skipped_);
     if (possible(unit.col(0))) return observed.space.design(unit.col(0));
   }
   return std::nullopt;
@@ -464,7 +464,8 @@ Iteration Ego::describe(int grid_points) const {
   if (p.design.size() > 0 && p.stopped.empty()) out.next = p.design;
   out.predicted_cost = p.predicted;
   out.candidates = p.candidates;
-  if (cost.empty() || (p.rule == Rule::descent && descends_first())) return out;  // not of these evaluations
+  if (cost.empty() || (p.rule == Rule::descent && descends_first()))
+    return out;  // no model of these evaluations was used
   const Kriging& model = cost.model();
   const Hyperparameters& h = model.hyperparameters();
   const auto names = numbers();

@@ -141,19 +141,19 @@ MatrixXd candidates_in(const EgoState& ego, const VectorXd& lower, const VectorX
   // predictions need rows^2 operations per candidate
   const Index spread = std::min<Index>(200 + 100 * d, rows > 600 ? 150 : rows > 300 ? 300 : 1500);
   const VectorXd box = upper - lower;
-  MatrixXd points = (box.asDiagonal() * sobol(static_cast<int>(d), static_cast<int>(spread), seed)).colwise() + lower;
+  MatrixXd points = (box.asDiagonal() * sobol(d, spread, seed)).colwise() + lower;
   const auto good = good_designs(ego);
   if (good.empty()) return ego.possible_ones(points);
   Random random(seed);
   const bool front = ego.observed.objectives.size() > 1;
-  const Index seeds = std::min<Index>(static_cast<Index>(good.size()), front ? 60 : 3),
+  const Index seeds = std::min<Index>(good.size(), front ? 60 : 3),
               around = seeds * std::min<Index>(front ? 20 : 40 + 10 * d, rows > 600 ? 40 : 100);
   const bool repeats = ego.observed.noisy();
   points.conservativeResize(Eigen::NoChange, spread + around + (repeats ? static_cast<Index>(good.size()) : 0));
   for (Index i = 0; i < around; ++i) {
     // the best designs, or designs distributed along the front
     const Index which = front ? i % seeds * static_cast<Index>(good.size()) / seeds : i % seeds;
-    VectorXd u = ego.observed.unit(*good[static_cast<std::size_t>(which)]);
+    VectorXd u = ego.observed.unit(*good[which]);
     const double size = std::pow(10.0, -0.5 - 3 * random.uniform());
     const double share = std::max(1.0 / static_cast<double>(d), random.uniform());
     for (Index k = 0; k < d; ++k)
@@ -172,7 +172,7 @@ MatrixXd candidates_in(const EgoState& ego, const VectorXd& lower, const VectorX
 Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition, const MatrixXd& candidates,
                         const VectorXd& lower, const VectorXd& upper) {
   const VectorXd values = acquisition.scores(candidates);
-  std::vector<Index> order(static_cast<std::size_t>(candidates.cols()));
+  std::vector<Index> order(candidates.cols());
   std::iota(order.begin(), order.end(), Index(0));
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return values(a) > values(b); });
   std::vector<VectorXd> starts;

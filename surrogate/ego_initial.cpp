@@ -20,14 +20,14 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 std::vector<VectorXd> initial_designs(const EgoState& ego) {
-  const int d = static_cast<int>(ego.dimensions()), restarts = ego.region.restarts;
+  const int d = ego.dimensions(), restarts = ego.region.restarts;
   int n = ego.options.initial_samples;
   if (n == 0) {
     const bool descends = ego.options.trust_region && ego.options.gradient;
     const bool has_low = !ego.options.low_fidelity.empty();
     n = std::max(descends && !has_low ? before_a_descent : default_initial_samples(d, ego.options.gradient, has_low),
                  ego.options.batch);
-    if (restarts == 0) n -= has_low;  // its best design
+    if (restarts == 0) n -= has_low;  // one place is for the best design of the low-fidelity study
   }
   if (restarts == 0)
     for (const Evaluation& e : ego.options.known) n -= n > 0 && ego.observed.usable(e);

@@ -27,17 +27,16 @@ MatrixXd candidates_of(const EgoState& ego, const Proposal& proposal,
              (ego.observed.space.unit(c.design) - ego.observed.space.unit(list[i].design)).cwiseAbs().maxCoeff() <
                  EgoState::resolution;
     };
-    if (std::any_of(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), same))
-      list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+    if (std::any_of(list.begin(), list.begin() + i, same))
+      list.erase(list.begin() + i);
     else
       ++i;
   }
   if (list.size() > most_candidates) list.resize(most_candidates);
   const Index d = ego.dimensions();
-  MatrixXd table = MatrixXd::Constant(static_cast<Index>(list.size()),
-                                      static_cast<Index>(candidate_columns(ego.observed).size()), not_a_number);
+  MatrixXd table = MatrixXd::Constant(list.size(), candidate_columns(ego.observed).size(), not_a_number);
   for (Index i = 0; i < table.rows(); ++i) {
-    const Candidate& c = list[static_cast<std::size_t>(i)];
+    const Candidate& c = list[i];
     const VectorXd unit = ego.observed.space.unit(c.design);
     table.row(i).head(d) = c.design.transpose();
     table(i, d) = static_cast<double>(c.rule);
@@ -65,7 +64,7 @@ void name_numbers(const DesignSpace& space, const std::string& label, std::vecto
   for (const char* what : {"log_likelihood", "process_variance", "noise_variance", "warp_width", "warp_at"})
     names.push_back(what + label);
   for (Index i = 0; i < space.dimensions(); ++i) {
-    const Variable& v = space.variables()[static_cast<std::size_t>(i)];
+    const Variable& v = space.variables()[i];
     const bool category = space.domain(i) == Domain::category;
     for (Index level = 0; level < space.width(i); ++level)
       names.push_back("length_" + v.name +

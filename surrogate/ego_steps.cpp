@@ -34,7 +34,7 @@ void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& p
 
 // Returns the points of the greatest values, in descending order.
 std::vector<Candidate> foremost(const EgoState& ego, const MatrixXd& points, const VectorXd& values, Rule rule) {
-  std::vector<Index> order(static_cast<std::size_t>(points.cols()));
+  std::vector<Index> order(points.cols());
   std::iota(order.begin(), order.end(), Index(0));
   const auto most = order.begin() + std::min<std::ptrdiff_t>(points.cols(), most_candidates);
   std::partial_sort(order.begin(), most, order.end(), [&](Index a, Index b) { return values(a) > values(b); });
@@ -101,7 +101,7 @@ Proposal along_the_edge(const EgoState& ego) {
     return space.rounded(u);
   };
   const std::uint64_t seed = ego.options.seed * 7001 + ego.observed.evaluations.size();
-  MatrixXd points = sobol(static_cast<int>(ego.dimensions()), static_cast<int>(200 * ego.dimensions()), seed);
+  MatrixXd points = sobol(ego.dimensions(), 200 * ego.dimensions(), seed);
   for (Index i = 0; i < points.cols(); ++i)
     points.col(i) = within(centre + ego.edge_side * (2 * points.col(i).array() - 1).matrix());
   consider(points);
@@ -203,7 +203,7 @@ Proposal step_of_descent(const EgoState& ego) {
 Proposal check(const EgoState& ego, double gain) {
   const DesignSpace& space = ego.observed.space;
   const IncrementalKriging& tracked = ego.models.objectives()[0];
-  const int d = static_cast<int>(ego.dimensions());
+  const int d = ego.dimensions();
   const std::uint64_t seed = ego.options.seed * 1000003 + ego.observed.evaluations.size() * 101;
   const MatrixXd points =
       ego.possible_ones(sobol(d, std::min(200 + 100 * d, tracked.model().samples() > 300 ? 300 : 1500), seed));

@@ -26,17 +26,15 @@ SuccessClassifier learned(const ObservedData& observed, const VectorXd& centre, 
   const DesignSpace& space = observed.space;
   std::vector<std::size_t> order(observed.evaluations.size() - observed.from);
   std::iota(order.begin(), order.end(), observed.from);
-  MatrixXd z(space.embedded(), static_cast<Index>(observed.evaluations.size()));
-  for (const std::size_t i : order)
-    z.col(static_cast<Index>(i)) = (space.embed(observed.unit(observed.evaluations[i])) - centre) / scale;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return z.col(static_cast<Index>(a)).squaredNorm() < z.col(static_cast<Index>(b)).squaredNorm();
-  });
+  MatrixXd z(space.embedded(), observed.evaluations.size());
+  for (const std::size_t i : order) z.col(i) = (space.embed(observed.unit(observed.evaluations[i])) - centre) / scale;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return z.col(a).squaredNorm() < z.col(b).squaredNorm(); });
   order.resize(std::min(order.size(), static_cast<std::size_t>(local_designs_each * (space.dimensions() + 1))));
-  MatrixXd x(space.embedded(), static_cast<Index>(order.size()));
+  MatrixXd x(space.embedded(), order.size());
   std::vector<bool> viable;
   for (const std::size_t i : order) {
-    x.col(static_cast<Index>(viable.size())) = z.col(static_cast<Index>(i));
+    x.col(viable.size()) = z.col(i);
     viable.push_back(observed.is_informative(observed.evaluations[i]));
   }
   return SuccessClassifier(x, viable, bend * scale);
@@ -51,8 +49,8 @@ FailureBoundary::FailureBoundary(const ObservedData& observed) : space_(observed
     (observed.is_informative(e) ? good : bad).push_back(space_.embed(observed.unit(e)));
   }
   const auto matrix = [&](const std::vector<VectorXd>& points) {
-    MatrixXd out(space_.embedded(), static_cast<Index>(points.size()));
-    for (std::size_t i = 0; i < points.size(); ++i) out.col(static_cast<Index>(i)) = points[i];
+    MatrixXd out(space_.embedded(), points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) out.col(i) = points[i];
     return out;
   };
   good_ = matrix(good);

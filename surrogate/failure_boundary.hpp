@@ -21,7 +21,7 @@ class FailureBoundary {
 
  private:
   const DesignSpace& space_;
-  Eigen::MatrixXd good_, bad_;  // embedded
+  Eigen::MatrixXd good_, bad_;  // embedded designs, one per column
 };
 
 // The boundary near a centre, learned from the nearest designs. Lengths are relative to `scale` (a fraction of the

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "surrogate/acquisition.hpp"
 
@@ -42,7 +43,7 @@ std::vector<Psi> at_the_front(const Front& front, Index objective, const Predict
 
 Front Front::of(const MatrixXd& all) {
   const Index d = all.rows();
-  std::vector<Index> order(static_cast<std::size_t>(all.cols()));
+  std::vector<Index> order(all.cols());
   std::iota(order.begin(), order.end(), Index(0));
   // In this order, a point follows all points that dominate it.
   std::sort(order.begin(), order.end(), [&](Index a, Index b) {
@@ -82,10 +83,9 @@ double Front::hypervolume() const {
       area += std::max(reference(0) - points(0, i), 0.0) * std::max(below - points(1, i), 0.0);
       below = std::min(below, points(1, i));
     }
-    const auto at = static_cast<Index>(s);
     sum += area * (!deep    ? 1.0
                    : s == 0 ? 0.0
-                            : (at < points.cols() ? points(2, at) : reference(2)) - points(2, at - 1));
+                            : (std::cmp_less(s, points.cols()) ? points(2, s) : reference(2)) - points(2, s - 1));
   }
   return sum;
 }
@@ -94,7 +94,7 @@ double log_expected_gain(const Front& front, const std::vector<Prediction>& obje
   const bool deep = objectives.size() == 3;
   const std::vector<Psi> first = at_the_front(front, 0, objectives[0]), second = at_the_front(front, 1, objectives[1]);
   const std::vector<Psi> third = deep ? at_the_front(front, 2, objectives[2]) : std::vector<Psi>();
-  const auto last = static_cast<std::size_t>(front.points.cols());  // index of the reference point
+  const std::size_t last = front.points.cols();  // index of the reference point
   double sum = 0;
   Psi of_first, of_second, of_third;  // used for their derivatives only
   for (std::size_t s = 0; s < front.slices.size(); ++s) {

@@ -27,8 +27,8 @@ struct Front {
   static Front of(const Eigen::MatrixXd& all);
   template <class Vector>
   static Front of(const std::vector<Vector>& all) {
-    Eigen::MatrixXd columns(all.empty() ? 2 : all[0].size(), static_cast<Eigen::Index>(all.size()));
-    for (std::size_t i = 0; i < all.size(); ++i) columns.col(static_cast<Eigen::Index>(i)) = all[i];
+    Eigen::MatrixXd columns(all.empty() ? 2 : all[0].size(), all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) columns.col(i) = all[i];
     return of(columns);
   }
   // Returns the area or volume between the front and the reference point.

@@ -133,11 +133,11 @@ IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const Kri
     candidates = {{0, warp_of(0)}};
   }
   if (warps && options.low_fidelity && !low_->warp.identity()) candidates.emplace_back(before.decades, low_->warp);
-  // Costs that are equal to rounding would count as proof of a deep warp, once for each of them. So only the first of
-  // the lowest ones counts with the slope there. The others have the slope at the median.
-  std::vector<bool> tied(static_cast<std::size_t>(few.size()));
+  // The likelihood of a warp counts its slope at each cost. Many lowest costs that are equal to rounding would prove a
+  // deep warp. So only the first of them counts with the slope there, the others with the slope at the median.
+  std::vector<bool> tied(few.size());
   for (Index i = 0, first = 1; i < few.size(); ++i)
-    if (std::abs(few.y(i) - least) <= rounding) tied[static_cast<std::size_t>(i)] = first == 0, first = 0;
+    if (std::abs(few.y(i) - least) <= rounding) tied[i] = first == 0, first = 0;
   std::optional<Fitted> best;
   double best_likelihood = -std::numeric_limits<double>::infinity();
   for (const auto& [decades, w] : candidates) {
@@ -152,7 +152,7 @@ IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const Kri
     for (Index i = 0; i < few.size(); ++i) {
       const bool enhanced = few.gradient.size() > 0 && few.gradient.col(i).allFinite();
       likelihood += (enhanced ? 1.0 + static_cast<double>(few.x.rows()) : 1.0) *
-                    std::log(w.slope(tied[static_cast<std::size_t>(i)] ? least + middle : few.y(i)));
+                    std::log(w.slope(tied[i] ? least + middle : few.y(i)));
     }
     if (likelihood > best_likelihood || !best) best_likelihood = likelihood, best = {std::move(model), w, decades};
   }

@@ -193,7 +193,7 @@ struct KrigingFactor {
 
   // Returns the rows of the model of lower fidelity at these points, one column each.
   Kriging::JointRows low_rows(const MatrixXd& at, bool has_gradient) const {
-    return low->model->joint_rows(at, std::vector<bool>(static_cast<std::size_t>(at.cols()), has_gradient));
+    return low->model->joint_rows(at, std::vector<bool>(at.cols(), has_gradient));
   }
   // Returns the addition of that model to the correlations of the rows with f at these points.
   MatrixXd low_cross(const Kriging::JointRows& there) const { return share * low->model->covariance(low->rows, there); }
@@ -224,7 +224,7 @@ struct Prepared {
   double centre = 0, spread = 1;
   bool noisy = false;                          // some samples have variances of their own
   std::shared_ptr<const LowFidelityRows> low;  // null: none
-  double factor = 0;                           // of its covariance, squared
+  double factor = 0;                           // scale of the low-fidelity model
 
   // Whether the process variance is a parameter of its own. Otherwise it follows from the other parameters.
   bool has_variance() const { return noisy || low; }
@@ -301,7 +301,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<
   p.noisy = s.variance.size() > 0 && s.variance.maxCoeff() > 0;
 
   const auto groups = groups_at_one_place(s, options.nugget);
-  const auto merged = static_cast<Index>(groups.size());
+  const Index merged = groups.size();
   p.x.resize(d, merged);
   p.noise = VectorXd::Zero(merged);
   VectorXd y(merged);
@@ -337,8 +337,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<
     p.factor = factor ? *factor : slope_of(y, low_values);
     MatrixXd remainder = g;
     for (Index k = 0; k < merged; ++k)
-      if (g.col(k).allFinite())
-        remainder.col(k) -= p.factor * low.mean.segment(low.first[static_cast<std::size_t>(k)] + 1, d);
+      if (g.col(k).allFinite()) remainder.col(k) -= p.factor * low.mean.segment(low.first[k] + 1, d);
     p.spread = std::max(spread_of(y - p.factor * low_values, remainder), least_remainder * p.spread);
   }
   if (!(p.spread > 1e-150)) p.spread = 1e-6 * std::max(1.0, std::abs(p.centre));  // (almost) constant values
@@ -652,10 +651,10 @@ Kriging Kriging::with_lengths_of(const Samples& samples, const KrigingOptions& o
 std::vector<Kriging::Alternative> Kriging::alternatives(const Samples& samples, const KrigingOptions& options,
                                                         const Hyperparameters& found) {
   constexpr int half = 4;       // number of factors on each side of 1
-  constexpr double step = 0.5;  // spacing of their logarithms
+  constexpr double step = 0.5;  // distance between the logarithms of two factors
   const Prepared p = prepare(samples, options, found.factor);
   std::vector<Alternative> all;
-  std::vector<double> densities;  // logarithms
+  std::vector<double> densities;  // logarithms of the posterior densities
   for (int i = -half; i <= half; ++i) {
     Hyperparameters h = found;
     h.log_length = (found.log_length.array() + i * step).max(std::log(shortest)).min(std::log(longest));
@@ -746,9 +745,8 @@ Kriging::Mean Kriging::mean() const {
   Mean m{f.x,     f.inverse_square, VectorXd(f.samples()), MatrixXd::Zero(f.dimensions(), f.samples()), beta_,
          centre_, spread_};
   for (Index i = 0; i < f.samples(); ++i) {
-    m.values(i) = alpha_(f.first[static_cast<std::size_t>(i)]);
-    if (f.has_gradient(i))
-      m.gradients.col(i) = alpha_.segment(f.first[static_cast<std::size_t>(i)] + 1, f.dimensions());
+    m.values(i) = alpha_(f.first[i]);
+    if (f.has_gradient(i)) m.gradients.col(i) = alpha_.segment(f.first[i] + 1, f.dimensions());
   }
   return m;
 }
@@ -971,7 +969,7 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
 MatrixXd Kriging::sample_places() const { return factor_->x; }
 
 Kriging::LeaveOneOut Kriging::leave_one_out() const {
-  std::vector<Index> all(static_cast<std::size_t>(factor_->samples()));
+  std::vector<Index> all(factor_->samples());
   std::iota(all.begin(), all.end(), Index(0));
   return leave_one_out(all);
 }
@@ -979,7 +977,7 @@ Kriging::LeaveOneOut Kriging::leave_one_out() const {
 Kriging::LeaveOneOut Kriging::leave_one_out(const std::vector<Index>& which) const {
   assert(std::all_of(which.begin(), which.end(), [&](Index i) { return i >= 0 && i < factor_->samples(); }));
   const KrigingFactor& f = *factor_;
-  const auto n = static_cast<Index>(which.size());
+  const Index n = which.size();
   std::vector<Index> first = {0};  // index of the column of each sample's value; at the end the number of columns
   for (const Index i : which) first.push_back(first.back() + f.first[i + 1] - f.first[i]);
   // L^-1 and R^-1 F of the sample's rows. They give the diagonal blocks of R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1.

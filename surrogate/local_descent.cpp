@@ -54,7 +54,7 @@ bool is_among(const VectorXd& delta, const std::vector<Index>& free) {
 class Quadratic {
  public:
   Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free)
-      : free_(std::move(free)), d_(static_cast<Index>(free_.size())), p_(d_ + d_ * (d_ + 1) / 2) {
+      : free_(std::move(free)), d_(free_.size()), p_(d_ + d_ * (d_ + 1) / 2) {
     const VectorXd at = observed.unit(centre);
     const double base = observed.objective(centre, 0);
     std::vector<Neighbour> neighbours = {{VectorXd::Zero(d_), 0, 0}};
@@ -114,7 +114,7 @@ class Quadratic {
     MatrixXd rows = MatrixXd::Zero(data_ + p_, p_);
     VectorXd y = VectorXd::Zero(data_ + p_);
     for (Index row = 0; row < data_; ++row) {
-      const auto& [s, distance, higher] = neighbours[static_cast<std::size_t>(row) + 1];
+      const auto& [s, distance, higher] = neighbours[row + 1];
       const double weight = std::pow(std::max(distance, least_distance), -error_power);
       rows.row(row) = weight * basis(metric_ * s).transpose();
       y(row) = weight * higher;
@@ -177,7 +177,7 @@ LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least
   std::vector<Index> free;
   for (Index k = 0; k < observed.space.dimensions(); ++k)
     if (observed.space.real(k) && observed.space.active(k, best->design)) free.push_back(k);
-  const auto d = static_cast<Index>(free.size());
+  const Index d = free.size();
   if (d == 0 || stalled_ > patience + d) return out;
   if (gradient && observed.slope(*best).size() > 0) return step_by_gradients(observed, *best, free, least_gain);
   const Quadratic model(observed, *best, free);
@@ -201,8 +201,7 @@ LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least
     return std::all_of(box.at_most_zero.begin(), box.at_most_zero.end(),
                        [&](const Smooth& condition) { return condition(s, nullptr) <= 0; });
   };
-  const MatrixXd spread =
-      sobol(static_cast<int>(d), static_cast<int>(points_per_variable * d), observed.evaluations.size());
+  const MatrixXd spread = sobol(d, points_per_variable * d, observed.evaluations.size());
   const auto search = [&](const Smooth& worth) {
     Maximum best_of{VectorXd::Zero(d), 0};
     const auto consider = [&](const VectorXd& s) {

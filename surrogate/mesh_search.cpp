@@ -25,7 +25,7 @@ class MeshSearch final : public Strategy {
  public:
   MeshSearch(const std::vector<Variable>& variables, const MeshSearchOptions& options)
       : variables_(variables), options_(options) {
-    const int d = static_cast<int>(dimensions());
+    const int d = dimensions();
     const int n =
         options_.initial_samples > 0 ? options_.initial_samples : default_initial_samples(d, options_.gradient);
     const MatrixXd x = latin_hypercube(d, n, options_.seed);
@@ -35,7 +35,7 @@ class MeshSearch final : public Strategy {
   std::vector<VectorXd> ask(int at_most) override {
     decide();
     std::vector<VectorXd> designs;
-    while (!wanted_.empty() && static_cast<int>(designs.size()) < at_most) {
+    while (!wanted_.empty() && std::ssize(designs) < at_most) {
       pending_.push_back(wanted_.front());
       designs.push_back(design(wanted_.front()));
       wanted_.pop_front();
@@ -56,7 +56,7 @@ class MeshSearch final : public Strategy {
     observed_.push_back(e);
     units_.push_back(u);
     const bool usable = e.ok() && std::abs(e.cost) <= Kriging::most_magnitude;
-    if (!usable && best_ < 0 && static_cast<int>(observed_.size()) >= options_.max_failures)
+    if (!usable && best_ < 0 && std::ssize(observed_) >= options_.max_failures)
       stopped_ = "no usable cost in " + std::to_string(observed_.size()) + " evaluations" +
                  (e.reason.empty() ? "" : "; the last: " + e.reason);
     if (!usable) return;
@@ -89,7 +89,7 @@ class MeshSearch final : public Strategy {
  private:
   enum class Step { initial, search, poll };
 
-  Index dimensions() const { return static_cast<Index>(variables_.size()); }
+  Index dimensions() const { return variables_.size(); }
   VectorXd design(const VectorXd& u) const {
     VectorXd x(u.size());
     for (Index k = 0; k < u.size(); ++k) {
@@ -115,13 +115,12 @@ class MeshSearch final : public Strategy {
     Samples s;
     std::vector<Index> good;
     for (std::size_t i = 0; i < observed_.size(); ++i)
-      if (observed_[i].ok() && std::abs(observed_[i].cost) <= Kriging::most_magnitude)
-        good.push_back(static_cast<Index>(i));
+      if (observed_[i].ok() && std::abs(observed_[i].cost) <= Kriging::most_magnitude) good.push_back(i);
     // the best 200, to limit the time of a fit
     std::stable_sort(good.begin(), good.end(), [&](Index a, Index b) { return observed_[a].cost < observed_[b].cost; });
     if (good.size() > 200) good.resize(200);
     if (good.size() < 2) return {};
-    const auto n = static_cast<Index>(good.size());
+    const Index n = good.size();
     s.x.resize(dimensions(), n);
     s.y.resize(n);
     if (options_.gradient) s.gradient.setConstant(dimensions(), n, not_a_number);
@@ -140,7 +139,7 @@ class MeshSearch final : public Strategy {
 
   // Returns the point of the lowest prediction, from a few initial points.
   VectorXd least_prediction(const Kriging& kriging) const {
-    const int d = static_cast<int>(dimensions());
+    const int d = dimensions();
     MatrixXd starts(d, 4);
     starts << units_[best_], sobol(d, 3, options_.seed, observed_.size());
     VectorXd best = starts.col(0);
@@ -166,7 +165,7 @@ class MeshSearch final : public Strategy {
     if (best_ < 0) {  // no usable evaluation yet: sample more of the box
       for (std::uint64_t i = 0; wanted_.empty(); ++i) {
         if (i > 0 && i % 64 == 0) delta_ /= 2;  // the points of this mesh are exhausted
-        want(sobol(static_cast<int>(dimensions()), 1, options_.seed, observed_.size() + i).col(0));
+        want(sobol(dimensions(), 1, options_.seed, observed_.size() + i).col(0));
       }
       note_ = "no usable cost yet";
       return;

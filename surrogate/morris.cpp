@@ -30,10 +30,10 @@ Trajectory random_trajectory(const DesignSpace& space, Random& random) {
   for (Index i = 0; i < d; ++i)
     u(i) = space.real(i) ? random.below(grid_levels) / (grid_levels - 1.0)
                          : space.unit_of_level(i, random.below(space.levels(i)));
-  std::vector<Index> order(static_cast<std::size_t>(d));
+  std::vector<Index> order(d);
   std::iota(order.begin(), order.end(), Index(0));
   for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<int>(i)))]);
+    std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(i))]);
   Trajectory out = {u};
   for (const Index i : order) {
     if (space.real(i)) {
@@ -82,7 +82,7 @@ class Morris final : public Strategy {
 
   std::vector<VectorXd> ask(int at_most) override {
     std::vector<VectorXd> out;
-    for (; asked_ < designs_.size() && static_cast<int>(out.size()) < at_most; ++asked_)
+    for (; asked_ < designs_.size() && std::ssize(out) < at_most; ++asked_)
       if (!observed_[asked_]) out.push_back(designs_[asked_]);
     return out;
   }
@@ -97,7 +97,7 @@ class Morris final : public Strategy {
         break;
       }
     evaluations_.push_back(e);
-    if (e.ok() && std::isfinite(e.cost) && (best_ < 0 || e.cost < evaluations_[static_cast<std::size_t>(best_)].cost))
+    if (e.ok() && std::isfinite(e.cost) && (best_ < 0 || e.cost < evaluations_[best_].cost))
       best_ = static_cast<std::ptrdiff_t>(evaluations_.size()) - 1;
   }
 
@@ -106,7 +106,7 @@ class Morris final : public Strategy {
     const ElementaryEffects found = elementary_effects(space_, evaluations_, [](const Evaluation& e) {
       return e.ok() && std::isfinite(e.cost) ? e.cost : not_a_number;
     });
-    std::vector<Index> order(static_cast<std::size_t>(space_.dimensions()));
+    std::vector<Index> order(space_.dimensions());
     std::iota(order.begin(), order.end(), Index(0));
     const auto size = [&](Index i) { return std::isnan(found.mean_magnitude(i)) ? -1.0 : found.mean_magnitude(i); };
     std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return size(a) > size(b); });
@@ -115,14 +115,14 @@ class Morris final : public Strategy {
     out << "screened " << space_.dimensions() << " variables by " << trajectories_
         << " trajectories; a variable moves the cost, over its range, by";
     for (std::size_t k = 0; k < order.size(); ++k) {
-      out << (k ? ", " : " ") << space_.variables()[static_cast<std::size_t>(order[k])].name << ' ';
+      out << (k ? ", " : " ") << space_.variables()[order[k]].name << ' ';
       if (found.count(order[k]) == 0)
         out << "unknown";
       else
         out << found.mean_magnitude(order[k]);
     }
     if (best_ < 0) return out.str() + "; no usable cost";
-    const Evaluation& best = evaluations_[static_cast<std::size_t>(best_)];
+    const Evaluation& best = evaluations_[best_];
     out.precision(9);
     out << "; lowest cost " << best.cost << " (evaluation " << best.id << ") at "
         << place_of(space_.variables(), best.design);
@@ -136,8 +136,8 @@ class Morris final : public Strategy {
     out.note =
         end.empty() ? std::to_string(count_) + " of " + std::to_string(designs_.size()) + " designs evaluated" : end;
     if (best_ < 0) return out;
-    out.best_cost = evaluations_[static_cast<std::size_t>(best_)].cost;
-    out.best_id = evaluations_[static_cast<std::size_t>(best_)].id;
+    out.best_cost = evaluations_[best_].cost;
+    out.best_id = evaluations_[best_].id;
     return out;
   }
 
@@ -158,7 +158,7 @@ ElementaryEffects elementary_effects(const DesignSpace& space, const std::vector
   const Index d = space.dimensions();
   std::map<std::int64_t, const Evaluation*> by_id;
   for (const Evaluation& e : evaluations) by_id[e.id] = &e;
-  std::vector<std::vector<double>> effects(static_cast<std::size_t>(d));
+  std::vector<std::vector<double>> effects(d);
   for (const auto& [id, before] : by_id) {
     const auto after = by_id.find(id + 1);
     if (after == by_id.end()) continue;
@@ -169,15 +169,15 @@ ElementaryEffects elementary_effects(const DesignSpace& space, const std::vector
     const double change = value(*after->second) - value(*before);
     if (!std::isfinite(change)) continue;
     const bool label = space.domain(i) == Domain::category;
-    effects[static_cast<std::size_t>(i)].push_back(label ? std::abs(change) : change / moved(i));
+    effects[i].push_back(label ? std::abs(change) : change / moved(i));
   }
   ElementaryEffects out{VectorXd::Constant(d, not_a_number), VectorXd::Constant(d, not_a_number),
                         VectorXd::Constant(d, not_a_number), Eigen::VectorXi::Zero(d)};
   for (Index i = 0; i < d; ++i) {
-    const auto& own = effects[static_cast<std::size_t>(i)];
+    const auto& own = effects[i];
     out.count(i) = static_cast<int>(own.size());
     if (own.empty()) continue;
-    const Eigen::Map<const VectorXd> e(own.data(), static_cast<Index>(own.size()));
+    const Eigen::Map<const VectorXd> e(own.data(), own.size());
     out.mean_magnitude(i) = e.cwiseAbs().mean();
     out.mean(i) = e.mean();
     if (own.size() > 1) out.deviation(i) = std::sqrt((e.array() - e.mean()).square().sum() / (e.size() - 1.0));

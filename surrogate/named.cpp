@@ -224,19 +224,18 @@ std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable
   for (const auto& [list, kind, key] : {std::tuple(named.integers, Domain::integer, "surrogate.integers"),
                                         std::tuple(named.categories, Domain::category, "surrogate.categories"),
                                         std::tuple(named.logarithmic, Domain::logarithmic, "surrogate.log-scale")})
-    for (const int i : parse_names(list, names, false)) one(static_cast<std::size_t>(i), kind, key);
+    for (const int i : parse_names(list, names, false)) one(i, kind, key);
   std::vector<std::vector<std::size_t>> uses(variables.size());
   for (const std::string& part : parts_of(named.conditional)) {
     const auto at = part.find(" if ");
     if (at == std::string::npos)
       throw std::invalid_argument("'" + part + "' is not understood; allowed: NAME if CONDITION");
-    const auto i =
-        static_cast<std::size_t>(index_of(std::string(trimmed(std::string_view(part).substr(0, at))), names, false));
+    const std::size_t i = index_of(std::string(trimmed(std::string_view(part).substr(0, at))), names, false);
     if (domains[i].active) throw std::invalid_argument(names[i] + " has two conditions; join them with 'and' into one");
     ParsedCondition condition = parse_expression(part.substr(at + 4), variables, text_of, names[i]);
     for (const Value& value : condition.values) {
       if (value.variable < 0) continue;
-      const auto other = static_cast<std::size_t>(value.variable);
+      const std::size_t other = value.variable;
       if (leads_to(other, i, uses))
         throw std::invalid_argument("'" + part + "' closes a circle: whether " + names[other] + " exists depends on " +
                                     names[i] + "; remove one of the conditions");

@@ -114,7 +114,7 @@ class NloptSearch final : public Strategy {
       if (local) {
         search.set_initial_step(0.2);
         if (run > 0) {
-          const VectorXd from = sobol(static_cast<int>(n), 1, options_.seed, static_cast<std::uint64_t>(run)).col(0);
+          const VectorXd from = sobol(n, 1, options_.seed, static_cast<std::uint64_t>(run)).col(0);
           x.assign(from.begin(), from.end());
         }
       }

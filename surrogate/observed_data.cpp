@@ -31,8 +31,8 @@ double ObservedData::objective(const Evaluation& e, std::size_t which) const {
 }
 
 VectorXd ObservedData::outcome(const Evaluation& e) const {
-  VectorXd all(static_cast<Eigen::Index>(objectives.size()));
-  for (std::size_t k = 0; k < objectives.size(); ++k) all(static_cast<Eigen::Index>(k)) = objective(e, k);
+  VectorXd all(objectives.size());
+  for (std::size_t k = 0; k < objectives.size(); ++k) all(k) = objective(e, k);
   return all;
 }
 
@@ -66,10 +66,10 @@ bool ObservedData::noisy() const {
 // Errors that only neighbours share remain in the mean, and in its variance. For weights from a working covariance and
 // intervals from the true one: K. Liang, S. Zeger, Longitudinal data analysis using generalized linear models (1986).
 void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples& samples) {
-  samples.variance.resize(static_cast<Index>(of.size()));
+  samples.variance.resize(of.size());
   std::map<std::pair<std::uint64_t, Index>, std::vector<Index>> blocks;  // by seed and number of states
   for (Index i = 0; i < samples.variance.size(); ++i) {
-    const Evaluation& e = *of[static_cast<std::size_t>(i)];
+    const Evaluation& e = *of[i];
     samples.variance(i) = std::pow(e.cost_stderr, 2);
     if (e.paired_costs.size() > 1) blocks[{e.seed, e.paired_costs.size()}].push_back(i);
   }
@@ -81,7 +81,7 @@ void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples&
     if (count < 2) continue;
     MatrixXd deviations(block.second, count);
     for (Index k = 0; k < count; ++k) {
-      const VectorXd& costs = of[static_cast<std::size_t>(members[static_cast<std::size_t>(k)])]->paired_costs;
+      const VectorXd& costs = of[members[k]]->paired_costs;
       deviations.col(k) = costs.array() - costs.mean();
     }
     MatrixXd between = deviations.transpose() * deviations / std::pow(static_cast<double>(block.second) + added, 2);

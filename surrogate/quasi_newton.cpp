@@ -14,7 +14,8 @@ namespace {
 
 constexpr double least_cosine = 1e-8;     // cosine of residual and step; below it an update is mostly rounding
 constexpr double least_remainder = 1e-3;  // share of a curvature that an update of rank one must leave
-constexpr double least_curvature = 0.2;   // along a step, relative to the present one: Powell's damping keeps as much
+constexpr double least_curvature =
+    0.2;  // curvature along a step that Powell's damping keeps, relative to the present one
 
 // Whether hessian + r r'/product is positive definite.
 bool stays_positive(const MatrixXd& hessian, const VectorXd& r, double product) {
@@ -80,7 +81,7 @@ VectorXd minimum_in_box(const VectorXd& slope, const MatrixXd& hessian, const Ve
       newton = hessian(free, free).llt().solve(descent(free));
       std::vector<Index> kept;
       for (std::size_t k = 0; k < free.size(); ++k)
-        if (!is_blocked(free[k], newton(static_cast<Index>(k)))) kept.push_back(free[k]);
+        if (!is_blocked(free[k], newton(k))) kept.push_back(free[k]);
       leaves_box = kept.size() < free.size();
       free = kept;
     }

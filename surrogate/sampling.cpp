@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 constexpr int most_sobol = 3667;  // number of dimensions in Boost's table
 
 void shuffle(std::vector<int>& values, Random& random) {
-  for (int i = static_cast<int>(values.size()) - 1; i > 0; --i) std::swap(values[i], values[random.below(i + 1)]);
+  for (int i = std::ssize(values) - 1; i > 0; --i) std::swap(values[i], values[random.below(i + 1)]);
 }
 
 }  // namespace
@@ -64,15 +64,15 @@ MatrixXd latin_hypercube(int dimensions, int n, std::uint64_t seed) {
 MatrixXd sobol(int dimensions, int n, std::uint64_t seed, std::uint64_t skip) {
   if (dimensions > most_sobol) return halton(dimensions, n, seed + skip);
   Random random(seed);
-  std::vector<std::uint64_t> shift(static_cast<std::size_t>(dimensions));
+  std::vector<std::uint64_t> shift(dimensions);
   for (auto& digits : shift) digits = random.bits();
-  boost::random::sobol engine(static_cast<std::size_t>(dimensions));  // this sequence starts after point 0, the origin
+  boost::random::sobol engine(dimensions);  // this sequence starts after point 0, the origin
   if (skip > 0) engine.seed(skip - 1);
   MatrixXd x(dimensions, n);
   for (int i = 0; i < n; ++i)
     for (int k = 0; k < dimensions; ++k) {
       const std::uint64_t digits = skip + static_cast<std::uint64_t>(i) == 0 ? 0 : engine();
-      x(k, i) = (static_cast<double>((digits ^ shift[static_cast<std::size_t>(k)]) >> 12) + 0.5) * 0x1p-52;
+      x(k, i) = (static_cast<double>((digits ^ shift[k]) >> 12) + 0.5) * 0x1p-52;
     }
   return x;
 }
@@ -182,15 +182,14 @@ struct Csv {
   // Throws if the column exists and its header has another unit.
   void check_unit(std::ptrdiff_t at, const std::string& unit) const {
     if (at < 0) return;
-    const auto k = static_cast<std::size_t>(at);
     const std::string expected = unit.empty() ? "1" : unit;
-    if (!units[k].empty() && units[k] != expected)
-      throw std::invalid_argument(path + ":1: column '" + header[k] + "' is in " + units[k] + "; the study has it in " +
-                                  expected + ", so convert the column");
+    if (!units[at].empty() && units[at] != expected)
+      throw std::invalid_argument(path + ":1: column '" + header[at] + "' is in " + units[at] +
+                                  "; the study has it in " + expected + ", so convert the column");
   }
   std::string cell(std::size_t row, std::ptrdiff_t at) const {
     const auto& all = rows[row].second;
-    return at >= 0 && static_cast<std::size_t>(at) < all.size() ? all[static_cast<std::size_t>(at)] : "";
+    return at >= 0 && static_cast<std::size_t>(at) < all.size() ? all[at] : "";
   }
   // Returns a number; NaN if the cell is empty and `optional`.
   double number(std::size_t row, std::ptrdiff_t at, const std::string& name, bool optional) const {
@@ -209,13 +208,12 @@ struct Csv {
   // Returns the design of a row. A cell may have the name of a label instead of its number.
   VectorXd design(std::size_t row, const std::vector<std::ptrdiff_t>& at,
                   const std::vector<Variable>& variables) const {
-    VectorXd x(static_cast<Index>(variables.size()));
+    VectorXd x(variables.size());
     for (std::size_t k = 0; k < variables.size(); ++k) {
       const auto& choices = variables[k].choices;
       const auto label = std::find(choices.begin(), choices.end(), cell(row, at[k]));
       const bool has_name = label != choices.end() && !are_numbers({*label});
-      x(static_cast<Index>(k)) =
-          has_name ? static_cast<double>(label - choices.begin()) : number(row, at[k], variables[k].name, false);
+      x(k) = has_name ? static_cast<double>(label - choices.begin()) : number(row, at[k], variables[k].name, false);
     }
     return x;
   }
@@ -227,7 +225,7 @@ struct Csv {
 Index find_invalid_value(const DesignSpace& space, VectorXd& design) {
   const auto& variables = space.variables();
   for (Index k = 0; k < design.size(); ++k) {
-    const Variable& v = variables[static_cast<std::size_t>(k)];
+    const Variable& v = variables[k];
     if (!(design(k) >= v.lower && design(k) <= v.upper)) return k;
   }
   const VectorXd valid = space.nearest_valid(design);
@@ -242,14 +240,13 @@ MatrixXd read_designs(const std::string& path, const std::vector<Variable>& vari
   const Csv csv(path);
   const auto columns = csv.columns(variables);
   const DesignSpace space(variables, domains, path);
-  MatrixXd x(static_cast<Index>(variables.size()), static_cast<Index>(csv.rows.size()));
+  MatrixXd x(variables.size(), csv.rows.size());
   for (std::size_t i = 0; i < csv.rows.size(); ++i) {
     const VectorXd given = csv.design(i, columns, variables);
     VectorXd design = given;
     if (const Index at = find_invalid_value(space, design); at >= 0) {
-      const auto k = static_cast<std::size_t>(at);
-      const std::string value = csv.place(i) + variables[k].name + " = " + csv.cell(i, columns[k]);
-      if (!(given(at) >= variables[k].lower && given(at) <= variables[k].upper))
+      const std::string value = csv.place(i) + variables[at].name + " = " + csv.cell(i, columns[at]);
+      if (!(given(at) >= variables[at].lower && given(at) <= variables[at].upper))
         throw std::invalid_argument(value + " lies outside its range");
       const VectorXd valid = space.nearest_valid(given);
       throw std::invalid_argument(
@@ -259,7 +256,7 @@ MatrixXd read_designs(const std::string& path, const std::vector<Variable>& vari
     }
     if (allowed && !allowed(design))
       throw std::invalid_argument(csv.place(i) + "the design violates surrogate.design-constraints; remove this row");
-    x.col(static_cast<Index>(i)) = design;
+    x.col(i) = design;
   }
   return x;
 }
@@ -272,9 +269,9 @@ std::vector<Evaluation> read_samples(const std::string& path, const std::vector<
   const auto cost = csv.column("cost"), status = csv.column("status"), deviation = csv.column("cost_stderr");
   if (cost < 0) throw std::invalid_argument(path + ":1: no column 'cost'");
   const auto vector = [&](std::size_t row, const std::string& group, const std::vector<std::string>& names) {
-    VectorXd values(static_cast<Index>(names.size()));
+    VectorXd values(names.size());
     for (std::size_t k = 0; k < names.size(); ++k)
-      values(static_cast<Index>(k)) = csv.number(row, csv.column(group + names[k]), names[k], true);
+      values(k) = csv.number(row, csv.column(group + names[k]), names[k], true);
     return values;
   };
   std::vector<std::string> names, metric_names;

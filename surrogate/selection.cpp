@@ -66,9 +66,8 @@ Selection select(const ObservedData& observed, const Models& models, double indi
     if (observed.feasible(e) && observed.is_informative(e) && e.design != out.recommended->design &&
         std::none_of(others.begin(), others.end(), [&](const VectorXd& x) { return x == e.design; }))
       others.push_back(e.design);
-  MatrixXd z(observed.space.embedded(), static_cast<Index>(others.size()));
-  for (Index i = 0; i < z.cols(); ++i)
-    z.col(i) = observed.space.embed(observed.space.unit(others[static_cast<std::size_t>(i)]));
+  MatrixXd z(observed.space.embedded(), others.size());
+  for (Index i = 0; i < z.cols(); ++i) z.col(i) = observed.space.embed(observed.space.unit(others[i]));
   if (z.cols() == 0) {
     out.probability = 1, out.optimism = 0;
     return out;

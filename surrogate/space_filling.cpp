@@ -20,7 +20,7 @@ double distance(const MatrixXd& set, const VectorXd& z) {
 }  // namespace
 
 NearestDistance::NearestDistance(const ObservedData& observed) : space_(observed.space) {
-  at_.resize(space_.embedded(), static_cast<Index>(observed.evaluations.size() + observed.pending.size()));
+  at_.resize(space_.embedded(), observed.evaluations.size() + observed.pending.size());
   Index n = 0;
   for (const Evaluation& e : observed.evaluations) at_.col(n++) = space_.embed(observed.unit(e));
   for (const VectorXd& x : observed.pending) at_.col(n++) = space_.embed(space_.unit(x));

@@ -273,7 +273,7 @@ Proposal Spline::proposal_of(double change, double step) const {
 std::vector<Eigen::VectorXd> Spline::ask(int at_most) {
   std::vector<Eigen::VectorXd> designs;
   const auto add = [&](double x) { designs.push_back(Eigen::VectorXd::Constant(1, x)); };
-  for (; handed_out_ < options_.initial_samples && static_cast<int>(designs.size()) < at_most; ++handed_out_) {
+  for (; handed_out_ < options_.initial_samples && std::ssize(designs) < at_most; ++handed_out_) {
     if (!tried(initial(handed_out_))) add(initial(handed_out_));
   }
   if (designs.empty() && at_most > 0 && plan_.stopped.empty() && !pending_ && std::isfinite(plan_.x)) {

@@ -57,10 +57,6 @@ std::unique_ptr<Strategy> ego(const std::vector<Variable>& variables, const Stra
   return make_ego(variables, choice.ego);
 }
 
-}  // namespace
-
-namespace {
-
 // Keys for the kinds of variables, for the strategies that support all kinds.
 const KeyTable<Named>& variable_keys() {
   static const auto table =

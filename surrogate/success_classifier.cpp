@@ -26,7 +26,7 @@ VectorXd logistic(const VectorXd& f) { return (1 + (-f.array()).exp()).inverse()
 
 SuccessClassifier::SuccessClassifier(const MatrixXd& x, const std::vector<bool>& viable, std::optional<double> smooth)
     : x_(x), bend_(smooth.value_or(0)) {
-  const auto n = static_cast<Index>(viable.size());
+  const Index n = viable.size();
   if (std::all_of(viable.begin(), viable.end(), [](bool v) { return v; })) return;
   MatrixXd squared(n, n);
   VectorXd sign(n);

@@ -75,7 +75,7 @@ class Sweep final : public Strategy {
   std::vector<Eigen::VectorXd> ask(int at_most) override {
     std::vector<Eigen::VectorXd> designs;
     for (std::size_t i = open_; i < grid_.size() && grid_[i].level == grid_[open_].level; ++i) {
-      if (static_cast<int>(designs.size()) >= at_most) break;
+      if (std::ssize(designs) >= at_most) break;
       GridPoint& p = grid_[i];
       if (p.asked || p.observed) continue;
       p.asked = true;
@@ -106,7 +106,7 @@ class Sweep final : public Strategy {
   }
 
   void decide() override {
-    const auto added = good_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+    const auto added = good_.begin() + sorted_;
     std::sort(added, good_.end());
     std::inplace_merge(good_.begin(), added, good_.end());
     sorted_ = good_.size();
@@ -184,7 +184,7 @@ std::unique_ptr<Strategy> make_sweep(const std::vector<Variable>& variables, con
                                 std::to_string(variables.size()) + " free variables");
   double total = 1;
   for (std::size_t k = 0; k < variables.size(); ++k) {
-    if (!space.real(static_cast<Eigen::Index>(k))) points[k] = space.levels(static_cast<Eigen::Index>(k));
+    if (!space.real(k)) points[k] = space.levels(k);
     if (points[k] < 1) throw std::invalid_argument("sweep: the points of " + variables[k].name + " must be at least 1");
     total *= points[k];
   }

@@ -46,7 +46,7 @@ std::set<std::pair<Index, Index>> near_pairs(const MatrixXd& x) {
     for (Index j = 0; j < x.cols(); ++j)
       if (distance(j) > 0) order.push_back(j);
     const auto count = std::min<std::size_t>(neighbours, order.size());
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+    std::partial_sort(order.begin(), order.begin() + count, order.end(),
                       [&](Index a, Index b) { return std::pair(distance(a), a) < std::pair(distance(b), b); });
     for (std::size_t k = 0; k < count; ++k) pairs.emplace(std::min(i, order[k]), std::max(i, order[k]));
   }
@@ -67,11 +67,9 @@ Differences differences_of(const MatrixXd& x, const VectorXd& cost, const Matrix
     change.push_back(cost(j) - cost(i));
     weight.push_back(1 / (error + rounding * range));
   }
-  Differences all{MatrixXd(static_cast<Index>(predicted.size()), x.rows()),
-                  Eigen::Map<const VectorXd>(change.data(), static_cast<Index>(change.size())),
-                  Eigen::Map<const VectorXd>(weight.data(), static_cast<Index>(weight.size()))};
-  for (std::size_t k = 0; k < predicted.size(); ++k)
-    all.predicted.row(static_cast<Index>(k)) = predicted[k].transpose();
+  Differences all{MatrixXd(predicted.size(), x.rows()), Eigen::Map<const VectorXd>(change.data(), change.size()),
+                  Eigen::Map<const VectorXd>(weight.data(), weight.size())};
+  for (std::size_t k = 0; k < predicted.size(); ++k) all.predicted.row(k) = predicted[k].transpose();
   return all;
 }
 
@@ -81,7 +79,7 @@ VectorXd fitted_factors(const Differences& all, Index fixed) {
   constexpr int iterations = 60;
   constexpr double smallest = 1e-6;  // deviation, relative to the mean of all, that has the largest weight
   VectorXd factors = VectorXd::Ones(all.predicted.cols());
-  std::vector<Index> free(static_cast<std::size_t>(factors.size()));
+  std::vector<Index> free(factors.size());
   std::iota(free.begin(), free.end(), Index(0));
   std::erase(free, fixed);
   if (free.empty()) return factors;
@@ -108,12 +106,12 @@ std::vector<DoubtfulGradient> doubtful_gradients(const ObservedData& observed) {
   for (std::size_t i = observed.evaluations.size(); i-- > 0 && with.size() < most_designs;)
     if (const Evaluation& e = observed.evaluations[i]; observed.usable(e) && observed.slope(e).size() > 0)
       with.push_back(&e);
-  const Index d = observed.space.dimensions(), n = static_cast<Index>(with.size());
+  const Index d = observed.space.dimensions(), n = with.size();
   if (n < 2) return {};
   MatrixXd x(d, n), slope(d, n);
   VectorXd cost(n);
   for (Index i = 0; i < n; ++i) {
-    const Evaluation& e = *with[static_cast<std::size_t>(i)];
+    const Evaluation& e = *with[i];
     x.col(i) = observed.unit(e);
     slope.col(i) = observed.slope(e);
     cost(i) = e.cost;
@@ -140,8 +138,8 @@ std::string doubt_text(const std::vector<Variable>& variables, const std::vector
     const double size = std::abs(one.factor);
     const bool is_sign = one.factor < 0, is_unit = size < 1 / accepted || size > accepted;
     text += (text.empty() ? "" : "; ") + std::string("between near designs the cost changes by ") +
-            formatted("%.3g", one.factor) + " times what the gradient by " +
-            variables[static_cast<std::size_t>(one.variable)].name + " predicts: check its " +
+            formatted("%.3g", one.factor) + " times what the gradient by " + variables[one.variable].name +
+            " predicts: check its " +
             (is_sign && is_unit ? "sign and unit"
              : is_sign          ? "sign"
                                 : "unit");

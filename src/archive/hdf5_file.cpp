@@ -160,7 +160,7 @@ void check_heaps(const std::string& path) {
     into.resize(bytes);
     const auto length = ::pread(file.descriptor, into.data(), bytes, static_cast<off_t>(from));
     if (length < 0) throw Error(std::strerror(errno));
-    into.resize(static_cast<std::size_t>(length));
+    into.resize(length);
     return into.size();
   };
   const std::size_t end = std::min(file_size(path), heaps_end);
@@ -309,7 +309,7 @@ Handle open_dataset(hid_t file, const std::string& path) {
 
 std::vector<hsize_t> extents(hid_t dataset) {
   const Handle space = own(H5Dget_space(dataset), "dataset");
-  std::vector<hsize_t> dimensions(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
+  std::vector<hsize_t> dimensions(std::max(0, H5Sget_simple_extent_ndims(space)));
   check(H5Sget_simple_extent_dims(space, dimensions.data(), nullptr), "dataset");
   return dimensions;
 }

@@ -93,7 +93,7 @@ void look_for_contradictions(const ExaminedRows& sound, Findings& findings) {
       problem(i, "another design or seed than row " + std::to_string(sound.rows[earlier->second]) + " has for this id");
     for (std::size_t v = 0; v < contents.layout.variables.size(); ++v) {
       const Variable& variable = contents.layout.variables[v];
-      const double value = e.design.size() > 0 ? e.design(static_cast<Eigen::Index>(v)) : not_a_number;
+      const double value = e.design.size() > 0 ? e.design(v) : not_a_number;
       if (!(value >= variable.lower && value <= variable.upper))
         problem(i, "design." + variable.name + " = " + std::to_string(value) + " outside its range");
     }
@@ -264,7 +264,7 @@ struct Examination {
                       [&](const Block& block, hsize_t i, hsize_t row) {
                         const auto at = std::lower_bound(sound.rows.begin(), sound.rows.end(), row);
                         if (at == sound.rows.end() || *at != row) return;
-                        const auto k = static_cast<std::size_t>(at - sound.rows.begin());
+                        const std::size_t k = at - sound.rows.begin();
                         const Motion motion = motion_of(block, i);
                         sound.has_path[k] = motion.checksum == motion_checksums[k];
                         findings.trajectories += sound.has_path[k] && !motion.trajectory.empty();

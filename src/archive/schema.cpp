@@ -147,7 +147,7 @@ Bytes encode(const Column& column, const std::string& anything) {
 // Encodes numbers row by row; an empty vector or matrix is stored as NaN.
 template <class Derived>
 Bytes encode(const Column& column, const Eigen::MatrixBase<Derived>& values) {
-  const auto elements = static_cast<Eigen::Index>(column.elements());
+  const Eigen::Index elements = column.elements();
   const auto columns = column.shape.size() == 2 ? static_cast<Eigen::Index>(column.shape[1]) : 1;
   if (values.size() != 0 && (values.size() != elements || values.cols() != columns))
     throw Error(column.path + ": " + std::to_string(values.rows()) + " x " + std::to_string(values.cols()) +
@@ -176,16 +176,14 @@ void decode(const Column&, std::span<const std::byte> bytes, std::string& text) 
 // Removes rows of NaN at the end.
 void decode(const Column& column, std::span<const std::byte> bytes, Eigen::MatrixXd& values) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  values = Eigen::Map<const RowMajor>(reinterpret_cast<const double*>(bytes.data()),
-                                      static_cast<Eigen::Index>(column.shape[0]),
-                                      static_cast<Eigen::Index>(column.shape[1]));
+  values = Eigen::Map<const RowMajor>(reinterpret_cast<const double*>(bytes.data()), column.shape[0], column.shape[1]);
   Eigen::Index rows = values.cols() > 0 ? values.rows() : 0;
   while (rows > 0 && values.row(rows - 1).array().isNaN().all()) --rows;
   values.conservativeResize(rows, rows > 0 ? values.cols() : 0);
 }
 
 void decode(const Column& column, std::span<const std::byte> bytes, Eigen::VectorXd& values) {
-  values.resize(static_cast<Eigen::Index>(column.elements()));
+  values.resize(column.elements());
   if (values.size() > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
   if (values.array().isNaN().all()) values.resize(0);
 }
@@ -289,12 +287,12 @@ std::string stored_reason(const std::string& reason) {
 Row encode(const Table& table, const Layout& layout, const IterationRow& decided) {
   Row row;
   IterationRow iteration = decided;
-  iteration.numbers.setConstant(static_cast<Eigen::Index>(layout.numbers.size()), not_a_number);
+  iteration.numbers.setConstant(layout.numbers.size(), not_a_number);
   for (const auto& [name, value] : iteration.decided.numbers)
     for (std::size_t i = 0; i < layout.numbers.size(); ++i)
-      if (layout.numbers[i] == name) iteration.numbers(static_cast<Eigen::Index>(i)) = value;
+      if (layout.numbers[i] == name) iteration.numbers(i) = value;
   const Eigen::MatrixXd& considered = decided.decided.candidates;
-  const auto columns = static_cast<Eigen::Index>(layout.candidates.size());
+  const Eigen::Index columns = layout.candidates.size();
   iteration.decided.candidates.setConstant(surrogate::most_candidates, columns, not_a_number);
   if (const auto rows = std::min(considered.rows(), surrogate::most_candidates); considered.cols() == columns)
     iteration.decided.candidates.topRows(rows) = considered.topRows(rows);
@@ -353,9 +351,9 @@ void create_dataset(hid_t file, const Column& column) {
     limit.push_back(std::max<hsize_t>(extent, 1));  // a chunk has at least one element, even if there are no metrics
     chunk.push_back(limit.back());
   }
-  const Handle space = own(H5Screate_simple(static_cast<int>(now.size()), now.data(), limit.data()), column.path);
+  const Handle space = own(H5Screate_simple(now.size(), now.data(), limit.data()), column.path);
   const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
-  check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), column.path);
+  check(H5Pset_chunk(list, chunk.size(), chunk.data()), column.path);
   check(H5Pset_obj_track_times(list, false), column.path);
   if (column.packed()) {
     check(H5Pset_shuffle(list), column.path);
@@ -389,7 +387,7 @@ void write_cells(hid_t file, const Column& column, hsize_t first, std::span<cons
   const Handle space = own(H5Dget_space(dataset), column.path);
   const auto write = [&](const void* data) {
     check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
-    const Handle source = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
+    const Handle source = own(H5Screate_simple(count.size(), count.data(), nullptr), column.path);
     check(H5Dwrite(dataset, column.type, source, space, H5P_DEFAULT, data), column.path);
   };
   if (column.packed()) {  // one chunk per row, already compressed; left out if there is no trajectory
@@ -455,7 +453,7 @@ void read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows, By
   }
   const Handle source = own(H5Dget_space(open.dataset), column.path);
   check(H5Sselect_hyperslab(source, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
-  const Handle target = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
+  const Handle target = own(H5Screate_simple(count.size(), count.data(), nullptr), column.path);
   check(H5Dread(open.dataset, column.type, target, source, H5P_DEFAULT, bytes.data()), column.path);
 }
 
@@ -465,7 +463,7 @@ hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t siz
     const Handle dataset = open_column(file, column).dataset;
     const Handle list = own(H5Dget_create_plist(dataset), column.path);
     std::vector<hsize_t> chunk(column.shape.size() + 1), offset(chunk.size(), 0);
-    if (H5Pget_chunk(list, static_cast<int>(chunk.size()), chunk.data()) < 1) fail(column.path);
+    if (H5Pget_chunk(list, chunk.size(), chunk.data()) < 1) fail(column.path);
     if (column.elements() == 0) continue;
     const auto outside = [&](hsize_t which) {
       unsigned filters = 0;
@@ -531,7 +529,7 @@ IterationRow iteration_of(const Block& block, std::size_t row, const Layout& lay
   });
   for (Eigen::Index i = 0; i < iteration.numbers.size(); ++i)
     if (!std::isnan(iteration.numbers(i)))
-      iteration.decided.numbers.emplace_back(layout.numbers[static_cast<std::size_t>(i)], iteration.numbers(i));
+      iteration.decided.numbers.emplace_back(layout.numbers[i], iteration.numbers(i));
   if (iteration.decided.value.size() > 0) iteration.decided.grid = grid;
   return iteration;
 }
@@ -555,8 +553,7 @@ Motion motion_of(const Block& block, std::size_t row) {
   Motion motion;
   for (std::size_t c = 0; c < block.table.size(); ++c)
     motion.trajectory.values.push_back(Eigen::Map<const RowMajor>(
-        reinterpret_cast<const double*>(block.cell(row, c).data()), static_cast<Eigen::Index>(block.table[c].shape[0]),
-        static_cast<Eigen::Index>(block.table[c].shape[1])));
+        reinterpret_cast<const double*>(block.cell(row, c).data()), block.table[c].shape[0], block.table[c].shape[1]));
   if (all_nan(motion.trajectory)) return {};
   motion.checksum = block.checksum(row, 0, block.table.size());
   return motion;
@@ -681,8 +678,8 @@ void create_names(hid_t file, const std::string& path, const std::vector<std::st
 
 // Creates the scale 0, 1, ... size - 1.
 void create_numbers(hid_t file, const std::string& path, int size) {
-  std::vector<std::int32_t> numbers(static_cast<std::size_t>(size));
-  for (int i = 0; i < size; ++i) numbers[static_cast<std::size_t>(i)] = i;
+  std::vector<std::int32_t> numbers(size);
+  for (int i = 0; i < size; ++i) numbers[i] = i;
   const hsize_t extent = numbers.size();
   const Handle space = own(H5Screate_simple(1, &extent, nullptr), path);
   const Handle dataset =

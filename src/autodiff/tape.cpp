@@ -347,7 +347,7 @@ Graph::Derivatives Graph::differentiate(int output, const std::vector<int>& vari
 
 std::vector<int> Graph::directional(const std::vector<int>& outputs, const std::vector<int>& inputs,
                                     const std::vector<int>& rates) {
-  const int zero = constant(0.0), count = static_cast<int>(nodes_.size());
+  const int zero = constant(0.0), count = nodes_.size();
   std::vector<bool> needed(count, false);
   for (const int y : outputs) needed[y] = true;
   for (int i = count - 1; i >= 0; --i) {
@@ -373,7 +373,7 @@ std::vector<int> Graph::directional(const std::vector<int>& outputs, const std::
 Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs) {
   // Separates the nodes that are equal at all points: uniform nodes that are outputs or that other nodes need.
   const auto& nodes = graph.nodes();
-  const int count = static_cast<int>(nodes.size());
+  const int count = nodes.size();
   std::vector<bool> needed(count, false), shared(count, false);
   const auto need = [&](int x) {
     if (nodes[x].operation == Operation::constant) return;
@@ -429,7 +429,7 @@ struct Instruction {
 template <class Leaf>
 std::vector<Instruction> needed_backwards(const Graph& graph, const std::vector<int>& outputs, const Leaf& leaf) {
   const auto& nodes = graph.nodes();
-  const int count = static_cast<int>(nodes.size());
+  const int count = nodes.size();
   std::vector<int> uses(count, 0);
   for (const int y : outputs) uses[y] += 2;  // never fused
   for (int i = count - 1; i >= 0; --i) {
@@ -480,11 +480,11 @@ std::vector<Instruction> in_runs(const std::vector<Instruction>& backwards, int 
 
 void Program::build(const Graph& graph, const std::vector<int>& outputs, const std::vector<int>& given) {
   const auto& nodes = graph.nodes();
-  const int count = static_cast<int>(nodes.size());
+  const int count = nodes.size();
   const std::uint32_t leaves = inputs_ + prepared_;
   std::vector<int> place_given(count, -1);
   for (std::size_t i = 0; i < given.size(); ++i)
-    if (given[i] >= 0) place_given[given[i]] = static_cast<int>(i);
+    if (given[i] >= 0) place_given[given[i]] = i;
   const auto leaf = [&](int i) { return place_given[i] >= 0 || is_leaf(nodes[i].operation); };
   const std::vector<Instruction> instructions = in_runs(needed_backwards(graph, outputs, leaf), count);
 
@@ -616,8 +616,7 @@ std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vect
   [[maybe_unused]] const auto is_node = [&](int i) { return i >= 0 && i < std::ssize(graph.nodes()); };
   assert(std::all_of(variables.begin(), variables.end(), is_node));
   assert(std::all_of(outputs.begin(), outputs.end(), is_node) && "outputs of this recording");
-  const int inputs = static_cast<int>(variables.size()), count = static_cast<int>(outputs.size()),
-            numbers = static_cast<int>(parameters.size());
+  const int inputs = variables.size(), count = outputs.size(), numbers = parameters.size();
   Program values(graph, outputs, inputs);
   const auto differentiate = [graph = std::move(graph), variables = std::move(variables),
                               parameters = std::move(parameters), outputs = std::move(outputs), inputs]() mutable {

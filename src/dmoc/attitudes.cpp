@@ -15,7 +15,7 @@ namespace {
 
 // Returns the index of the first coordinate of a joint's turns, and the turns.
 std::pair<int, std::vector<systems::Move>> turns_of(const System& system, std::size_t c) {
-  const auto& link = system.structure().links[static_cast<std::size_t>(system.charts()[c])];
+  const auto& link = system.structure().links[system.charts()[c]];
   std::vector<systems::Move> turns;
   int slides = 0;
   for (const auto& move : link.moves)
@@ -38,7 +38,7 @@ Matrix3d Attitudes::rotation(std::size_t c, const VectorXd& q, const Reference& 
   const auto [first, turns] = turns_of(*system_, c);
   Matrix3d R = matrix_of(reference, c);
   for (std::size_t i = 0; i < turns.size(); ++i)
-    R = R * Eigen::AngleAxisd(q(first + static_cast<int>(i)), Eigen::Vector3d::Unit(turns[i].axis)).toRotationMatrix();
+    R = R * Eigen::AngleAxisd(q(first + i), Eigen::Vector3d::Unit(turns[i].axis)).toRotationMatrix();
   return R;
 }
 
@@ -47,9 +47,9 @@ void Attitudes::set(std::size_t c, const Matrix3d& rotation, const Reference& re
   const Matrix3d R = matrix_of(reference, c).transpose() * rotation;
   systems::Matrix3<double> plain;
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) plain[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = R(i, j);
+    for (int j = 0; j < 3; ++j) plain[i][j] = R(i, j);
   const auto angles = systems::turn_angles(plain, turns);
-  for (std::size_t i = 0; i < angles.size(); ++i) q(first + static_cast<int>(i)) = angles[i];
+  for (std::size_t i = 0; i < angles.size(); ++i) q(first + i) = angles[i];
 }
 
 VectorXd Attitudes::moved(const VectorXd& q, const Reference& from, const Reference& to) const {
@@ -85,7 +85,7 @@ namespace {
 Matrix3d axes_of(const Matrix3d& reference, const std::vector<systems::Move>& turns, const Eigen::Vector3d& angles) {
   Matrix3d R = reference, A;
   for (int i = 0; i < 3; ++i) {
-    const Eigen::Vector3d axis = Eigen::Vector3d::Unit(turns[static_cast<std::size_t>(i)].axis);
+    const Eigen::Vector3d axis = Eigen::Vector3d::Unit(turns[i].axis);
     A.col(i) = R * axis;
     R = R * Eigen::AngleAxisd(angles(i), axis).toRotationMatrix();
   }

@@ -18,10 +18,10 @@ constexpr double damping = 1e-6;
 
 // Returns for every unknown its index among the controls and forces of position constraints; -1: neither.
 std::vector<int> places_of_forces(const MotionProblem& problem) {
-  std::vector<int> place(static_cast<std::size_t>(problem.problem().variables()), -1);
+  std::vector<int> place(problem.problem().variables(), -1);
   int count = 0;
   const auto add_places = [&](int first, int size) {
-    for (int i = 0; first >= 0 && i < size; ++i) place[static_cast<std::size_t>(first + i)] = count++;
+    for (int i = 0; first >= 0 && i < size; ++i) place[first + i] = count++;
   };
   for (int p = 0; p < problem.phases(); ++p) {
     const PhaseIndex& index = problem.index(p);
@@ -33,12 +33,12 @@ std::vector<int> places_of_forces(const MotionProblem& problem) {
 }
 
 std::vector<int> places_of_balances(const MotionProblem& problem) {
-  std::vector<int> place(static_cast<std::size_t>(problem.problem().constraints()), -1);
+  std::vector<int> place(problem.problem().constraints(), -1);
   int count = 0;
   for (int p = 0; p < problem.phases(); ++p)
     for (int k = 0; k < problem.index(p).knots(); ++k)
       if (const int row = problem.momentum_row(p, k); row >= 0)
-        for (int i = 0; i < problem.index(p).moving; ++i) place[static_cast<std::size_t>(row + i)] = count++;
+        for (int i = 0; i < problem.index(p).moving; ++i) place[row + i] = count++;
   return place;
 }
 
@@ -61,11 +61,10 @@ VectorXd with_balancing_forces(const MotionProblem& problem, const VectorXd& x) 
   nlp.constraint_values(x, values);
   nlp.jacobian(x, slopes);
   for (std::size_t r = 0; r < rows.size(); ++r)
-    if (rows[r] >= 0) residuals(rows[r]) = values(static_cast<Eigen::Index>(r));
+    if (rows[r] >= 0) residuals(rows[r]) = values(r);
   std::vector<Eigen::Triplet<double>> entries;
   for (int e = 0; e < nlp.jacobian_pattern.size(); ++e) {
-    const int row = rows[static_cast<std::size_t>(nlp.jacobian_pattern.rows[static_cast<std::size_t>(e)])],
-              column = forces[static_cast<std::size_t>(nlp.jacobian_pattern.columns[static_cast<std::size_t>(e)])];
+    const int row = rows[nlp.jacobian_pattern.rows[e]], column = forces[nlp.jacobian_pattern.columns[e]];
     if (row >= 0 && column >= 0) entries.emplace_back(row, column, slopes(e));
   }
   Matrix A(count(rows), count(forces));
@@ -74,7 +73,7 @@ VectorXd with_balancing_forces(const MotionProblem& problem, const VectorXd& x) 
   if (!change.allFinite()) return x;
   VectorXd balanced = x;
   for (std::size_t i = 0; i < forces.size(); ++i)
-    if (forces[i] >= 0) balanced(static_cast<Eigen::Index>(i)) += change(forces[i]);
+    if (forces[i] >= 0) balanced(i) += change(forces[i]);
   return balanced.cwiseMax(nlp.lower).cwiseMin(nlp.upper);
 }
 
@@ -84,7 +83,7 @@ double imbalance(const MotionProblem& problem, const VectorXd& x) {
   const std::vector<int> rows = places_of_balances(problem);
   double squares = 0.0;
   for (std::size_t r = 0; r < rows.size(); ++r)
-    if (const double value = values(static_cast<Eigen::Index>(r)); rows[r] >= 0) squares += value * value;
+    if (const double value = values(r); rows[r] >= 0) squares += value * value;
   return std::sqrt(squares);
 }
 

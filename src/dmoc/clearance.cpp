@@ -64,7 +64,7 @@ class IntervalBounds {
       add(std::sqrt(systems::dot(systems::Vector3<double>(one.at), systems::Vector3<double>(one.at))), 0.0);
       const auto chart = std::find(system_.charts().begin(), system_.charts().end(), *l);
       for (std::size_t i = 0; i < one.moves.size(); ++i) {  // the slides precede the turns of a chart
-        const double here = q_(one.first + static_cast<int>(i)), there = next_(one.first + static_cast<int>(i));
+        const double here = q_(one.first + i), there = next_(one.first + i);
         if (one.moves[i].kind == systems::Move::slide)
           add(std::max(std::abs(here), std::abs(there)), std::abs(there - here));
         else if (chart == system_.charts().end())
@@ -202,7 +202,7 @@ class Search {
     const double share = share_of(p, gap);
     if (share <= reached_share_) return;
     reached_share_ = share;
-    found_.pair = static_cast<int>(p);
+    found_.pair = p;
     found_.time = begin_ + length_ * (interval_ + s);
   }
 

@@ -35,8 +35,8 @@ Directions directions_of(const ContactEvent& contact, int d) {
     all.push_back({-sign * n[1], sign * n[0], 0.0});
     return all;
   }
-  const std::size_t min_axis = static_cast<std::size_t>(
-      std::min_element(n.begin(), n.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }) - n.begin());
+  const std::size_t min_axis =
+      std::min_element(n.begin(), n.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }) - n.begin();
   std::array<double, 3> one{};
   for (std::size_t i = 0; i < 3; ++i) one[i] = (i == min_axis ? 1.0 : 0.0) - n[min_axis] * n[i];
   const double length = std::sqrt(one[0] * one[0] + one[1] * one[1] + one[2] * one[2]);
@@ -47,8 +47,7 @@ Directions directions_of(const ContactEvent& contact, int d) {
 }
 
 int link_of(const systems::Model& model, const ContactEvent& contact) {
-  return contact.point >= 0 ? model.structure.named_points[static_cast<std::size_t>(contact.point)].place.link
-                            : model.shapes[static_cast<std::size_t>(contact.part)].link;
+  return contact.point >= 0 ? model.structure.named_points[contact.point].place.link : model.shapes[contact.part].link;
 }
 
 Vector3<Var> scaled(const Var& by, const Vector3<Var>& r) { return {by * r[0], by * r[1], by * r[2]}; }
@@ -56,9 +55,9 @@ Vector3<Var> scaled(const Var& by, const Vector3<Var>& r) { return {by * r[0], b
 // Returns the touching point.
 systems::Place<Var> touching(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
                              const systems::Model& model, const ContactEvent& contact) {
-  if (contact.point >= 0) return tree.named_points[static_cast<std::size_t>(contact.point)].place;
-  const auto& part = model.shapes[static_cast<std::size_t>(contact.part)];
-  return {part.link, model.corners(part, numbers)[static_cast<std::size_t>(contact.corner)]};
+  if (contact.point >= 0) return tree.named_points[contact.point].place;
+  const auto& part = model.shapes[contact.part];
+  return {part.link, model.corners(part, numbers)[contact.corner]};
 }
 
 using Ends = std::array<Vector3<Var>, 2>;
@@ -67,7 +66,7 @@ using Ends = std::array<Vector3<Var>, 2>;
 std::pair<Ends, Ends> ends_in_links(const systems::Model& model, const std::vector<Var>& numbers,
                                     const ContactEvent& contact) {
   const auto ends = [&](int shape, const std::array<int, 2>& edge) {
-    return ends_of(model.corners(model.shapes[static_cast<std::size_t>(shape)], numbers), edge);
+    return ends_of(model.corners(model.shapes[shape], numbers), edge);
   };
   return {ends(contact.part, contact.edges->one), ends(contact.shape, contact.edges->other)};
 }
@@ -75,7 +74,7 @@ std::pair<Ends, Ends> ends_in_links(const systems::Model& model, const std::vect
 EdgeDistance<Var> edges_meet(const std::vector<systems::Frame<Var>>& frames, const systems::Model& model,
                              const ContactEvent& contact, const Ends& one, const Ends& other) {
   const auto seen = [&](int shape, const Ends& ends) {
-    const auto& f = frames[static_cast<std::size_t>(model.shapes[static_cast<std::size_t>(shape)].link)];
+    const auto& f = frames[model.shapes[shape].link];
     return Ends{f.point(ends[0]), f.point(ends[1])};
   };
   return edge_distance<Var>(seen(contact.part, one), seen(contact.shape, other));
@@ -89,7 +88,7 @@ std::vector<std::array<int, n>> sides_beside(const std::vector<Vector3<double>>&
   using Point = geometry::Vector<n>;
   std::vector<Point> points;
   for (const auto& r : corners) points.push_back(Eigen::Map<const Point>(r.data()));
-  const auto at = [&](int c) { return points[static_cast<std::size_t>(c)]; };
+  const auto at = [&](int c) { return points[c]; };
   const auto looks_outward = [&](const std::array<int, n>& side) {
     Point normal;
     const Point along = at(side[1]) - at(side[0]);
@@ -116,7 +115,7 @@ std::vector<std::array<int, n>> sides_beside(const std::vector<Vector3<double>>&
 template <int n>
 Var beyond(const Vector3<Var>& inside, const std::vector<Vector3<Var>>& corners, const std::array<int, n>& side) {
   using systems::operator-;
-  const auto at = [&](int c) { return corners[static_cast<std::size_t>(c)]; };
+  const auto at = [&](int c) { return corners[c]; };
   const Vector3<Var> along = at(side[1]) - at(side[0]);
   const Vector3<Var> normal =
       n == 2 ? Vector3<Var>{along[1], -along[0], Var(0.0)} : systems::cross(along, at(side[n - 1]) - at(side[0]));
@@ -134,8 +133,8 @@ ContactKinematics meeting(const systems::Tree<Var>& tree, const std::vector<Var>
                           const std::vector<Var>& q, const std::vector<Var>& v) {
   using systems::operator-, systems::operator*;
   const auto frames = tree.frames(q.data(), v.data());
-  const auto& shape = model.shapes[static_cast<std::size_t>(contact.shape)];
-  const auto& face = frames[static_cast<std::size_t>(shape.link)];
+  const auto& shape = model.shapes[contact.shape];
+  const auto& face = frames[shape.link];
   if (contact.edges) {
     using systems::operator+;
     const auto [one, other] = ends_in_links(model, numbers, contact);
@@ -144,8 +143,7 @@ ContactKinematics meeting(const systems::Tree<Var>& tree, const std::vector<Var>
     const Var length = sqrt(systems::dot(w, w));
     const Vector3<Var> first{w[0] / length, w[1] / length, w[2] / length};
     ContactKinematics m{other[0] + scaled(edges.t, along), edges.gap, {}};
-    const systems::Place<Var> place{model.shapes[static_cast<std::size_t>(contact.part)].link,
-                                    one[0] + scaled(edges.s, one[1] - one[0])};
+    const systems::Place<Var> place{model.shapes[contact.part].link, one[0] + scaled(edges.s, one[1] - one[0])};
     const Vector3<Var> pace = systems::Tree<Var>::velocity(frames, place) - face.velocity_of(m.inside);
     m.rates = {systems::dot(pace, edges.normal), systems::dot(pace, first),
                systems::dot(pace, systems::cross(edges.normal, first))};
@@ -157,7 +155,7 @@ ContactKinematics meeting(const systems::Tree<Var>& tree, const std::vector<Var>
   ContactKinematics m;
   const Vector3<Var>& inside = m.inside = transposed_times(face.rotation, way);
   const Vector3<Var> pace = systems::Tree<Var>::velocity(frames, place) - face.velocity_of(inside);
-  const Vector3<Var> behind = inside - model.corners(shape, numbers)[static_cast<std::size_t>(corner)];
+  const Vector3<Var> behind = inside - model.corners(shape, numbers)[corner];
   m.gap = systems::dot(behind, Vector3<Var>{directions[0][0], directions[0][1], directions[0][2]});
   for (const auto& d : directions)
     m.rates.push_back(systems::dot(pace, face.rotation * Vector3<Var>{d[0], d[1], d[2]}));
@@ -234,13 +232,13 @@ std::vector<Vector3<double>> seen_from_face(const System& system, const std::vec
   auto tree = model.tree<double>(numbers);
   system.refer(tree, autodiff::values_of(*reference).data());
   const auto frames = tree.frames(q.data());
-  const auto& face = frames[static_cast<std::size_t>(model.shapes[static_cast<std::size_t>(contact.shape)].link)];
+  const auto& face = frames[model.shapes[contact.shape].link];
   std::vector<systems::Place<double>> places;
   if (contact.part < 0)
-    places.push_back(tree.named_points[static_cast<std::size_t>(contact.point)].place);
+    places.push_back(tree.named_points[contact.point].place);
   else
-    for (const auto& r : model.corners(model.shapes[static_cast<std::size_t>(contact.part)], numbers))
-      places.push_back({model.shapes[static_cast<std::size_t>(contact.part)].link, r});
+    for (const auto& r : model.corners(model.shapes[contact.part], numbers))
+      places.push_back({model.shapes[contact.part].link, r});
   std::vector<Vector3<double>> all;
   for (const auto& place : places) {
     const auto way = systems::Tree<double>::position(frames, place) - face.origin;
@@ -251,9 +249,9 @@ std::vector<Vector3<double>> seen_from_face(const System& system, const std::vec
 
 std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,
                             const Reference& reference, const VectorXd& q) {
-  const auto of_face = system.model().corners(system.model().shapes[static_cast<std::size_t>(contact.shape)], numbers);
+  const auto of_face = system.model().corners(system.model().shapes[contact.shape], numbers);
   const Vector3<double> out(contact.outward);
-  const double level = systems::dot(of_face[static_cast<std::size_t>(farthest(of_face, contact.outward))], out);
+  const double level = systems::dot(of_face[farthest(of_face, contact.outward)], out);
   std::vector<double> all;
   for (const auto& place : seen_from_face(system, numbers, contact, reference, q))
     all.push_back(systems::dot(place, out) - level);
@@ -267,9 +265,9 @@ std::pair<EdgePair, double> edges_at(const System& system, const std::vector<dou
   system.refer(tree, autodiff::values_of(*reference).data());
   const auto frames = tree.frames(q.data());
   const auto seen = [&](int shape) {
-    const auto& of = model.shapes[static_cast<std::size_t>(shape)];
+    const auto& of = model.shapes[shape];
     auto corners = model.corners(of, numbers);
-    for (auto& r : corners) r = frames[static_cast<std::size_t>(of.link)].point(r);
+    for (auto& r : corners) r = frames[of.link].point(r);
     return corners;
   };
   const auto one = seen(contact.part), other = seen(contact.shape);
@@ -302,7 +300,7 @@ class ContactRows {
     return meeting(tree, numbers, model_, contact_, corner_, directions_, q, v);
   }
   std::vector<Var> whole(const Var* z) const { return inputs_.whole(system_.n(), z); }
-  std::vector<Var> at_rest() const { return std::vector<Var>(static_cast<std::size_t>(system_.n()), Var(0.0)); }
+  std::vector<Var> at_rest() const { return std::vector<Var>(system_.n(), Var(0.0)); }
   // Returns the index of an input among the moving coordinates.
   int place_in_moving(int input) const {
     return static_cast<int>(std::lower_bound(moving_.begin(), moving_.end(), inputs_.coordinates[input]) -
@@ -352,9 +350,9 @@ ContactRows::ContactRows(MotionProblem& problem, const ContactEvent& contact)
       moving_(problem.functions(event_.from).moving),
       d_(system_.structure().dimension),
       inputs_(inputs_of(problem, event_.from, {link_of(model_, contact), model_.shapes[contact.shape].link})),
-      c_(static_cast<int>(inputs_.coordinates.size())),
+      c_(inputs_.coordinates.size()),
       directions_(directions_of(contact, d_)),
-      r_(static_cast<int>(directions_.size())),
+      r_(directions_.size()),
       face_(model_.shapes[contact.shape]),
       corners_(model_.corners(face_, autodiff::values_of(problem.numbers()))),
       corner_(farthest(corners_, contact.outward)) {
@@ -413,7 +411,7 @@ void ContactRows::add_touch() {
   if (edges) {
     const int between = nlp_.add_rows(2, 0.0, 1.0);
     terms.insert(terms.end(), {{1, between, 1.0}, {2, between + 1, 1.0}});
-  } else if (const int count = static_cast<int>(lines.size() + sides.size()); count > 0) {
+  } else if (const int count = lines.size() + sides.size(); count > 0) {
     const int within = nlp_.add_rows(count, -nlp::infinity, 0.0);
     for (int i = 0; i < count; ++i) terms.push_back({1 + i, within + i, 1.0});
   }
@@ -484,7 +482,7 @@ void ContactRows::add_joint() {
   PositionConstraint joint;
   joint.phase = event_.to;
   joint.function = record_position_function(system_, problem_.functions(event_.to).held, 0, d_, place);
-  joint.at_zero.assign(static_cast<std::size_t>(d_), false);
+  joint.at_zero.assign(d_, false);
   joint.stopped = true;
   add_position_constraint(problem_, std::move(joint));
 }
@@ -496,7 +494,7 @@ MotionProblem::Impulse ContactRows::impulse_law() const {
   return [places, rate = rate_, push = push_, slides = contact_.slides, r = r_, e = contact_.restitution.value,
           mu = contact_.friction.value_or(0.0).value](const VectorXd& theta, const VectorXd& v,
                                                       const MatrixXd& mass) -> VectorXd {
-    const Eigen::Index c = static_cast<Eigen::Index>(places.size());
+    const Eigen::Index c = places.size();
     VectorXd z(c + r), w(2 * c);
     z << theta(places), VectorXd::Zero(r);
     w << theta(places), v(places);

@@ -21,7 +21,7 @@ std::vector<std::array<int, 2>> edges_of(const std::vector<Vector3<double>>& cor
   const geometry::Polytope<3> polytope(points);
   std::map<std::array<int, 2>, std::vector<Point>> normals;  // normals of the adjacent triangles
   for (const auto& [i, j, k] : polytope.facets()) {
-    const auto at = [&](int c) { return points[static_cast<std::size_t>(c)]; };
+    const auto at = [&](int c) { return points[c]; };
     const Point normal = (at(j) - at(i)).cross(at(k) - at(i)).normalized();
     for (const auto& [a, b] : {std::pair{i, j}, std::pair{j, k}, std::pair{k, i}})
       normals[{std::min(a, b), std::max(a, b)}].push_back(normal);

@@ -43,7 +43,7 @@ EdgeDistance<T> edge_distance(const std::array<systems::Vector3<T>, 2>& one,
 template <class T>
 std::array<systems::Vector3<T>, 2> ends_of(const std::vector<systems::Vector3<T>>& corners,
                                            const std::array<int, 2>& edge) {
-  return {corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
+  return {corners[edge[0]], corners[edge[1]]};
 }
 
 // Returns the edges of two polytopes (given by their corners) that touch or are nearest to each other. Pairs whose plane

@@ -111,7 +111,7 @@ void WalkerGait::build() {
   Event touch_down;
   touch_down.configuration = exchanged_;
   touch_down.momentum = element(walker_->exchanged_momentum, numbers());
-  touch_down.shift.assign(static_cast<std::size_t>(n), 0.0);
+  touch_down.shift.assign(n, 0.0);
   touch_down.shift[0] = settings_.step_length;
   if (base == 3) touch_down.shift[1] = walker_->mirror(1) * settings_.step_width;
 

@@ -13,7 +13,7 @@ namespace {
 
 // Returns the rates at the knots of a gait, [Kd + 1, n]. At both ends they are the velocities of the jump.
 Eigen::MatrixXd rates_of(const Scheme& scheme, const PhaseMotion& stance) {
-  const int degree = scheme.degree, knots = static_cast<int>(stance.q.rows());
+  const int degree = scheme.degree, knots = stance.q.rows();
   Eigen::MatrixXd rate = Eigen::MatrixXd::Zero(knots, stance.q.cols());
   rate.row(0) = stance.rate_after.transpose();
   rate.row(knots - 1) = stance.rate_before.transpose();
@@ -56,7 +56,7 @@ GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
     m.points.row(r) = value(*points_, theta(r)).transpose();
     m.swing_height(r) = value(*swing_height_, theta(r))(0);
   }
-  m.wrong_side.assign(static_cast<std::size_t>(K), false);
+  m.wrong_side.assign(K, false);
   const std::vector<Pair> apart = pairs();
   for (int k = 0; k < K; ++k)
     for (int i = 0; i <= leg_samples; ++i) {
@@ -70,7 +70,7 @@ GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
           if (!legs_.segments[one].swing && legs_.segments[other].swing &&
               passes_on_the_right(ends.data(), {static_cast<int>(one), static_cast<int>(other), {}, {}},
                                   std::max(settings_.leg_radius, 0.02)))
-            m.wrong_side[static_cast<std::size_t>(k)] = true;
+            m.wrong_side[k] = true;
     }
   m.rate = rates_of(scheme, stance);
   m.q = std::move(stance.q);

@@ -13,8 +13,8 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double rounding = 1e-9;  // relative difference of equal values
-// Constants that no symmetry of a machine has by chance, m or rad. The large ones reach costs and conditions that a
-// coordinate enters far away alone, such as a wall of contacts by penalty.
+// Constants that no symmetry of a machine has by chance, m or rad. The large ones find costs and conditions that
+// depend on a coordinate only far away, such as contacts with a wall by penalty.
 constexpr std::array any_constants = {0.3719, -0.3719, 5.917, -5.917, 97.31, -97.31, 1613.3, -1613.3};
 constexpr double full_turn = 2.0 * std::numbers::pi;  // rad
 constexpr double highest_start = 2.3;                 // rad

@@ -96,7 +96,7 @@ class IntervalWork final : public autodiff::Element {
     of_knots_.topRows(d) = powers.inverse() * scheme.slopes;
     if (!has_node_rates) return;
     const VectorXd shape = 0.5 * legendre(d);
-    const double at_start = d % 2 == 0 ? 1.0 : -1.0;  // of P_d
+    const double at_start = d % 2 == 0 ? 1.0 : -1.0;  // P_d(-1), d the degree
     of_knots_ -= shape * (scheme.slopes_at(1.0) + at_start * scheme.slopes_at(0.0)).transpose();
     of_rates_.col(0) = at_start * shape;
     of_rates_.col(1) = shape;

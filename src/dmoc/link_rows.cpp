@@ -60,14 +60,12 @@ void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose)
   // angle
   const Function& f = system.known_as(name, [&] {
     return system.record_at_node(
-        static_cast<int>(inputs.coordinates.size()), 9,
-        [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& wanted) {
+        inputs.coordinates.size(), 9, [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& wanted) {
           using systems::operator-;
           const std::vector<Var> q = inputs.whole(n, z.data());
           const auto frames = tree.frames(q.data());
           const auto rest = systems::Frame<Var>::at_rest();
-          const auto &body = frames[static_cast<std::size_t>(pose.link)],
-                     &base = pose.from < 0 ? rest : frames[static_cast<std::size_t>(pose.from)];
+          const auto &body = frames[pose.link], &base = pose.from < 0 ? rest : frames[pose.from];
           const Vector3<Var> place = transposed_times(base.rotation, body.origin - base.origin);
           std::vector<Var> values(place.begin(), place.begin() + d);
           if (d == 2) {
@@ -86,7 +84,7 @@ void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose)
   });
   std::vector<Term> terms;
   for (int i = 0; i < d; ++i)
-    if (const auto& range = pose.place[static_cast<std::size_t>(i)])
+    if (const auto& range = pose.place[i])
       terms.push_back({i, problem.problem().add_rows(1, range->first, range->second), 1.0});
   if (pose.angle) {
     const int row = problem.problem().add_rows(1, *pose.angle, *pose.angle);
@@ -110,7 +108,7 @@ void add_twist(MotionProblem& problem, int phase, bool end, const LinkTwist& twi
   const int node = end ? index.intervals : 0, velocity = end ? index.velocity_before : index.velocity_after;
   if (velocity < 0) throw std::logic_error("these velocities are no unknowns");
   const NodeInputs inputs = inputs_of(problem, phase, {twist.link, twist.from});
-  const int count = static_cast<int>(inputs.coordinates.size());
+  const int count = inputs.coordinates.size();
   const std::string name =
       "twist " + std::to_string(twist.link) + " from " + std::to_string(twist.from) + inputs.name();
   const Function& f = system.known_as(name, [&] {
@@ -119,12 +117,12 @@ void add_twist(MotionProblem& problem, int phase, bool end, const LinkTwist& twi
           using systems::operator+, systems::operator-, systems::operator*;
           const std::vector<Var> q = inputs.whole(n, z.data()), v = inputs.whole(n, z.data() + count);
           const auto frames = tree.frames(q.data(), v.data());
-          const auto at = static_cast<std::size_t>(twist.link);
+          const std::size_t at = twist.link;
           const Vector3<Var> centre = frames[at].point(tree.links[at].centre);
           Vector3<Var> pace = frames[at].velocity_of(tree.links[at].centre),
                        spin = frames[at].rotation * frames[at].spin;
           if (twist.from >= 0) {
-            const auto& base = frames[static_cast<std::size_t>(twist.from)];
+            const auto& base = frames[twist.from];
             const Vector3<Var> base_spin = base.rotation * base.spin;
             pace = pace - (base.velocity + systems::cross(base_spin, centre - base.origin));
             spin = spin - base_spin;
@@ -139,7 +137,7 @@ void add_twist(MotionProblem& problem, int phase, bool end, const LinkTwist& twi
     if (given)
       for (int i = from; i < 3; ++i) {
         if (first == 0 && i >= d) break;
-        const Coefficient& value = (*given)[static_cast<std::size_t>(i)];
+        const Coefficient& value = (*given)[i];
         terms.push_back({first + i, problem.problem().add_rows(1, value, value), 1.0});
       }
   };
@@ -158,16 +156,15 @@ void add_turn_limit(MotionProblem& problem, int phase, double limit) {
   const auto& tree = system.structure();
   const int n = system.n();
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
-    const int link = static_cast<int>(l);
     const auto& moves = tree.links[l].moves;
     const auto& follower = tree.links[l].follower;
     const auto turns = [](const systems::Move& m) { return m.kind == systems::Move::turn; };
     if (std::none_of(moves.begin(), moves.end(), turns) && !(follower && turns(follower->move))) continue;
-    const NodeInputs inputs = inputs_of(problem, phase, {link});
-    const int count = static_cast<int>(inputs.coordinates.size());
+    const NodeInputs inputs = inputs_of(problem, phase, {static_cast<int>(l)});
+    const int count = inputs.coordinates.size();
     if (count == 0) continue;
     // (theta, theta') -> trace of R^T R', 1 + 2 cos(turn)
-    const Function& f = system.known_as("turn " + std::to_string(link) + inputs.name(), [&] {
+    const Function& f = system.known_as("turn " + std::to_string(l) + inputs.name(), [&] {
       return system.record_on_interval(
           2 * count, 0, [&](const auto& first, const auto& last, const std::vector<Var>& z, const std::vector<Var>&) {
             const std::vector<Var> q = inputs.whole(n, z.data()), next = inputs.whole(n, z.data() + count);
@@ -178,8 +175,7 @@ void add_turn_limit(MotionProblem& problem, int phase, double limit) {
     const std::vector<Element> elements = problem.on_intervals(phase, f, {});
     for (int k = 0; k < problem.index(phase).intervals; ++k)
       problem.problem().add_element(
-          elements[static_cast<std::size_t>(k)],
-          joined(inputs.unknowns(problem, phase, k), inputs.unknowns(problem, phase, k + 1)),
+          elements[k], joined(inputs.unknowns(problem, phase, k), inputs.unknowns(problem, phase, k + 1)),
           {{0, problem.problem().add_rows(1, 1.0 + 2.0 * std::cos(limit), nlp::infinity), 1.0}});
   }
 }

@@ -19,8 +19,8 @@ using Eigen::VectorXd;
 namespace {
 
 std::vector<int> range(int first, int count) {
-  std::vector<int> r(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) r[static_cast<std::size_t>(i)] = first + i;
+  std::vector<int> r(count);
+  for (int i = 0; i < count; ++i) r[i] = first + i;
   return r;
 }
 int place_of(const std::vector<int>& list, int what) {
@@ -74,12 +74,10 @@ int MotionProblem::add_event(Event event) {
   return static_cast<int>(events_.size()) - 1;
 }
 
-void MotionProblem::set_impulse(int event, Impulse impulse) {
-  events_[static_cast<std::size_t>(event)].impulse = std::move(impulse);
-}
+void MotionProblem::set_impulse(int event, Impulse impulse) { events_[event].impulse = std::move(impulse); }
 
 int MotionProblem::momentum_row(int phase, int knot) const {
-  const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
+  const PhaseLayout& laid = phases_[phase];
   if (knot == 0) return laid.departure;
   return knot == laid.index.knots() - 1 ? laid.arrival : laid.dynamics + laid.index.moving * (knot - 1);
 }
@@ -105,26 +103,26 @@ bool MotionProblem::rests(int phase, bool end) const {
 }
 
 std::vector<Term> MotionProblem::reactions(int phase, int knot) const {
-  const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
+  const PhaseLayout& laid = phases_[phase];
   std::vector<Term> terms;
   // f = -(D4 + D2)/(weight h) - forces; unknowns of position constraints at inner knots contain 1/h
   const bool end = knot == 0 || knot == laid.index.knots() - 1;
   const Coefficient per = laid.index.duration >= 0 ? Coefficient(1.0) : 1.0 / step(phase);
   const double per_weight = -1.0 / knot_weight(phase, knot);
-  add_force(terms, laid, laid.force_rows + static_cast<int>(laid.phase.forces.size()) * knot, 0,
+  add_force(terms, laid, laid.force_rows + std::ssize(laid.phase.forces) * knot, 0,
             end ? per_weight * per : Coefficient(per_weight));
   return terms;
 }
 
 std::vector<Term> MotionProblem::impulse_reactions(int event) const {
-  const EventLayout& joint = events_[static_cast<std::size_t>(event)];
+  const EventLayout& joint = events_[event];
   std::vector<Term> terms;
-  add_force(terms, phases_[static_cast<std::size_t>(joint.event.to)], joint.impulse_rows, 0, -1.0);
+  add_force(terms, phases_[joint.event.to], joint.impulse_rows, 0, -1.0);
   return terms;
 }
 
 Coefficient MotionProblem::step(int phase) const {
-  const Phase& p = phases_[static_cast<std::size_t>(phase)].phase;
+  const Phase& p = phases_[phase].phase;
   return p.duration / static_cast<double>(p.intervals);
 }
 
@@ -140,8 +138,8 @@ std::vector<int> MotionProblem::interval(int phase, int k) const {
 }
 
 const Reference& MotionProblem::reference(int phase, int k) const {
-  const auto& all = phases_[static_cast<std::size_t>(phase)].phase.references;
-  return all.empty() ? system_->no_reference() : all[static_cast<std::size_t>(k)];
+  const auto& all = phases_[phase].phase.references;
+  return all.empty() ? system_->no_reference() : all[k];
 }
 
 std::vector<Element> MotionProblem::on_intervals(int phase, const Function& function,
@@ -182,7 +180,7 @@ void MotionProblem::lay_out() {
         }
       if (k == phase.intervals) break;
       for (int i = 0; i < degree * index.controls; ++i) {
-        const auto at = static_cast<std::size_t>(i % index.controls);
+        const std::size_t at = i % index.controls;
         if (at < phase.controls.size())
           problem_.add_variables(1, phase.controls[at].first, phase.controls[at].second);
         else
@@ -200,7 +198,7 @@ void MotionProblem::lay_out() {
   }
   // unknown velocities, if events or boundaries need them
   for (int p = 0; p < phases(); ++p) {
-    PhaseIndex& index = phases_[static_cast<std::size_t>(p)].index;
+    PhaseIndex& index = phases_[p].index;
     bool before = !phase(p).forces.empty() || index.node_rates > 0, after = before;
     for (const EventLayout& joint : events_) {
       before = before || joint.event.from == p;
@@ -232,8 +230,7 @@ void MotionProblem::add_constant_force(const PhaseLayout& laid, int row, const C
 
 // Adds the rows of the dynamics. They are in N m if h is known (momenta times 1/h), otherwise in N m s.
 void MotionProblem::add_dynamics(PhaseLayout& laid) {
-  const int n = system_->n(), m = laid.index.moving, K = laid.phase.intervals,
-            conditions = static_cast<int>(laid.phase.forces.size());
+  const int n = system_->n(), m = laid.index.moving, K = laid.phase.intervals, conditions = laid.phase.forces.size();
   const PhaseIndex& index = laid.index;
   const int degree = system_->scheme().degree;
   const auto& moving = laid.functions->moving;
@@ -241,7 +238,7 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
   const Coefficient per_K = 1.0 / static_cast<double>(K);
   const Coefficient h = timed ? Coefficient(0.0) : laid.phase.duration * per_K;
   const DynamicsScale scale{h, timed ? Coefficient(1.0) : 1.0 / h, K * degree};
-  const int phase = static_cast<int>(&laid - phases_.data());
+  const int phase = &laid - phases_.data();
   const auto elements = [&](const Function& f, const Function& f_timed) {
     return timed ? on_intervals(phase, f_timed, {per_K}) : on_intervals(phase, f, {h});
   };
@@ -262,7 +259,7 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
     std::vector<Term> terms, pushes;
     for (int i = 0; i < m; ++i)
       for (int slot = 0; slot <= degree; ++slot) {
-        const int knot = k * degree + slot, of_slot = moving[static_cast<std::size_t>(i)];
+        const int knot = k * degree + slot, of_slot = moving[i];
         for (const auto& [row, factor] : rows_of_slot(laid, scale, knot, slot)) {
           terms.push_back({slot * n + of_slot, row + i, factor});
           pushes.push_back({slot * pushes_by + of_slot, row + i, factor});
@@ -274,10 +271,9 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
           const int knot = k * degree + slot;
           add_force(*list, laid, laid.force_rows + conditions * knot, slot * by, force_scale(knot));
         }
-    const auto at = static_cast<std::size_t>(k);
-    problem_.add_element(laid.actions[at], with_time(interval(phase, k)), std::move(terms));
+    problem_.add_element(laid.actions[k], with_time(interval(phase, k)), std::move(terms));
     if (pushed)
-      problem_.add_element(laid.pushes[at],
+      problem_.add_element(laid.pushes[k],
                            with_time(joined(interval(phase, k), range(index.control(k), degree * index.controls))),
                            std::move(pushes));
     else
@@ -288,8 +284,7 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
   const Element momentum = element(laid.functions->momentum, numbers_, {}, {reference(phase, 0)});
   for (int node = 1; node < K; ++node) {
     std::vector<Term> own;
-    for (int i = 0; i < m; ++i)
-      own.push_back({moving[static_cast<std::size_t>(i)], laid.node_rates + m * (node - 1) + i, -1.0});
+    for (int i = 0; i < m; ++i) own.push_back({moving[i], laid.node_rates + m * (node - 1) + i, -1.0});
     problem_.add_element(momentum, joined(this->node(phase, node), range(index.rate(node), m)), std::move(own));
   }
 }
@@ -299,8 +294,7 @@ std::vector<std::pair<int, Coefficient>> MotionProblem::rows_of_slot(const Phase
                                                                      int slot) const {
   std::vector<std::pair<int, Coefficient>> rows;
   const int degree = laid.index.degree, node = knot / degree;
-  if (const int row = momentum_row(static_cast<int>(&laid - phases_.data()), knot); row >= 0)
-    rows.emplace_back(row, scale.at(knot));
+  if (const int row = momentum_row(&laid - phases_.data(), knot); row >= 0) rows.emplace_back(row, scale.at(knot));
   if (laid.node_rates >= 0 && knot % degree == 0 && node > 0 && node < laid.index.intervals)
     rows.emplace_back(laid.node_rates + laid.index.moving * (node - 1), slot == 0 ? -0.5 : 0.5);
   return rows;
@@ -310,15 +304,15 @@ void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i
                                 const Element& half) {
   const PhaseIndex& index = laid.index;
   const Scheme& scheme = system_->scheme();
-  const int phase = static_cast<int>(&laid - phases_.data()), degree = scheme.degree, u = index.control(k, point) + i,
-            pushed = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate,
-            row = place_of(laid.functions->moving, pushed), conditions = static_cast<int>(laid.phase.forces.size());
+  const int phase = &laid - phases_.data(), degree = scheme.degree, u = index.control(k, point) + i,
+            pushed = system_->structure().actuators[i].coordinate, row = place_of(laid.functions->moving, pushed),
+            conditions = laid.phase.forces.size();
   const bool timed = index.duration >= 0;
   const auto share = [&](int slot) { return scheme.weights(point) * scheme.values(point, slot); };
   std::vector<Term> terms;  // of h u / 2
   // The control of an actuator on a held coordinate enters the force that holds the coordinate.
   for (int f = 0; f < conditions && row < 0; ++f)
-    for (const auto& [coordinate, weight] : laid.phase.forces[static_cast<std::size_t>(f)].forces) {
+    for (const auto& [coordinate, weight] : laid.phase.forces[f].forces) {
       if (coordinate != pushed) continue;
       for (int slot = 0; slot <= degree; ++slot) {
         const int knot = k * degree + slot, force_row = laid.force_rows + conditions * knot + f;
@@ -337,7 +331,7 @@ void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i
       else
         problem_.add_linear(first + row, u,
                             first == momentum && knot != 0 && knot != scale.last_knot
-                                ? Coefficient(share(slot))  // with fewer roundings
+                                ? Coefficient(share(slot))  // fewer rounding errors than the other form
                                 : share(slot) * scale.h * factor);
   }
   if (!terms.empty()) problem_.add_element(half, {u, index.duration}, std::move(terms));
@@ -345,8 +339,7 @@ void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i
 
 void MotionProblem::add_event_rows(EventLayout& joint) {
   const Event& event = joint.event;
-  const PhaseLayout &from = phases_[static_cast<std::size_t>(event.from)],
-                    &to = phases_[static_cast<std::size_t>(event.to)];
+  const PhaseLayout &from = phases_[event.from], &to = phases_[event.to];
   const int n = system_->n(), K = from.index.intervals;
   const auto &before = from.functions->moving, &after = to.functions->moving;
   if (event.configuration) {
@@ -361,7 +354,7 @@ void MotionProblem::add_event_rows(EventLayout& joint) {
     if (!event.configuration && a >= 0) problem_.add_linear(row, from.index.theta(K) + a, 1.0);
     if (b >= 0) problem_.add_linear(row, to.index.theta(0) + b, -1.0);
     if (!event.shift.empty()) {
-      const Coefficient& shift = event.shift[static_cast<std::size_t>(i)];
+      const Coefficient& shift = event.shift[i];
       if (shift.value != 0.0 || shift.gradient.size() > 0) problem_.add_constant(row, -shift);
     }
     ++row;
@@ -369,7 +362,7 @@ void MotionProblem::add_event_rows(EventLayout& joint) {
 }
 
 void MotionProblem::add_boundary_rows(const Boundary& boundary) {
-  const PhaseLayout& laid = phases_[static_cast<std::size_t>(boundary.phase)];
+  const PhaseLayout& laid = phases_[boundary.phase];
   const auto fix = [&](const std::vector<std::pair<int, Coefficient>>& values, int first) {
     for (const auto& [coordinate, given] : values) {
       const int at = place_of(laid.functions->moving, coordinate);
@@ -393,17 +386,16 @@ void MotionProblem::add_row_ranges() {
     if (laid.index.node_rates > 0) laid.node_rates = problem_.add_rows(m * (laid.index.intervals - 1), 0.0, 0.0);
   }
   for (EventLayout& joint : events_) {
-    const auto &before = phases_[static_cast<std::size_t>(joint.event.from)].functions->moving,
-               &after = phases_[static_cast<std::size_t>(joint.event.to)].functions->moving;
-    joint.jump = problem_.add_rows(static_cast<int>(after.size()), 0.0, 0.0);
+    const auto &before = phases_[joint.event.from].functions->moving,
+               &after = phases_[joint.event.to].functions->moving;
+    joint.jump = problem_.add_rows(after.size(), 0.0, 0.0);
     int rows = n;
     if (!joint.event.configuration)
       for (int i = 0; i < n; ++i) rows -= place_of(before, i) < 0 && place_of(after, i) < 0;
     joint.configuration = problem_.add_rows(rows, 0.0, 0.0);
   }
   for (PhaseLayout& laid : phases_) {
-    laid.force_rows =
-        problem_.add_rows(static_cast<int>(laid.phase.forces.size()) * laid.index.knots(), 0.0, nlp::infinity);
+    laid.force_rows = problem_.add_rows(std::ssize(laid.phase.forces) * laid.index.knots(), 0.0, nlp::infinity);
     for (int row = laid.force_rows, k = 0; k < laid.index.knots(); ++k)
       for (const ForceCondition& condition : laid.phase.forces) {
         if (condition.has_constant()) add_constant_force(laid, row, condition.constant);
@@ -412,15 +404,15 @@ void MotionProblem::add_row_ranges() {
   }
   for (EventLayout& joint : events_) {
     joint.impulse_rows = problem_.add_rows(0, 0.0, 0.0);
-    for (const ForceCondition& condition : phases_[static_cast<std::size_t>(joint.event.to)].phase.forces)
+    for (const ForceCondition& condition : phases_[joint.event.to].phase.forces)
       problem_.add_rows(1, condition.has_constant() ? -nlp::infinity : 0.0, nlp::infinity);
   }
 }
 
 void MotionProblem::add_end_momenta(int p) {
-  PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
+  PhaseLayout& laid = phases_[p];
   const PhaseIndex& index = laid.index;
-  const int K = index.intervals, conditions = static_cast<int>(laid.phase.forces.size());
+  const int K = index.intervals, conditions = laid.phase.forces.size();
   const auto& moving = laid.functions->moving;
   const Coefficient scale = index.duration >= 0 ? Coefficient(1.0) : 1.0 / step(p);
   laid.momentum_first = element(laid.functions->momentum, numbers_, {}, {reference(p, 0)});
@@ -429,7 +421,7 @@ void MotionProblem::add_end_momenta(int p) {
                            : element(laid.functions->momentum, numbers_, {}, {reference(p, K)});
   const auto own = [&](int row) {
     std::vector<Term> terms;
-    for (int i = 0; i < index.moving; ++i) terms.push_back({moving[static_cast<std::size_t>(i)], row + i, -1.0});
+    for (int i = 0; i < index.moving; ++i) terms.push_back({moving[i], row + i, -1.0});
     return terms;
   };
   if (index.velocity_before >= 0) {
@@ -438,9 +430,9 @@ void MotionProblem::add_end_momenta(int p) {
               (1.0 / knot_weight(p, index.knots() - 1)) * scale);
     for (const EventLayout& joint : events_) {
       if (joint.event.from != p || joint.event.momentum) continue;
-      const auto& after = phases_[static_cast<std::size_t>(joint.event.to)].functions->moving;
+      const auto& after = phases_[joint.event.to].functions->moving;
       for (std::size_t i = 0; i < after.size(); ++i) terms.push_back({after[i], joint.jump + static_cast<int>(i), 1.0});
-      add_force(terms, phases_[static_cast<std::size_t>(joint.event.to)], joint.impulse_rows, 0, -1.0);
+      add_force(terms, phases_[joint.event.to], joint.impulse_rows, 0, -1.0);
     }
     problem_.add_element(laid.momentum_last, joined(node(p, K), range(index.velocity_before, index.moving)),
                          std::move(terms));
@@ -449,8 +441,7 @@ void MotionProblem::add_end_momenta(int p) {
     std::vector<Term> terms = own(laid.departure);
     for (const EventLayout& joint : events_)
       if (joint.event.to == p)
-        for (int i = 0; i < index.moving; ++i)
-          terms.push_back({moving[static_cast<std::size_t>(i)], joint.jump + i, -1.0});
+        for (int i = 0; i < index.moving; ++i) terms.push_back({moving[i], joint.jump + i, -1.0});
     add_force(terms, laid, laid.force_rows, 0, (-1.0 / knot_weight(p, 0)) * scale);
     for (const EventLayout& joint : events_)
       if (joint.event.to == p) add_force(terms, laid, joint.impulse_rows, 0, 1.0);
@@ -460,11 +451,9 @@ void MotionProblem::add_end_momenta(int p) {
 }
 
 void MotionProblem::add_event_momentum(const EventLayout& joint) {
-  const PhaseLayout &from = phases_[static_cast<std::size_t>(joint.event.from)],
-                    &to = phases_[static_cast<std::size_t>(joint.event.to)];
+  const PhaseLayout &from = phases_[joint.event.from], &to = phases_[joint.event.to];
   std::vector<Term> terms;
-  for (int i = 0; i < to.index.moving; ++i)
-    terms.push_back({to.functions->moving[static_cast<std::size_t>(i)], joint.jump + i, 1.0});
+  for (int i = 0; i < to.index.moving; ++i) terms.push_back({to.functions->moving[i], joint.jump + i, 1.0});
   add_force(terms, to, joint.impulse_rows, 0, -1.0);
   problem_.add_element(
       joint.event.momentum,
@@ -484,11 +473,11 @@ void MotionProblem::transcribe() {
 }
 
 int MotionProblem::driven(const PhaseLayout& laid, int control) const {
-  return place_of(laid.functions->moving, system_->structure().actuators[static_cast<std::size_t>(control)].coordinate);
+  return place_of(laid.functions->moving, system_->structure().actuators[control].coordinate);
 }
 
 void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& per) {
-  const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
+  const PhaseLayout& laid = phases_[p];
   const PhaseIndex& index = laid.index;
   const bool timed = index.duration >= 0;
   const Element square = timed ? element(timed_control(), {}, {1.0 / static_cast<double>(index.intervals)}) : nullptr;
@@ -496,7 +485,7 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
   for (int k = 0; k < index.intervals; ++k)
     for (int i = 0; i < index.controls; ++i) {
       Coefficient weight = effort.squared_control;
-      if (!effort.loss.empty()) weight += effort.loss[static_cast<std::size_t>(i)];
+      if (!effort.loss.empty()) weight += effort.loss[i];
       if (weight.value == 0.0 && weight.gradient.size() == 0) continue;
       for (int point = 0; point < scheme.degree; ++point) {
         const int u = index.control(k, point) + i;
@@ -519,7 +508,7 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
 void MotionProblem::add_work_of_intervals(const PhaseLayout& laid, const Effort& effort, const Coefficient& per) {
   const PhaseIndex& index = laid.index;
   const bool timed = index.duration >= 0;
-  const int p = static_cast<int>(&laid - phases_.data());
+  const int p = &laid - phases_.data();
   const Element half_work_of_rate = timed ? element(timed_half_work(), {}, {1.0 / static_cast<double>(index.intervals)})
                                           : element(half_work(), {}, {step(p)});
   std::map<std::vector<double>, Element> of_weights;  // works with equal weights share an element
@@ -581,21 +570,21 @@ void MotionProblem::add_parts_of_work(const PhaseLayout& laid, const Effort& eff
       for (int point = 0; point < index.degree; ++point) {
         std::vector<int> inputs = {index.control(k, point) + i};
         for (int knot = 0; knot <= index.degree; ++knot) inputs.push_back(index.knot(k * index.degree + knot) + joint);
-        problem_.add_element(at_points[static_cast<std::size_t>(point)], std::move(inputs),
+        problem_.add_element(at_points[point], std::move(inputs),
                              {{0, AssembledProblem::objective_row, 0.5 * effort.positive_work * per}});
       }
     }
 }
 
 Element MotionProblem::weighted(const std::vector<double>& weights) const {
-  const int count = static_cast<int>(weights.size());
+  const int count = weights.size();
   return element(system_->known_as("work of " + std::to_string(count), [&] { return weighted_work(count); }), {},
                  {weights.begin(), weights.end()});
 }
 
 Element MotionProblem::split_work(const PhaseLayout& laid, bool at_ends) const {
   const bool timed = laid.index.duration >= 0;
-  const int p = static_cast<int>(&laid - phases_.data());
+  const int p = &laid - phases_.data();
   return interval_work(system_->scheme(), at_ends, timed ? StepInput::unknown : StepInput::given,
                        timed ? Coefficient(1.0 / static_cast<double>(laid.index.intervals)) : step(p));
 }

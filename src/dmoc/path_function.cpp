@@ -103,7 +103,7 @@ StateAt state_at(Place place, const System& system, int point, const std::vector
                  const Var& h) {
   const int n = system.n(), controls = system.inputs();
   const auto m = moving.size();
-  StateAt s{whole(n, moving, z), std::vector<Var>(static_cast<std::size_t>(n), Var(0.0)), {}, {}};
+  StateAt s{whole(n, moving, z), std::vector<Var>(n, Var(0.0)), {}, {}};
   if (place == Place::knots) return s;
   if (place == Place::points) {
     const auto count = static_cast<std::size_t>(system.scheme().degree) + 1;
@@ -137,7 +137,7 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
                            bool integrated) {
   const PinnedSystem& functions = system.pinned(held);
   const std::vector<int>& moving = functions.moving;
-  const int m = static_cast<int>(moving.size()), controls = system.inputs(), degree = system.scheme().degree;
+  const int m = moving.size(), controls = system.inputs(), degree = system.scheme().degree;
   PathFunction f;
   f.expression = expression;
   const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f);
@@ -155,9 +155,9 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
   const int inputs = unknowns + (uses_duration ? 1 : 0) + (f.of_time ? clock.timed_earlier : 0);
   for (int point = 0; point < (place == Place::points ? degree : 1); ++point)
     f.functions.push_back(system.record_at_node(
-        inputs, first_parameter + static_cast<int>(f.parameters.size()),
+        inputs, first_parameter + std::ssize(f.parameters),
         [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
-          const Var h = uses_duration ? z[static_cast<std::size_t>(unknowns)] * extra[0] : extra[0];
+          const Var h = uses_duration ? z[unknowns] * extra[0] : extra[0];
           const auto time = [&] {
             Var t = extra[2] + extra[3] * h;
             for (std::size_t i = z.size() - static_cast<std::size_t>(clock.timed_earlier); i < z.size(); ++i)
@@ -182,7 +182,7 @@ PathFunction path_function(const System& system, const std::vector<int>& held, c
 PathFunction end_function(const System& system, const std::vector<int>& held, const Expression& expression,
                           const std::vector<std::string>& motion_parameters) {
   const std::vector<int>& moving = system.pinned(held).moving;
-  const int n = system.n(), m = static_cast<int>(moving.size());
+  const int n = system.n(), m = moving.size();
   PathFunction f;
   f.expression = expression;
   const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f);
@@ -194,7 +194,7 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
   }
   refuse_charts(system, arguments, false);
   f.functions = {system.record_at_node(
-      2 * m, static_cast<int>(first_parameter + f.parameters.size()),
+      2 * m, first_parameter + f.parameters.size(),
       [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
         const std::vector<Var> q = whole(n, moving, z.data()), v = whole(n, moving, z.data() + m);
         const auto frames = tree.frames(q.data(), v.data());
@@ -252,7 +252,7 @@ NamedPositionFunction position_function(const System& system, const std::vector<
     }
     return found;
   };
-  const int parameters = static_cast<int>(all.parameters.size()), size = static_cast<int>(expressions.size());
+  const int parameters = all.parameters.size(), size = expressions.size();
   return {record_position_function(system, held, parameters, size, values), all.parameters};
 }
 
@@ -279,7 +279,7 @@ Element element_of(const MotionProblem& problem, int phase, const PathFunction& 
   std::vector<Coefficient> extra = {timed ? Coefficient(1.0 / intervals) : problem.step(phase), stands_for, earlier,
                                     steps};
   for (const std::string& name : f.parameters) extra.push_back(values(name));
-  return element(f.functions[static_cast<std::size_t>(point)], problem.numbers(), extra, {problem.reference(phase, k)});
+  return element(f.functions[point], problem.numbers(), extra, {problem.reference(phase, k)});
 }
 
 // Returns the elements of the knots, intervals or jumps [first, end); equal neighbours share one.
@@ -315,8 +315,7 @@ void for_places(const MotionProblem& problem, int phase, const PathFunction& f, 
   const int first = f.place == Place::jumps ? 1 : 0, end = f.place == Place::knots ? index.knots() : index.intervals;
   for (int point = 0; point < (f.place == Place::points ? index.degree : 1); ++point) {
     const std::vector<Element> e = elements_of(problem, phase, f, values, first, end, point);
-    for (int k = first; k < end; ++k)
-      add(e[static_cast<std::size_t>(k - first)], inputs_of(problem, phase, f, k, point), k);
+    for (int k = first; k < end; ++k) add(e[k - first], inputs_of(problem, phase, f, k, point), k);
   }
 }
 
@@ -336,7 +335,7 @@ void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Co
   const auto at = std::find(moving.begin(), moving.end(), coordinate);
   if (at == moving.end()) return;
   const PhaseIndex& index = problem.index(phase);
-  const int i = static_cast<int>(at - moving.begin());
+  const int i = at - moving.begin();
   const Scheme& scheme = problem.system().scheme();
   for (int k = 0; k < index.intervals; ++k)
     for (int point = 0; point < index.degree; ++point) {

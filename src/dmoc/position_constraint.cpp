@@ -60,23 +60,22 @@ void add_positions(MotionProblem& problem, const PositionConstraint& constraint,
   const int K = problem.index(constraint.phase).knots() - 1, size = constraint.function.size;
   std::vector<int> first;  // row of each component's knot 0, or of its first pair of knots
   for (int i = 0; i < size; ++i) {
-    const bool zero = constraint.at_zero[static_cast<std::size_t>(i)];
+    const bool zero = constraint.at_zero[i];
     const int left_out = zero && constraint.inherited ? 1 : 0;
     first.push_back(nlp.add_rows(zero ? K + 1 - left_out : K, 0.0, 0.0) - left_out);
   }
   for (int k = 0; k <= K; ++k) {
     std::vector<Term> terms;
     for (int i = 0; i < size; ++i) {
-      const int row = first[static_cast<std::size_t>(i)];
-      if (constraint.at_zero[static_cast<std::size_t>(i)]) {
+      const int row = first[i];
+      if (constraint.at_zero[i]) {
         if (k > 0 || !constraint.inherited) terms.push_back({i, row + k, 1.0});
         continue;
       }
       if (k > 0) terms.push_back({i, row + k - 1, 1.0});
       if (k < K) terms.push_back({i, row + k, -1.0});
     }
-    if (!terms.empty())
-      nlp.add_element(values[static_cast<std::size_t>(k)], problem.knot(constraint.phase, k), std::move(terms));
+    if (!terms.empty()) nlp.add_element(values[k], problem.knot(constraint.phase, k), std::move(terms));
   }
 }
 
@@ -122,7 +121,7 @@ void add_position_constraint(MotionProblem& problem, PositionConstraint constrai
     const int multiplier = constraint.multipliers.back();
     const std::vector<int> knot = problem.knot(constraint.phase, k);
     // at the first knot the row has the opposite sign: -dL/dv+ - D2 L_d - ...
-    nlp.add_element(push[static_cast<std::size_t>(k)], followed_by(knot, multiplier, size),
+    nlp.add_element(push[k], followed_by(knot, multiplier, size),
                     pushed(momenta, k == 0 ? -1.0 : 1.0, problem.reactions(constraint.phase, k)));
     add_conditions(nlp, constraint.conditions, multiplier, [&](int row, const Coefficient& force) {
       add_constant_force(problem, constraint.phase, k, row, force);
@@ -131,8 +130,7 @@ void add_position_constraint(MotionProblem& problem, PositionConstraint constrai
     if (problem.rests(constraint.phase, k == K) || (k == 0 && constraint.stopped))
       continue;  // redundant rows slow the solver down
     const int velocity = k == 0 ? index.velocity_after : index.velocity_before;
-    nlp.add_element(rates[static_cast<std::size_t>(k)], followed_by(knot, velocity, index.moving),
-                    in_rows(nlp.add_rows(size, 0.0, 0.0), size));
+    nlp.add_element(rates[k], followed_by(knot, velocity, index.moving), in_rows(nlp.add_rows(size, 0.0, 0.0), size));
   }
   if (constraint.event) {
     constraint.impulse = nlp.add_variables(size, -nlp::infinity, nlp::infinity);
@@ -162,7 +160,7 @@ MatrixXd constraint_forces(const MotionProblem& problem, const PositionConstrain
   const int knots = problem.index(constraint.phase).knots(), size = constraint.function.size;
   MatrixXd forces = MatrixXd::Constant(knots, size, std::numeric_limits<double>::quiet_NaN());
   for (int k = 0; k < knots; ++k)
-    if (const int first = constraint.multipliers[static_cast<std::size_t>(k)]; first >= 0)
+    if (const int first = constraint.multipliers[k]; first >= 0)
       forces.row(k) = force_per_multiplier(problem, constraint.phase, k, x) * x.segment(first, size).transpose();
   return forces;
 }

@@ -26,7 +26,7 @@ PositionFunction record_position_function(const System& system, const std::vecto
   using Vars = std::vector<autodiff::Var>;
   const int n = system.n();
   const std::vector<int> moving = system.pinned(held).moving;
-  const int m = static_cast<int>(moving.size());
+  const int m = moving.size();
   const auto values = [=](const auto& tree, const auto& numbers, const Vars& z, const Vars& extra) {
     return values_of(tree, numbers, whole(n, moving, z.data()), extra);
   };
@@ -49,8 +49,7 @@ PositionFunction record_position_function(const System& system, const std::vecto
   f.push = system.record_at_node_with_numbers(
       m + size, parameters + n - m, [=](const auto& tree, const auto& numbers, const Vars& z, const Vars& extra) {
         Vars q = whole(n, moving, z.data());
-        for (std::size_t i = 0; i < held.size(); ++i)
-          q[static_cast<std::size_t>(held[i])] = extra[static_cast<std::size_t>(parameters) + i];
+        for (std::size_t i = 0; i < held.size(); ++i) q[held[i]] = extra[parameters + i];
         const Vars forces = rest(z), g = values_of(tree, numbers, q, extra);
         autodiff::Var work(0.0);
         for (std::size_t i = 0; i < g.size(); ++i) work += forces[i] * g[i];

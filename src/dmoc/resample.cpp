@@ -37,7 +37,7 @@ Sampled resampled(const System& system, const Sampled& phase, int intervals) {
   return sampled(system, phase, rows, [&](Eigen::Index k) {
     if (scheme.degree == 1) return static_cast<double>(k * old) / static_cast<double>(rows);
     // position among the old knots, linear between them
-    const double at = scheme.position(static_cast<int>(k)) * static_cast<double>(old) / static_cast<double>(rows);
+    const double at = scheme.position(k) * static_cast<double>(old) / static_cast<double>(rows);
     int before = std::min(static_cast<int>(at) * scheme.degree, static_cast<int>(old) - 1);
     while (before + 1 < old && scheme.position(before + 1) <= at) ++before;
     const double begin = scheme.position(before);

@@ -86,7 +86,7 @@ double Scheme::between(int knot, double share) const {
 const Scheme& scheme_of_order(int order) {
   assert(order == 2 || order == 4 || order == 6);
   static const std::array<Scheme, 3> all = {scheme_of_degree(1), scheme_of_degree(2), scheme_of_degree(3)};
-  return all[static_cast<std::size_t>(order / 2 - 1)];
+  return all[order / 2 - 1];
 }
 
 }  // namespace dodyn::dmoc

@@ -18,7 +18,7 @@ namespace {
 
 // (theta, a, b; size) -> a.x - b at the corners x of a shape
 const Function& corner_heights(const System& system, int shape, const NodeInputs& inputs) {
-  const int d = system.structure().dimension, n = system.n(), m = static_cast<int>(inputs.coordinates.size());
+  const int d = system.structure().dimension, n = system.n(), m = inputs.coordinates.size();
   return system.known_as("corners " + std::to_string(shape) + inputs.name(), [&] {
     const auto& of = shape_of(system, shape);
     return system.record_at_node_with_numbers(m + d + 1, 1,
@@ -35,11 +35,9 @@ const Function& corner_heights(const System& system, int shape, const NodeInputs
                                                 for (const auto& r : corners) {
                                                   systems::Vector3<Var> at = r - middle;
                                                   for (Var& x : at) x = extra[0] * x;
-                                                  const auto place =
-                                                      frames[static_cast<std::size_t>(of.link)].point(middle + at);
-                                                  Var height = -z[static_cast<std::size_t>(m + d)];
-                                                  for (int i = 0; i < d; ++i)
-                                                    height += z[static_cast<std::size_t>(m + i)] * place[i];
+                                                  const auto place = frames[of.link].point(middle + at);
+                                                  Var height = -z[m + d];
+                                                  for (int i = 0; i < d; ++i) height += z[m + i] * place[i];
                                                   heights.push_back(height);
                                                 }
                                                 return heights;
@@ -224,9 +222,9 @@ SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair>
   const int dimension = problem.system().structure().dimension;
   PairInPhase::Shared shared(dimension);
   for (int phase = 0; phase < problem.phases(); ++phase)
-    for (int number = 0; number < static_cast<int>(pairs_.size()); ++number)
-      PairInPhase(problem, phase, pairs_[static_cast<std::size_t>(number)], number, size, shared, planes_, rows_).add();
-  variables_ = static_cast<int>(planes_.size()) * (dimension + 1);
+    for (int number = 0; number < std::ssize(pairs_); ++number)
+      PairInPhase(problem, phase, pairs_[number], number, size, shared, planes_, rows_).add();
+  variables_ = std::ssize(planes_) * (dimension + 1);
   shared.add_to(problem.problem());
 }
 
@@ -237,7 +235,7 @@ void fill_planes(const MotionProblem& problem, const std::vector<PartPair>& pair
                  double size, VectorXd& x) {
   Postures<n> postures(problem.system(), autodiff::values_of(problem.numbers()), pairs, size);
   for (const Plane& plane : planes) {
-    const PartPair& pair = pairs[static_cast<std::size_t>(plane.pair)];
+    const PartPair& pair = pairs[plane.pair];
     const VectorXd q = posture(problem, plane.phase, plane.interval, x);
     if (pair.at_nodes()) {
       postures.set(q, problem.reference(plane.phase, plane.interval));
@@ -290,7 +288,7 @@ std::vector<double> gaps(const System& system, const std::vector<double>& number
 
 std::string part_name(const System& system, int shape) {
   const auto& of = shape_of(system, shape);
-  const std::string& link = system.structure().links[static_cast<std::size_t>(of.link)].name;
+  const std::string& link = system.structure().links[of.link].name;
   return of.name == link ? link : of.name + " of " + link;
 }
 

@@ -21,11 +21,11 @@ VectorXd MotionProblem::slots(const PhaseLayout& laid, int k, double h, const Ve
   const bool timed = laid.index.duration >= 0;
   const VectorXd time = VectorXd::Constant(timed ? 1 : 0, h * laid.index.intervals);
   const VectorXd z = joined(theta, time);
-  const Element& action = laid.actions[static_cast<std::size_t>(k)];
+  const Element& action = laid.actions[k];
   VectorXd s = value(*action, z);
   if (jacobian_of_next) *jacobian_of_next = jacobian(*action, z).middleCols(m, degree * m);
   if (!laid.pushes.empty()) {
-    const Element& pushes = laid.pushes[static_cast<std::size_t>(k)];
+    const Element& pushes = laid.pushes[k];
     const VectorXd y = joined(joined(theta, u), time);
     const VectorXd push = value(*pushes, y);
     MatrixXd J;
@@ -41,7 +41,7 @@ VectorXd MotionProblem::slots(const PhaseLayout& laid, int k, double h, const Ve
   const Eigen::Index controls = laid.index.controls;
   for (int point = 0; point < degree; ++point)
     for (Eigen::Index i = 0; i < controls; ++i) {
-      const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate;
+      const int coordinate = system_->structure().actuators[i].coordinate;
       for (int slot = 0; slot <= degree; ++slot)
         s(slot * n + coordinate) += scheme.weights(point) * scheme.values(point, slot) * h * u(point * controls + i);
     }
@@ -76,7 +76,7 @@ MatrixXd MotionProblem::inner_momenta(const PhaseLayout& laid, double h, const M
 double MotionProblem::interval_energy(const PhaseLayout& laid, int k, double h, const MatrixXd& knots,
                                       const VectorXd& nodes) const {
   const Scheme& scheme = system_->scheme();
-  const int phase = static_cast<int>(&laid - phases_.data());
+  const int phase = &laid - phases_.data();
   double energy = 0.0;
   for (int point = 0; point < scheme.degree; ++point) {
     VectorXd middle, rate;
@@ -99,7 +99,7 @@ double MotionProblem::interval_energy(const PhaseLayout& laid, int k, double h, 
 
 PhaseMotion MotionProblem::phase_motion(int phase, const VectorXd& x) const {
   const int n = system_->n();
-  const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
+  const PhaseLayout& laid = phases_[phase];
   const PhaseIndex& index = laid.index;
   const auto &moving = laid.functions->moving, &held = laid.functions->held;
   const int K = index.intervals, m = index.moving, degree = index.degree, knots = index.knots();
@@ -109,7 +109,7 @@ PhaseMotion MotionProblem::phase_motion(int phase, const VectorXd& x) const {
   p.q = MatrixXd::Zero(knots, n);
   p.p = MatrixXd::Zero(knots, n);
   p.u.resize(knots - 1, index.controls);
-  p.held_force = MatrixXd::Zero(knots, static_cast<Eigen::Index>(held.size()));
+  p.held_force = MatrixXd::Zero(knots, held.size());
   p.energy.resize(knots - 1);
   const auto theta = [&](int k) -> VectorXd { return x.segment(index.theta(k), m); };
   for (int r = 0; r < knots; ++r) p.q.row(r) = spread(x.segment(index.knot(r), m), moving, n).transpose();
@@ -145,14 +145,14 @@ PhaseMotion MotionProblem::phase_motion(int phase, const VectorXd& x) const {
   }
   for (const PositionConstraint& constraint : laid.constraints)
     for (int r = 0; r < knots; ++r)
-      if (const int first = constraint.multipliers[static_cast<std::size_t>(r)]; first >= 0)
+      if (const int first = constraint.multipliers[r]; first >= 0)
         p.held_force.row(r) -= force_per_multiplier(*this, phase, r, x) *
                                picked(generalised_constraint_force(*this, constraint, r, first, x), held).transpose();
   return p;
 }
 
 MatrixXd MotionProblem::node_rates(int p, const VectorXd& x) const {
-  const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
+  const PhaseLayout& laid = phases_[p];
   const PhaseIndex& index = laid.index;
   MatrixXd rates(index.intervals + 1, index.moving);
   MatrixXd momenta;  // momenta at nodes whose rates are not unknowns
@@ -169,8 +169,7 @@ MatrixXd MotionProblem::node_rates(int p, const VectorXd& x) const {
     const VectorXd theta = x.segment(index.theta(node), index.moving);
     const MatrixXd by_all = jacobian(*momentum, joined(theta, VectorXd::Zero(index.moving)));
     MatrixXd mass(index.moving, index.moving);
-    for (int i = 0; i < index.moving; ++i)
-      mass.row(i) = by_all.row(laid.functions->moving[static_cast<std::size_t>(i)]).tail(index.moving);
+    for (int i = 0; i < index.moving; ++i) mass.row(i) = by_all.row(laid.functions->moving[i]).tail(index.moving);
     const VectorXd arriving = picked(momenta.row(node * index.degree).transpose(), laid.functions->moving);
     rates.row(node) = mass.llt().solve(arriving).transpose();
   }
@@ -178,7 +177,7 @@ MatrixXd MotionProblem::node_rates(int p, const VectorXd& x) const {
 }
 
 MotionWork MotionProblem::work(int p, const VectorXd& x, bool at_ends) const {
-  const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
+  const PhaseLayout& laid = phases_[p];
   const PhaseIndex& index = laid.index;
   const Scheme& scheme = system_->scheme();
   const double h = step_of(laid, x);
@@ -202,7 +201,7 @@ MotionWork MotionProblem::work(int p, const VectorXd& x, bool at_ends) const {
       } else {
         work.resize(at_ends ? 2 : 1);
         for (int half = 0; half < work.size(); ++half)
-          work(half) = work_of(index, k, half, static_cast<int>(work.size()), joint).of(u(0), h, x);
+          work(half) = work_of(index, k, half, work.size(), joint).of(u(0), h, x);
       }
       sum.signed_sum += signed_work;
       sum.absolute += work.lpNorm<1>();
@@ -212,8 +211,7 @@ MotionWork MotionProblem::work(int p, const VectorXd& x, bool at_ends) const {
 }
 
 EventMotion MotionProblem::event_motion(const EventLayout& joint, const VectorXd& x) const {
-  const PhaseLayout &from = phases_[static_cast<std::size_t>(joint.event.from)],
-                    &to = phases_[static_cast<std::size_t>(joint.event.to)];
+  const PhaseLayout &from = phases_[joint.event.from], &to = phases_[joint.event.to];
   const VectorXd last = x.segment(from.index.theta(from.index.intervals), from.index.moving),
                  v_before = x.segment(from.index.velocity_before, from.index.moving),
                  first = x.segment(to.index.theta(0), to.index.moving),
@@ -246,7 +244,7 @@ VectorXd MotionProblem::ahead(const PhaseLayout& laid, int k, const VectorXd& be
                               double share) const {
   VectorXd next = now + share * (now - before);
   if (system_->charts().empty()) return next;
-  const int phase = static_cast<int>(&laid - phases_.data());
+  const int phase = &laid - phases_.data();
   const auto& moving = laid.functions->moving;
   const Attitudes attitudes(*system_);
   const VectorXd q = spread(now, moving, system_->n());
@@ -262,10 +260,9 @@ VectorXd MotionProblem::ahead(const PhaseLayout& laid, int k, const VectorXd& be
 }
 
 VectorXd MotionProblem::relabelled(const Event& event, const VectorXd& theta) const {
-  VectorXd q = event.configuration
-                   ? value(*event.configuration, theta)
-                   : spread(theta, phases_[static_cast<std::size_t>(event.from)].functions->moving, system_->n());
-  for (std::size_t i = 0; i < event.shift.size(); ++i) q(static_cast<Eigen::Index>(i)) -= event.shift[i].value;
+  VectorXd q = event.configuration ? value(*event.configuration, theta)
+                                   : spread(theta, phases_[event.from].functions->moving, system_->n());
+  for (std::size_t i = 0; i < event.shift.size(); ++i) q(i) -= event.shift[i].value;
   return q;
 }
 
@@ -288,18 +285,18 @@ class MotionProblem::Reintegration {
     VectorXd u;                      // [d controls]
     Eigen::Index size, constraints;  // sizes at a knot
     Eigen::Index all, forces;        // sizes of an interval
-    VectorXd s = {};                 // slots of the last residual
-    MatrixXd J = {};                 // their slopes
+    VectorXd s = {};                 // values of the slots in the last residual
+    MatrixXd J = {};                 // derivatives of `s`
   };
 
-  const PhaseLayout& laid(int phase) const { return problem_.phases_[static_cast<std::size_t>(phase)]; }
-  const PhaseMotion& planned(int phase) const { return motion_.phases[static_cast<std::size_t>(phase)]; }
-  int number(const PhaseLayout& laid) const { return static_cast<int>(&laid - problem_.phases_.data()); }
+  const PhaseLayout& laid(int phase) const { return problem_.phases_[phase]; }
+  const PhaseMotion& planned(int phase) const { return motion_.phases[phase]; }
+  int number(const PhaseLayout& laid) const { return &laid - problem_.phases_.data(); }
   VectorXd values_at(const PhaseLayout& laid, int k, const VectorXd& at) {
-    return held_[static_cast<std::size_t>(number(laid))].values(problem_.reference(number(laid), k), at);
+    return held_[number(laid)].values(problem_.reference(number(laid), k), at);
   }
   MatrixXd slopes_at(const PhaseLayout& laid, int k, const VectorXd& at) {
-    return held_[static_cast<std::size_t>(number(laid))].slopes(problem_.reference(number(laid), k), at);
+    return held_[number(laid)].slopes(problem_.reference(number(laid), k), at);
   }
   // Slopes of the position constraints at a knot of the interval.
   MatrixXd held_at(const Step& step, int knot, const VectorXd& at) {
@@ -323,7 +320,7 @@ class MotionProblem::Reintegration {
   const Motion& motion_;
   std::vector<ConstraintEvaluator> held_;  // one per phase
   VectorXd targets_;                       // values that the position constraints of the phase keep
-  VectorXd theta_, p_;  // moving coordinates; p_: their arriving momenta, at the first node the leaving ones
+  VectorXd theta_, p_;  // moving coordinates and their momenta: before the node, at the first node after it
   double max_difference_ = 0.0;
 };
 
@@ -337,7 +334,7 @@ MatrixXd MotionProblem::Reintegration::mass(const PhaseLayout& laid, const Eleme
   const int m = laid.index.moving;
   const MatrixXd J = jacobian(*momentum, joined(theta_, VectorXd::Zero(m)));
   MatrixXd M(m, m);
-  for (int i = 0; i < m; ++i) M.row(i) = J.row(laid.functions->moving[static_cast<std::size_t>(i)]).tail(m);
+  for (int i = 0; i < m; ++i) M.row(i) = J.row(laid.functions->moving[i]).tail(m);
   return M;
 }
 
@@ -375,8 +372,7 @@ VectorXd MotionProblem::Reintegration::correction(const Step& step, const Vector
   MatrixXd D = MatrixXd::Zero(all + step.forces, all + step.forces);
   for (int knot = 0; knot < degree; ++knot)
     for (int i = 0; i < step.laid.index.moving; ++i)
-      D.row(knot * size + i).head(all) =
-          step.J.row(knot * n + step.laid.functions->moving[static_cast<std::size_t>(i)]);
+      D.row(knot * size + i).head(all) = step.J.row(knot * n + step.laid.functions->moving[i]);
   if (constraints == 0) return D.partialPivLu().solve(residual);
   for (int knot = 0; knot < degree; ++knot) {  // the derivative of the slopes at inner knots is neglected
     D.block(knot * size, all + knot * constraints, size, constraints) = held_at(step, knot, at).transpose();
@@ -460,10 +456,10 @@ double MotionProblem::Reintegration::run() {
   p_ = picked(planned(0).p.row(0).transpose(), laid(0).functions->moving);
   std::vector<bool> done(problem_.phases_.size(), false);
   for (int now = 0;;) {
-    const bool again = done[static_cast<std::size_t>(now)];  // The cycle is closed: one more step is enough.
+    const bool again = done[now];  // The cycle is closed: one more step is enough.
     if (!drive(laid(now), again ? 1 : laid(now).index.intervals)) return nlp::infinity;
     if (again) return max_difference_;
-    done[static_cast<std::size_t>(now)] = true;
+    done[now] = true;
     const auto joint = std::find_if(problem_.events_.begin(), problem_.events_.end(),
                                     [&](const EventLayout& j) { return j.event.from == now; });
     if (joint == problem_.events_.end()) return max_difference_;

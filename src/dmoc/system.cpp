@@ -86,7 +86,7 @@ AtPoint at_point(const Scheme& scheme, int point, const std::vector<std::vector<
 
 Var System::discrete_action(const std::vector<std::vector<Var>>& at, const Var& h,
                             const std::vector<Var>& parameters) const {
-  const int size = 9 * static_cast<int>(charts_.size());
+  const int size = 9 * std::ssize(charts_);
   const std::vector<Var> numbers(parameters.begin() + 1 + 2 * size, parameters.end());
   const Tree<Var> tree = model_.tree<Var>(numbers);
   if (directors_) {
@@ -113,8 +113,7 @@ Var System::discrete_action(const std::vector<std::vector<Var>>& at, const Var& 
 }
 
 Function System::record_action(const std::vector<int>& moving, bool timed) const {
-  const int n = this->n(), m = static_cast<int>(moving.size()), knots = scheme_.degree + 1,
-            inputs = knots * m + (timed ? 1 : 0);
+  const int n = this->n(), m = moving.size(), knots = scheme_.degree + 1, inputs = knots * m + (timed ? 1 : 0);
   Recording recording;
   Graph& graph = recording.graph;
   // Inputs: theta of the knots, the duration if it is unknown, weights for all slots; then the held coordinates, zero.
@@ -131,7 +130,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
   for (const auto& q : at)
     for (const Var& x : q) slots.push_back(x.node);
 
-  const int size = 9 * static_cast<int>(charts_.size());
+  const int size = 9 * std::ssize(charts_);
   const std::vector<Var> parameters = recorded_parameters(1 + 2 * size + model_.numbers());
   const Var h = timed ? time * parameters[0] : parameters[0];
   const int action = discrete_action(at, h, parameters).node;
@@ -148,14 +147,14 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
                               parameters = autodiff::nodes_of(parameters)]() mutable {
     const std::vector<int> hessian = graph.differentiate(action, all).hessian;
     const auto second = [&](int i, int j) {
-      return hessian[static_cast<std::size_t>(std::max(i, j) * (std::max(i, j) + 1) / 2 + std::min(i, j))];
+      return hessian[std::max(i, j) * (std::max(i, j) + 1) / 2 + std::min(i, j)];
     };
     std::vector<int> derivatives, of_variables;
     for (int slot = 0; slot < std::ssize(slots); ++slot)
       for (const int v : variables) derivatives.push_back(second(slot, v));
     for (std::size_t i = 0; i < variables.size(); ++i)
       for (std::size_t j = 0; j <= i; ++j) of_variables.push_back(second(variables[i], variables[j]));
-    const int weighted = static_cast<int>(weights.size());
+    const int weighted = weights.size();
     Program jacobian(graph, derivatives, inputs);
     const std::vector<int> moved = graph.directional(of_variables, slots, weights);
     derivatives.insert(derivatives.end(), moved.begin(), moved.end());
@@ -181,7 +180,7 @@ System::System(Model model, bool directors, std::vector<Energy> energies, int or
   const auto& tree = structure();
   if (directors) {
     for (std::size_t l = 0; l < tree.links.size(); ++l)
-      if (systems::has_chart(tree.links[l].moves)) charts_.push_back(static_cast<int>(l));
+      if (systems::has_chart(tree.links[l].moves)) charts_.push_back(l);
     check_directors();
   }
   std::vector<Coefficient> upright;
@@ -210,7 +209,7 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
   for (int i = 0; i < n(); ++i)
     if (std::find(held.begin(), held.end(), i) == held.end()) known->moving.push_back(i);
   const std::vector<int>& moving = known->moving;
-  const int m = static_cast<int>(moving.size()), size = n();
+  const int m = moving.size(), size = n();
   known->action = record_action(moving, false);
   known->timed_action = record_action(moving, true);
   known->momentum = record_at_node(2 * m, 0, [&](const auto& tree, const auto& z, const auto&) {
@@ -235,7 +234,7 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
 // With directors, only coordinates outside charts have rates.
 void System::record_pushes(PinnedSystem& known) const {
   const std::vector<int>& moving = known.moving;
-  const int m = static_cast<int>(moving.size()), size = n(), controls = inputs(), degree = scheme_.degree;
+  const int m = moving.size(), size = n(), controls = inputs(), degree = scheme_.degree;
   const auto pushed = [&](const auto& first, const auto& last, const std::vector<Var>& z, const Var& h) {
     std::vector<std::vector<Var>> at;
     for (int knot = 0; knot <= degree; ++knot) at.push_back(whole(size, moving, z.data() + knot * m));
@@ -283,7 +282,7 @@ std::vector<int> System::coordinates_of(int link) const {
   std::vector<int> all;
   for (int l = link; l >= 0; l = structure().links[l].parent) {
     const auto& on_the_way = structure().links[l];
-    for (std::size_t i = 0; i < on_the_way.moves.size(); ++i) all.push_back(on_the_way.first + static_cast<int>(i));
+    for (std::size_t i = 0; i < on_the_way.moves.size(); ++i) all.push_back(on_the_way.first + i);
     if (on_the_way.follower)
       for (const auto& argument : on_the_way.follower->place.arguments)
         if (argument.variable.kind == systems::Variable::coordinate) all.push_back(argument.variable.index);

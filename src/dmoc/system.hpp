@@ -128,16 +128,15 @@ class System {
  private:
   template <class F>
   Function record_at(int nodes, int inputs, int extra, F f) const {
-    const int size = 9 * static_cast<int>(charts_.size()), given = extra + nodes * size;
-    return autodiff::record(inputs, given + model_.numbers(),
-                            [&](const std::vector<autodiff::Var>& z, const std::vector<autodiff::Var>& p) {
-                              const std::vector<autodiff::Var> first(p.begin(), p.begin() + extra),
-                                  numbers(p.begin() + given, p.end());
-                              std::vector<systems::Tree<autodiff::Var>> trees(
-                                  static_cast<std::size_t>(std::max(nodes, 1)), model_.tree<autodiff::Var>(numbers));
-                              for (int i = 0; i < nodes; ++i) refer(trees[i], p.data() + extra + i * size);
-                              return f(trees, numbers, z, first);
-                            });
+    const int size = 9 * std::ssize(charts_), given = extra + nodes * size;
+    return autodiff::record(
+        inputs, given + model_.numbers(),
+        [&](const std::vector<autodiff::Var>& z, const std::vector<autodiff::Var>& p) {
+          const std::vector<autodiff::Var> first(p.begin(), p.begin() + extra), numbers(p.begin() + given, p.end());
+          std::vector<systems::Tree<autodiff::Var>> trees(std::max(nodes, 1), model_.tree<autodiff::Var>(numbers));
+          for (int i = 0; i < nodes; ++i) refer(trees[i], p.data() + extra + i * size);
+          return f(trees, numbers, z, first);
+        });
   }
   // Returns the discrete action of an interval. `at`: coordinates of its knots; `parameters`: h, the directors of the
   // references of both ends, and the model's numbers.

@@ -47,7 +47,7 @@ Walker::Walker(systems::Model model, int order) {
     for (const auto& link : tree.links)
       for (std::size_t i = 0; i < link.moves.size(); ++i)
         if (link.first + static_cast<int>(i) >= base && link.moves[i].axis != 1)
-          spread[static_cast<std::size_t>(link.first - base) + i] = 0.2;  // smaller out of the sagittal plane
+          spread[link.first - base + i] = 0.2;  // smaller out of the sagittal plane
   find_legs();
   record_functions();
 }
@@ -62,8 +62,7 @@ void Walker::find_legs() {
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const auto& link = tree.links[l];
     const bool solid = std::any_of(link.end.begin(), link.end.end(), [](const auto& x) { return !x.is_zero(); });
-    if (solid && (swing_[l] || (link.counterpart >= 0 && swing_[link.counterpart])))
-      leg_links_.push_back(static_cast<int>(l));
+    if (solid && (swing_[l] || (link.counterpart >= 0 && swing_[link.counterpart]))) leg_links_.push_back(l);
   }
   std::stable_partition(leg_links_.begin(), leg_links_.end(), [&](int l) { return !swing_[l]; });
   for (const int l : leg_links_) of_stance_ += !swing_[l];
@@ -79,7 +78,7 @@ void Walker::record_functions() {
   };
   const int j = joints;
   swing_height = system->record(j, 0, [&](const auto& t, const auto& z, const auto&) {
-    return std::vector<Var>{t.swing_foot(pinned(z.data(), j).data())[static_cast<std::size_t>(base) - 1]};
+    return std::vector<Var>{t.swing_foot(pinned(z.data(), j).data())[base - 1]};
   });
   const int knots = system->scheme().degree + 1;
   // Interpolates joint angles inside an interval.
@@ -94,14 +93,13 @@ void Walker::record_functions() {
   };
   height = system->record(knots * j, knots, [&](const auto& t, const auto& z, const auto& weights) {
     const std::vector<Var> theta = between(z, weights);
-    return std::vector<Var>{t.swing_foot(pinned(theta.data(), j).data())[static_cast<std::size_t>(base) - 1]};
+    return std::vector<Var>{t.swing_foot(pinned(theta.data(), j).data())[base - 1]};
   });
   exchanged = system->record(
       j, 0, [&](const auto& t, const auto& z, const auto&) { return t.exchange_legs(pinned(z.data(), j).data()); });
   exchanged_momentum = system->record(2 * j, 0, [&](const auto& t, const auto& z, const auto&) {
     std::vector<autodiff::Dual<Var>> moving(base);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i)
-      moving.emplace_back(z[i], z[static_cast<std::size_t>(j) + i]);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i) moving.emplace_back(z[i], z[j + i]);
     std::vector<Var> q, v;
     for (const auto& x : t.exchange_legs(moving.data())) {
       q.push_back(x.value);

@@ -58,7 +58,7 @@ MomentumRow momentum_row_at(const MotionProblem& problem, const Eigen::VectorXd&
     const double T = index.duration >= 0 ? x(index.duration) : problem.phase(i).duration.value;
     for (int k = 0; k < index.knots(); ++k) {
       const int first = problem.momentum_row(i, k);
-      if (first < 0 || row < first || row >= first + static_cast<int>(moving.size())) continue;
+      if (first < 0 || row < first || row >= first + std::ssize(moving)) continue;
       const int coordinate = moving[row - first];
       return {"momentum of " + tree.coordinate_names[coordinate] +
                   " at t = " + short_number(begin + T * problem.system().scheme().position(k) / index.intervals) + " s",

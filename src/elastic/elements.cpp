@@ -69,7 +69,7 @@ double Elements<n>::forces(const Nodes<n>& x, Nodes<n>& force, int& inverted) co
     const Matrix<n> F = deformation(cell, x), C = cofactor(F);
     const double J = F.col(0).dot(C.col(0));
     if (!(J > 0.0)) {
-      inverted = static_cast<int>(c);
+      inverted = c;
       return energy;
     }
     const double log_J = std::log(J);

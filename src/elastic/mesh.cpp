@@ -52,12 +52,12 @@ void Mesh<n>::check(const std::string& name) const {
     if (!(D.determinant() > 1e-9 * std::pow(D.norm(), n))) refuse("has a cell without volume");
     for (int i = 0; i <= n; ++i) {
       const auto [at, is_new] = owner.emplace(face<n>(cells[c], i), static_cast<int>(c));
-      if (!is_new) parent[root(static_cast<int>(c))] = root(at->second);
+      if (!is_new) parent[root(c)] = root(at->second);
     }
   }
   if (!std::all_of(used.begin(), used.end(), [](char u) { return u; })) refuse("has a node that belongs to no cell");
   for (std::size_t c = 0; c < cells.size(); ++c)
-    if (root(static_cast<int>(c)) != root(0)) refuse("has parts that are not connected");
+    if (root(c) != root(0)) refuse("has parts that are not connected");
 }
 
 template <int n>
@@ -127,7 +127,7 @@ std::vector<int> boundary_cells(const Mesh<n>& mesh) {
   for (std::size_t c = 0; c < mesh.cells.size(); ++c)
     for (int i = 0; i <= n; ++i)
       if (std::ranges::binary_search(outside, face<n>(mesh.cells[c], i))) {
-        all.push_back(static_cast<int>(c));
+        all.push_back(c);
         break;
       }
   return all;

@@ -90,7 +90,7 @@ void Simulation<n>::turn_round() {
     along += mass * d.dot(v_.col(i));
     square += mass * d.squaredNorm();
   }
-  std::vector<rigid::Twist<n>> taken(before.size(), rigid::Twist<n>::Zero());  // momentum of d
+  std::vector<rigid::Twist<n>> taken(before.size(), rigid::Twist<n>::Zero());  // momentum of the removed velocity d
   for (int b = 0; b < rigid_; ++b) {
     if (bodies_.bodies[b].fixed) continue;
     const rigid::Twist<n> d = before[b] - after[b];

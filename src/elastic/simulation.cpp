@@ -37,7 +37,7 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
       world_.rigid.joints.empty() && world_.rigid.forces.empty(),
       "rigid bodies next to deformable ones must be free: without joints, and without forces that have no potential");
   bodies_ = world_.rigid;
-  rigid_ = static_cast<int>(bodies_.bodies.size());
+  rigid_ = bodies_.bodies.size();
   kin_.assign(bodies_.bodies.size(), -1);
   cell_of_ = kin_;
   principal_.resize(bodies_.bodies.size());
@@ -73,7 +73,7 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
       element.name = one.name;
       element.parts.emplace_back(places, one.name);
       bodies_.bodies.push_back(std::move(element));
-      kin_.push_back(static_cast<int>(d));
+      kin_.push_back(d);
       cell_of_.push_back(first_cell + c);
     }
     first_node_.push_back(elements_.nodes());
@@ -90,8 +90,7 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
 template <int n>
 void Simulation<n>::start(const Start<n>& start) {
   constexpr int spin = rigid::Multibody<n>::spin;
-  require(static_cast<int>(start.rigid_poses.size()) == rigid_ &&
-              start.rigid_twists.size() == start.rigid_poses.size() &&
+  require(std::ssize(start.rigid_poses) == rigid_ && start.rigid_twists.size() == start.rigid_poses.size() &&
               start.deformable_poses.size() == world_.deformable.size() &&
               start.deformable_twists.size() == world_.deformable.size(),
           "the initial state needs a pose and a twist for each body");
@@ -311,11 +310,11 @@ Vector<n> mean(const Nodes<n>& what, const std::vector<double>& mass, int first,
 
 template <int n>
 Vector<n> Simulation<n>::centre(int d) const {
-  return mean<n>(x_, elements_.mass(), first_node_[d], first_node_[static_cast<std::size_t>(d) + 1]);
+  return mean<n>(x_, elements_.mass(), first_node_[d], first_node_[d + 1]);
 }
 template <int n>
 Vector<n> Simulation<n>::velocity(int d) const {
-  return mean<n>(v_, elements_.mass(), first_node_[d], first_node_[static_cast<std::size_t>(d) + 1]);
+  return mean<n>(v_, elements_.mass(), first_node_[d], first_node_[d + 1]);
 }
 
 template <int n>

@@ -179,13 +179,7 @@ class Craft {
     Twist<2> sum = Twist<2>::Zero();
     const int samples = static_cast<int>(std::lround(seconds * table_.rate));
     for (int k = 0; k < samples; ++k) {
-      rigid::BodyState state;
-      const auto frame = simulation_->poses()[0].frame();
-      const auto& twist = simulation_->twists()[0];
-      state.position.head<2>() = frame.position;
-      state.attitude.topLeftCorner<2, 2>() = frame.directors;
-      state.velocity.head<2>() = twist.head<2>();
-      state.spin[2] = twist[2];
+      const auto state = rigid::in_space(simulation_->poses()[0].frame(), simulation_->twists()[0]);
       const auto give = rigid::command(control_law, body_, state, goal_);
       held_ << give.force[0], give.force[1], give.torque[2];
       sum += held_;
@@ -258,7 +252,7 @@ class AirTableEvaluator final : public Evaluator {
   }
 
   Channels channels() const override {
-    const int n = static_cast<int>(x_.size() * y_.size());
+    const int n = x_.size() * y_.size();
     Channel field{"field",
                   "",
                   "mean of the commands that kept the craft at the position x, y",
@@ -281,7 +275,7 @@ class AirTableEvaluator final : public Evaluator {
   Outcome evaluate(const Task& task) const override {
     Outcome outcome{task.evaluation, {}};
     Evaluation& e = outcome.evaluation;
-    const int n = static_cast<int>(x_.size() * y_.size());
+    const int n = x_.size() * y_.size();
     Eigen::MatrixXd field(n, 5), drift(n, 2);
     const simulation::DisturbanceField<2> truth(own_.field, static_cast<std::uint64_t>(own_.field.seed));
     Craft craft(own_);

@@ -129,13 +129,13 @@ class CoilFitEvaluator final : public Evaluator {
     e.status = Status::ok;
     e.metrics.resize(6);
     for (int c = 0; c < 3; ++c) {
-      e.metrics[c] = found.near[static_cast<std::size_t>(c)];
-      e.metrics[3 + c] = found.far[static_cast<std::size_t>(c)];
+      e.metrics[c] = found.near[c];
+      e.metrics[3 + c] = found.far[c];
     }
     e.cost = std::max(e.metrics.head<2>().maxCoeff(), e.metrics.segment<2>(3).maxCoeff());
     Eigen::MatrixXd table(terms, own_.table.empty() ? 8 : 14);
     for (int i = 0; i < terms; ++i) {
-      const auto& power = rigid::CoilForm::powers()[static_cast<std::size_t>(i)];
+      const auto& power = rigid::CoilForm::powers()[i];
       table.row(i).head<2>() << power[0], power[1];
       table.row(i).segment<6>(2) = form.coefficients.row(i);
       if (!own_.table.empty()) table.row(i).tail<6>() = printed_.coefficients.row(i);
@@ -198,14 +198,14 @@ class CoilFitEvaluator final : public Evaluator {
           if ((r < 0.5 * (own_.least + own_.most)) != near) continue;
           double error = 0.0, size = 0.0;
           for (int i = 0; i < own_.angles * own_.angles; ++i) {
-            const auto& s = samples[static_cast<std::size_t>(d * own_.angles * own_.angles + i)];
+            const auto& s = samples[d * own_.angles * own_.angles + i];
             error += std::abs(form(s.r, s.phi1, s.phi2)[c] - s.wrench[c]);
             size += std::abs(s.wrench[c]);
           }
           share += error / size;
           ++count;
         }
-        (near ? found.near : found.far)[static_cast<std::size_t>(c)] = share / count;
+        (near ? found.near : found.far)[c] = share / count;
       }
     return found;
   }

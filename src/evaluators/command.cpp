@@ -195,7 +195,7 @@ class Command final : public Evaluator {
         if (settings.given(key))
           throw settings.error(key, "has no effect without command.ranks; add command.ranks, or remove it");
     }
-    if (workers_ == 0) workers_ = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    if (workers_ == 0) workers_ = std::max(1U, std::thread::hardware_concurrency());
   }
 
   ~Command() override {
@@ -530,7 +530,7 @@ class Command final : public Evaluator {
   // names, or empty.
   void for_each_design(const Evaluation& evaluation, auto&& give) const {
     for (std::size_t i = 0; i < settings_.variables.size(); ++i) {
-      const double value = evaluation.design(static_cast<Eigen::Index>(i));
+      const double value = evaluation.design(i);
       const std::string* const word = settings_.variables[i].choice(value);
       give(settings_.variables[i].name, value, word ? *word : std::string());
     }
@@ -600,8 +600,8 @@ class Command final : public Evaluator {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  // Returns the evaluation with a program's answer. Throws if the answer cannot be read; then none of it counts.
-  Evaluation read_back(const std::string& text, const ProgramResult& end, Evaluation evaluation) const {
+  // Returns the object of an answer. Throws if the text is not JSON, or has a key twice.
+  static json parsed_object(const std::string& text) {
     json result;
     try {
       std::map<int, std::set<std::string>> keys;  // keys of the object that is read at each depth
@@ -621,6 +621,11 @@ class Command final : public Evaluator {
       throw std::runtime_error("has a number beyond 1.8e308; allowed: null");
     }
     if (!result.is_object()) throw std::runtime_error("is not an object");
+    return result;
+  }
+
+  // Throws if an answer has an unknown key, or is the answer to another request.
+  void check_keys(const json& result, std::int64_t id) const {
     std::vector<std::string> known = {"id", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"};
     // Without command.paired a number is rather a misspelt cost than a list of costs.
     if (paired_ > 1 || (result.contains("costs") && result["costs"].is_array())) known.push_back("costs");
@@ -630,10 +635,15 @@ class Command final : public Evaluator {
     // A late line of a server could otherwise pass as the answer to the next request.
     if (!result.contains("id") && !settings_.text("command.serve").empty())
       throw std::runtime_error("has no id; a server repeats that of the line that it read, here \"id\": " +
-                               std::to_string(evaluation.id));
-    if (result.contains("id") && result["id"] != evaluation.id)
-      throw std::runtime_error("id is " + shown(result["id"].dump()) + "; this evaluation is " +
-                               std::to_string(evaluation.id));
+                               std::to_string(id));
+    if (result.contains("id") && result["id"] != id)
+      throw std::runtime_error("id is " + shown(result["id"].dump()) + "; this evaluation is " + std::to_string(id));
+  }
+
+  // Returns the evaluation with a program's answer. Throws if the answer cannot be read; then none of it counts.
+  Evaluation read_back(const std::string& text, const ProgramResult& end, Evaluation evaluation) const {
+    const json result = parsed_object(text);
+    check_keys(result, evaluation.id);
     const auto number = [](const std::string& name, const json& value) {
       if (!value.is_null() && !value.is_number())
         throw std::runtime_error(name + " is " + shown(value.dump()) + "; expected a number or null");
@@ -694,7 +704,7 @@ class Command final : public Evaluator {
       if (result.contains(other))
         throw std::runtime_error(std::string("has costs and ") + other + "; the cost is the mean of costs");
     const json& costs = result["costs"];
-    if (!costs.is_array() || static_cast<int>(costs.size()) != paired_)
+    if (!costs.is_array() || std::ssize(costs) != paired_)
       throw std::runtime_error("costs is " + shown(costs.dump()) +
                                "; expected a list of command.paired = " + std::to_string(paired_) + " numbers");
     Eigen::VectorXd all(paired_);
@@ -716,10 +726,10 @@ class Command final : public Evaluator {
       if (std::find(names.begin(), names.end(), name) == names.end())
         throw std::runtime_error("gradient names '" + shown(name) + "'" + did_you_mean(name, names) +
                                  "; free variables: " + listed(names));
-    Eigen::VectorXd gradient(static_cast<Eigen::Index>(names.size()));
+    Eigen::VectorXd gradient(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!slopes.contains(names[i])) throw std::runtime_error("gradient has no " + names[i]);
-      gradient(static_cast<Eigen::Index>(i)) = number("gradient of " + names[i], slopes[names[i]]);
+      gradient(i) = number("gradient of " + names[i], slopes[names[i]]);
     }
     return gradient;
   }
@@ -740,9 +750,9 @@ class Command final : public Evaluator {
   int workers_ = 1, ranks_ = 1;  // concurrent evaluations; processors of an evaluation
   int paired_ = 1;               // number of costs of an evaluation; 1: not paired
   std::string launcher_;
-  std::shared_ptr<Processors> processors_;       // null: programs are started without a launcher
-  std::string mismatch_;                         // what this machine cannot provide; empty: nothing
-  mutable std::mutex mutex_;                     // protects servers_
+  std::shared_ptr<Processors> processors_;  // null: programs are started without a launcher
+  std::string mismatch_;                    // error of the first setting that this machine cannot satisfy; empty: none
+  mutable std::mutex mutex_;                // protects servers_
   mutable std::vector<ServerInstance> servers_;  // idle servers
   mutable int servers_started_ = 0;
 };

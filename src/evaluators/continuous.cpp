@@ -36,36 +36,35 @@ constexpr double chart_turn = 0.5;    // rad: a spherical joint that is further 
 dmoc::Function record_motion(const dmoc::System& system) {
   const auto n = static_cast<std::size_t>(system.n()), inputs = static_cast<std::size_t>(system.inputs());
   const std::size_t size = 9 * system.charts().size();
-  return autodiff::record(
-      static_cast<int>(2 * n + inputs + size), system.model().numbers(), [&](const Vars& z, const Vars& numbers) {
-        const auto part = [&](std::size_t from, std::size_t count) {
-          const auto at = z.begin() + static_cast<std::ptrdiff_t>(from);
-          return Vars(at, at + static_cast<std::ptrdiff_t>(count));
-        };
-        const auto nodes = [](const Vars& all) {
-          std::vector<int> of;
-          for (const Var& x : all) of.push_back(x.node);
-          return of;
-        };
-        const auto vars = [](const std::vector<int>& all) {
-          Vars of;
-          for (const int node : all) of.push_back(Var::at(node));
-          return of;
-        };
-        auto& graph = *autodiff::Recording::current;
-        const Vars q = part(0, n), v = part(n, n), u = part(2 * n, inputs), references = part(2 * n + inputs, size);
-        auto tree = system.model().tree<Var>(numbers);
-        system.refer(tree, references.data());
-        const Var L = tree.lagrangian(q.data(), v.data());
-        const Vars momentum = vars(graph.gradient(L.node, nodes(v))), slope = vars(graph.gradient(L.node, nodes(q))),
-                   transport = vars(graph.directional(nodes(momentum), nodes(q), nodes(v))),
-                   forces = tree.forces(q.data(), v.data(), u.data());
-        Vars out;
-        for (const Var& p : momentum)
-          for (const int entry : graph.gradient(p.node, nodes(v))) out.push_back(Var::at(entry));
-        for (std::size_t i = 0; i < n; ++i) out.push_back(slope[i] + forces[i] - transport[i]);
-        return out;
-      });
+  return autodiff::record(2 * n + inputs + size, system.model().numbers(), [&](const Vars& z, const Vars& numbers) {
+    const auto part = [&](std::size_t from, std::size_t count) {
+      const auto at = z.begin() + from;
+      return Vars(at, at + static_cast<std::ptrdiff_t>(count));
+    };
+    const auto nodes = [](const Vars& all) {
+      std::vector<int> of;
+      for (const Var& x : all) of.push_back(x.node);
+      return of;
+    };
+    const auto vars = [](const std::vector<int>& all) {
+      Vars of;
+      for (const int node : all) of.push_back(Var::at(node));
+      return of;
+    };
+    auto& graph = *autodiff::Recording::current;
+    const Vars q = part(0, n), v = part(n, n), u = part(2 * n, inputs), references = part(2 * n + inputs, size);
+    auto tree = system.model().tree<Var>(numbers);
+    system.refer(tree, references.data());
+    const Var L = tree.lagrangian(q.data(), v.data());
+    const Vars momentum = vars(graph.gradient(L.node, nodes(v))), slope = vars(graph.gradient(L.node, nodes(q))),
+               transport = vars(graph.directional(nodes(momentum), nodes(q), nodes(v))),
+               forces = tree.forces(q.data(), v.data(), u.data());
+    Vars out;
+    for (const Var& p : momentum)
+      for (const int entry : graph.gradient(p.node, nodes(v))) out.push_back(Var::at(entry));
+    for (std::size_t i = 0; i < n; ++i) out.push_back(slope[i] + forces[i] - transport[i]);
+    return out;
+  });
 }
 
 // Returns the matrix exponential by scaling and squaring of the Taylor series.
@@ -122,9 +121,7 @@ class ContinuousDriver {
       for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
         const Eigen::Index interval = k / scheme.degree;
         apply(phase, interval);
-        const auto share = [&](Eigen::Index knot) {
-          return scheme.position(static_cast<int>(knot)) - static_cast<double>(interval);
-        };
+        const auto share = [&](Eigen::Index knot) { return scheme.position(knot) - static_cast<double>(interval); };
         if (!advance(share(k), share(k + 1), guess_tolerance, most_guess_steps)) return {};
         q.row(k + 1) = state_.head(n_).transpose();
       }
@@ -141,8 +138,7 @@ class ContinuousDriver {
       PhaseFeedback& one = all.emplace_back();
       one.moving = moving_;
       one.v.resize(phase.q.rows(), n_);
-      for (std::size_t k = 0; k < nodes.size(); ++k)
-        one.v.row(static_cast<Eigen::Index>(k)) = nodes[k].state.tail(n_).transpose();
+      for (std::size_t k = 0; k < nodes.size(); ++k) one.v.row(k) = nodes[k].state.tail(n_).transpose();
       one.laws = regulated(phase, nodes);
     }
     return all;
@@ -160,10 +156,9 @@ class ContinuousDriver {
       if (!phase.restarts) refer_to(now, about, nodes[0].reference);
       VectorXd x = phase.restarts ? nodes[0].state : state_;
       for (Eigen::Index k = 0; k + 1 < phase.q.rows(); ++k) {
-        const auto at = static_cast<std::size_t>(k);
         apply(phase, k);
         if (!feedback.empty()) {
-          const VectorXd correction = feedback[at].gain * (x - nodes[at].state)(moves()) + feedback[at].ahead;
+          const VectorXd correction = feedback[k].gain * (x - nodes[k].state)(moves()) + feedback[k].ahead;
           deviation.correction = std::max(deviation.correction, correction.cwiseAbs().maxCoeff());
           controls_.rowwise() -= correction.transpose();
         }
@@ -221,7 +216,7 @@ class ContinuousDriver {
     VectorXd rate = VectorXd::Zero(2 * n_);
     rate.head(n_) = v;
     const VectorXd acceleration = mass_.ldlt().solve(bias_);
-    for (std::size_t i = 0; i < moving_.size(); ++i) rate(n_ + moving_[i]) = acceleration(static_cast<Eigen::Index>(i));
+    for (std::size_t i = 0; i < moving_.size(); ++i) rate(n_ + moving_[i]) = acceleration(i);
     return rate;
   }
   VectorXd momenta(const VectorXd& q, const VectorXd& v) {
@@ -272,11 +267,10 @@ class ContinuousDriver {
   // Integrates from a state at a node to the next node, with the planned attitudes as references. Returns false if the
   // integration fails.
   bool through(const std::vector<Node>& nodes, Eigen::Index k, const VectorXd& x) {
-    const auto at = static_cast<std::size_t>(k);
-    reference_ = nodes[at].reference;
+    reference_ = nodes[k].reference;
     state_ = x;
     if (!advance(0.0, 1.0, step_tolerance)) return false;
-    refer_to(state_, reference_, nodes[at + 1].reference);
+    refer_to(state_, reference_, nodes[k + 1].reference);
     return true;
   }
   // Returns the feedback of a phase, from derivatives of the equations at the middle of every interval. Returns none if
@@ -288,17 +282,15 @@ class ContinuousDriver {
     const auto size = static_cast<Eigen::Index>(free.size()), inputs = phase.u.cols();
     std::vector<LinearInterval> intervals;
     for (Eigen::Index k = 0; k + 1 < phase.q.rows(); ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      reference_ = nodes[at].reference;
-      state_ = nodes[at].state;
+      reference_ = nodes[k].reference;
+      state_ = nodes[k].state;
       apply(phase, k);
       if (!advance(0.0, 0.5, rough_tolerance)) return {};
       u_ = controls_at(0.5);
       const VectorXd x = state_, straight = slope(x)(free);
       MatrixXd slopes = MatrixXd::Zero(size + inputs, size + inputs);
       for (Eigen::Index i = 0; i < size; ++i)
-        slopes.col(i).head(size) =
-            (slope(x + nudge * VectorXd::Unit(2 * n_, free[static_cast<std::size_t>(i)]))(free) - straight) / nudge;
+        slopes.col(i).head(size) = (slope(x + nudge * VectorXd::Unit(2 * n_, free[i]))(free) - straight) / nudge;
       const VectorXd u = u_;
       for (Eigen::Index i = 0; i < inputs; ++i) {
         u_ = u + push * VectorXd::Unit(inputs, i);
@@ -306,10 +298,10 @@ class ContinuousDriver {
       }
       u_ = u;
       if (!advance(0.5, 1.0, rough_tolerance)) return {};
-      refer_to(state_, reference_, nodes[at + 1].reference);
+      refer_to(state_, reference_, nodes[k + 1].reference);
       const MatrixXd through = exponential(phase.interval * slopes);
       intervals.push_back({through.topLeftCorner(size, size), through.topRightCorner(size, inputs),
-                           (state_ - nodes[at + 1].state)(free)});
+                           (state_ - nodes[k + 1].state)(free)});
     }
     VectorXd Q(size);
     Q << VectorXd::Constant(size / 2, 1.0 / (usual_deviation * usual_deviation)),

@@ -24,16 +24,16 @@ constexpr double least_work = 1e-9;
 constexpr Eigen::Index postures = 9;
 
 std::vector<bool> which_turn(const systems::Tree<double>& tree) {
-  std::vector<bool> turns(static_cast<std::size_t>(tree.n()), false);
+  std::vector<bool> turns(tree.n(), false);
   for (const auto& link : tree.links)
     for (std::size_t i = 0; i < link.moves.size(); ++i)
-      turns[static_cast<std::size_t>(link.first) + i] = link.moves[i].kind == systems::Move::turn;
+      turns[link.first + i] = link.moves[i].kind == systems::Move::turn;
   return turns;
 }
 
 // Whether the control is a force, N. Otherwise it is a torque, N m.
 bool pushes(const systems::Tree<double>& tree, const systems::Actuator<double>& actuator) {
-  if (actuator.coordinate >= 0) return !which_turn(tree)[static_cast<std::size_t>(actuator.coordinate)];
+  if (actuator.coordinate >= 0) return !which_turn(tree)[actuator.coordinate];
   return std::any_of(actuator.force.begin(), actuator.force.end(), [](double along) { return along != 0.0; });
 }
 
@@ -102,7 +102,7 @@ void examine_controls(const systems::Tree<double>& tree, const Eigen::MatrixXd& 
     double& largest = largest_of_kind(actuators[a]);
     Eigen::Index first = 0;
     for (const int count : intervals) {
-      const auto size = [&](Eigen::Index k) { return std::abs(u(first + k, static_cast<Eigen::Index>(a))); };
+      const auto size = [&](Eigen::Index k) { return std::abs(u(first + k, a)); };
       for (Eigen::Index k = 0; k < count; ++k) largest = std::max(largest, size(k));
       for (Eigen::Index k = 1; k + 1 < count; ++k)
         spike[a] = std::max(spike[a], size(k) - std::max(size(k - 1), size(k + 1)));
@@ -157,15 +157,14 @@ std::vector<ActuatorEffort> actuator_efforts(const systems::Tree<double>& tree, 
   const double duration = t(t.size() - 1) - t(0);
   const auto& actuators = tree.actuators;
   if (std::all_of(actuators.begin(), actuators.end(), [](const auto& a) { return a.limit.has_value(); })) return {};
-  const auto n = static_cast<std::size_t>(tree.n());
+  const std::size_t n = tree.n();
   const std::vector<bool> turns = which_turn(tree);
 
   std::vector<double> speeds(n, 0.0);  // maximum of each coordinate
   for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)
     if (const double h = t(k + 1) - t(k); h > 0.0)
       for (std::size_t c = 0; c < n; ++c) {
-        const auto column = static_cast<Eigen::Index>(c);
-        speeds[c] = std::max(speeds[c], std::abs(q(k + 1, column) - q(k, column)) / h);
+        speeds[c] = std::max(speeds[c], std::abs(q(k + 1, c) - q(k, c)) / h);
       }
 
   // load of each coordinate
@@ -185,7 +184,7 @@ std::vector<ActuatorEffort> actuator_efforts(const systems::Tree<double>& tree, 
       std::vector<double> rate = still;
       rate[c] = 1.0;
       const double inertia = 2.0 * (tree.lagrangian(at.data(), rate.data()) - resting);
-      const auto column = q.col(static_cast<Eigen::Index>(c));
+      const auto column = q.col(c);
       const double range = std::max(column.maxCoeff() - column.minCoeff(), least_range), speed = speeds[c];
       load[c] = std::max(load[c],
                          push + inertia * std::max(4.0 * range / (duration * duration), 2.0 * speed * speed / range));
@@ -206,9 +205,9 @@ std::vector<ActuatorEffort> actuator_efforts(const systems::Tree<double>& tree, 
   for (std::size_t a = 0; a < actuators.size(); ++a) {
     const auto& actuator = actuators[a];
     if (actuator.limit) continue;
-    ActuatorEffort e{actuator.name, u.col(static_cast<Eigen::Index>(a)).cwiseAbs().maxCoeff(), 0.0, has_cost[a]};
+    ActuatorEffort e{actuator.name, u.col(a).cwiseAbs().maxCoeff(), 0.0, has_cost[a]};
     if (actuator.coordinate >= 0) {
-      e.reference = largest_of(turns[static_cast<std::size_t>(actuator.coordinate)]);
+      e.reference = largest_of(turns[actuator.coordinate]);
     } else {  // an actuator at a point: the control that overcomes the load of a coordinate
       std::vector<double> control(actuators.size(), 0.0);
       const std::vector<double> without = pushed(control);

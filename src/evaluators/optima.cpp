@@ -32,16 +32,16 @@ void add(std::vector<Optimum>& optima, Optimum found) {
 
 Eigen::MatrixXd table(const std::vector<Optimum>& optima, int rows) {
   Eigen::MatrixXd m = Eigen::MatrixXd::Constant(rows, 4, not_a_number);
-  for (int i = 0; i < rows && i < static_cast<int>(optima.size()); ++i) {
-    const Optimum& o = optima[static_cast<std::size_t>(i)];
+  for (int i = 0; i < rows && i < std::ssize(optima); ++i) {
+    const Optimum& o = optima[i];
     m.row(i) << o.cost, o.count, o.residual,
         (o.joints - optima.front().joints).norm() / std::sqrt(static_cast<double>(o.joints.size()));
   }
   return m;
 }
 Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima) {
-  Eigen::MatrixXd m(static_cast<Eigen::Index>(optima.size()), optima.empty() ? 0 : optima.front().joints.size());
-  for (std::size_t i = 0; i < optima.size(); ++i) m.row(static_cast<Eigen::Index>(i)) = optima[i].joints.transpose();
+  Eigen::MatrixXd m(optima.size(), optima.empty() ? 0 : optima.front().joints.size());
+  for (std::size_t i = 0; i < optima.size(); ++i) m.row(i) = optima[i].joints.transpose();
   return m;
 }
 

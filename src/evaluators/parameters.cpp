@@ -89,8 +89,7 @@ std::vector<DesignVariable> parameter_variables(const systems::Model& model) {
 autodiff::Differential design_value(const Settings& settings, const std::string& name, const Eigen::VectorXd& design) {
   autodiff::Differential value(settings.design(name, design));
   for (std::size_t i = 0; i < settings.variables.size(); ++i)
-    if (settings.variables[i].name == name)
-      value.gradient = Eigen::VectorXd::Unit(design.size(), static_cast<Eigen::Index>(i));
+    if (settings.variables[i].name == name) value.gradient = Eigen::VectorXd::Unit(design.size(), i);
   return value;
 }
 

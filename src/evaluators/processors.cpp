@@ -88,7 +88,7 @@ std::vector<int> parse_per_node(const std::string& text) {
     if (times != std::string::npos && !part.ends_with(")"))
       throw std::invalid_argument("'" + part + "' is not a number of tasks per node");
     const int nodes = times == std::string::npos ? 1 : count_of(part.substr(times + 2, part.size() - times - 3), part);
-    counts.insert(counts.end(), static_cast<std::size_t>(nodes), count_of(part.substr(0, times), part));
+    counts.insert(counts.end(), nodes, count_of(part.substr(0, times), part));
   }
   if (counts.empty()) throw std::invalid_argument("'" + text + "' gives no tasks per node");
   return counts;
@@ -131,8 +131,7 @@ int Processors::hosts_for(int count) const {
   auto all = sizes(hosts_);
   std::ranges::sort(all, std::greater<>());
   int hosts = 0;
-  for (int there = 0; there < count && hosts < static_cast<int>(all.size()); ++hosts)
-    there += all[static_cast<std::size_t>(hosts)];
+  for (int there = 0; there < count && hosts < std::ssize(all); ++hosts) there += all[hosts];
   return hosts;
 }
 

@@ -172,7 +172,7 @@ class Scenarios final : public Evaluator {
     const std::size_t count = scenarios_[scenario].channels.size();
     Trajectory part;
     if (whole.values.size() < first + count) return part;
-    const auto begin = whole.values.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto begin = whole.values.begin() + first;
     part.values.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
     return all_nan(part) ? Trajectory{} : part;
   }
@@ -231,7 +231,7 @@ Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) con
         e.gradient += shares[i] * own.gradient;
     }
     e.metrics(at) = own.cost;
-    const auto count = static_cast<Eigen::Index>(scenarios_[i].metrics.size());
+    const Eigen::Index count = scenarios_[i].metrics.size();
     if (own.metrics.size() == count)
       e.metrics.segment(at + 1, count) = own.metrics;
     else if (own.metrics.size() > 0)
@@ -248,10 +248,8 @@ Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) con
         throw std::logic_error("scenario " + scenarios_[i].name + " has other channels than declared");
       for (std::size_t c = 0; c < channels.size(); ++c)
         whole.trajectory.values.push_back(
-            values.empty()
-                ? Eigen::MatrixXd::Constant(channels[c].nodes,
-                                            static_cast<Eigen::Index>(channels[c].coordinates.size()), not_a_number)
-                : std::move(values[c]));
+            values.empty() ? Eigen::MatrixXd::Constant(channels[c].nodes, channels[c].coordinates.size(), not_a_number)
+                           : std::move(values[c]));
     }
   return whole;
 }
@@ -262,7 +260,7 @@ std::string Scenarios::report(const Outcome& outcome) const {
   Eigen::Index at = 0;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     const ScenarioEvaluator& one = scenarios_[i];
-    const auto count = static_cast<Eigen::Index>(one.metrics.size());
+    const Eigen::Index count = one.metrics.size();
     Outcome own{e, this->own(outcome.trajectory, i)};
     own.evaluation.gradient.resize(0);
     own.evaluation.cost = e.metrics.size() > at ? e.metrics(at) : not_a_number;

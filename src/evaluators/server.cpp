@@ -60,7 +60,7 @@ Server::~Server() {
 bool Server::read_available() {
   char block[1 << 16];
   const ssize_t n = read(answers_, block, sizeof block);
-  if (n > 0) begun_.append(block, static_cast<std::size_t>(n));
+  if (n > 0) begun_.append(block, n);
   return n > 0;
 }
 

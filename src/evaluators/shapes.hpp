@@ -19,8 +19,8 @@ Eigen::MatrixXd shapes(const rigid::World<n>& world) {
       for (const auto& corner : parts[part].corners())
         rows.emplace_back() << static_cast<double>(body), static_cast<double>(part), corner;
   }
-  Eigen::MatrixXd values(static_cast<Eigen::Index>(rows.size()), 2 + n);
-  for (std::size_t i = 0; i < rows.size(); ++i) values.row(static_cast<Eigen::Index>(i)) = rows[i].transpose();
+  Eigen::MatrixXd values(rows.size(), 2 + n);
+  for (std::size_t i = 0; i < rows.size(); ++i) values.row(i) = rows[i].transpose();
   return values;
 }
 

@@ -13,9 +13,7 @@ namespace dodyn::evaluators {
 // Returns numbers in row-major order as a matrix.
 inline Eigen::MatrixXd by_rows(const std::vector<double>& numbers, std::size_t columns) {
   using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  return Eigen::Map<const Rows>(numbers.data(),
-                                static_cast<Eigen::Index>(numbers.size() / std::max<std::size_t>(columns, 1)),
-                                static_cast<Eigen::Index>(columns));
+  return Eigen::Map<const Rows>(numbers.data(), numbers.size() / std::max<std::size_t>(columns, 1), columns);
 }
 
 struct Simulated {

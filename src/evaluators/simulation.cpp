@@ -38,8 +38,7 @@ systems::HybridModel read_system(const NamedModel& named, const Given& given = {
     for (const auto& component : load.components)
       for (const auto& [variable, parameter] : component.arguments)
         if (variable.kind == systems::Variable::control)
-          model.fail(0, "[force " + load.name + "] depends on u." +
-                            model.structure.actuators[static_cast<std::size_t>(variable.index)].name +
+          model.fail(0, "[force " + load.name + "] depends on u." + model.structure.actuators[variable.index].name +
                             ", but actuators rest in the evaluator simulation; use a parameter instead");
   return system;
 }
@@ -61,7 +60,7 @@ class SimulationEvaluator final : public Evaluator {
         system_(read_system(named_, set(settings))),
         starts_(settings_, model_) {
     for (const Variable& free : settings.variables)
-      if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[static_cast<std::size_t>(at)].counts)
+      if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[at].counts)
         throw settings.error(
             "design." + free.name + ".min",
             "the number of links depends on this parameter, so it cannot be free; give a value: design." + free.name +
@@ -120,7 +119,7 @@ class SimulationEvaluator final : public Evaluator {
     if (misalignment_)
       all.push_back({"capture", "",
                      "largest misalignment, in SI units, up to which all initial states end as " +
-                         statistics_.outcomes[static_cast<std::size_t>(statistics_.success_outcome)] +
+                         statistics_.outcomes[statistics_.success_outcome] +
                          "; 0: the one with the smallest misalignment does not"});
     for (const auto& [entry, formula] : properties_)
       all.push_back({entry.key, "", "value, in SI units, of " + entry.value});
@@ -224,12 +223,12 @@ class SimulationEvaluator final : public Evaluator {
 
   std::string report(const Outcome& outcome) const override {
     std::string lines = statistics_.report(outcome.evaluation, starts_.count());
-    const auto own = static_cast<Eigen::Index>(properties_.size() + (misalignment_ ? 1u : 0u));
+    const Eigen::Index own = properties_.size() + (misalignment_ ? 1u : 0u);
     const auto& metrics = outcome.evaluation.metrics;
     if (own == 0 || metrics.size() < own) return lines;
     const auto list = this->metrics();
     for (Eigen::Index k = metrics.size() - own; k < metrics.size(); ++k)
-      lines += formatted("%-15s %.6g\n", list[static_cast<std::size_t>(k)].name.c_str(), metrics[k]);
+      lines += formatted("%-15s %.6g\n", list[k].name.c_str(), metrics[k]);
     return lines;
   }
 
@@ -241,7 +240,7 @@ class SimulationEvaluator final : public Evaluator {
     auto& names = statistics_.outcomes;
     for (const auto& rule : own_.run_options.rules) names.push_back(rule.name);
     names.insert(names.end(), {"end", "failed"});
-    statistics_.failed = static_cast<int>(names.size()) - 1;
+    statistics_.failed = std::ssize(names) - 1;
     if (own_.run_options.coils) names.emplace_back("unresolved");
     statistics_.end = own_.run_options.end;
     for (const CustomSection* section : settings_.sections_of("cost")) {
@@ -286,7 +285,7 @@ class SimulationEvaluator final : public Evaluator {
     for (const auto& body : world.bodies) bodies_.push_back(body.name);
     rigid::Simulation<n>(world, own_.run_options.options);
     expect_long_steps_fit(world);
-    corners_ = static_cast<int>(shapes(world).rows());
+    corners_ = shapes(world).rows();
   }
 
   // Throws if steps may grow although forces need short ones: the gaps between bodies bound the steps, and know nothing
@@ -297,7 +296,7 @@ class SimulationEvaluator final : public Evaluator {
     if (!run_options.allows(4.0 * run_options.options.step)) return;
     const auto& system = model_.structure;
     const bool charged_points = std::any_of(world.charges.begin(), world.charges.end(), [&](const auto& charge) {
-      return world.bodies[static_cast<std::size_t>(charge.body)].parts.empty();
+      return world.bodies[charge.body].parts.empty();
     });
     const char* cause = !world.joints.empty()        ? "joints"
                         : !system.springs.empty()    ? "[spring]"
@@ -364,8 +363,8 @@ class SimulationEvaluator final : public Evaluator {
   // Makes a controller with the settings that are equal for all designs, so that errors are reported before the study
   // starts.
   void try_control() const {
-    Eigen::VectorXd any(static_cast<Eigen::Index>(settings_.variables.size()));
-    for (Eigen::Index i = 0; i < any.size(); ++i) any[i] = settings_.variables[static_cast<std::size_t>(i)].lower;
+    Eigen::VectorXd any(settings_.variables.size());
+    for (Eigen::Index i = 0; i < any.size(); ++i) any[i] = settings_.variables[i].lower;
     try {
       const bool free = any.size() > 0;
       const auto values = free ? model_.evaluate<double>() : model_.evaluate<double>(designed(any));
@@ -437,7 +436,7 @@ class SimulationEvaluator final : public Evaluator {
       std::vector<double> x;
       std::string numbers;
       for (std::size_t i = 0; i < formula.arguments.size(); ++i) {
-        x.push_back(values.parameters[static_cast<std::size_t>(formula.arguments[i].variable.index)]);
+        x.push_back(values.parameters[formula.arguments[i].variable.index]);
         numbers += (i ? ", " : "") + formula.expression.quantities()[i].text() + " = " + formatted("%.6g", x.back());
       }
       if (!formula.expression.holds(x))
@@ -453,8 +452,7 @@ class SimulationEvaluator final : public Evaluator {
   Trajectory blank() const {
     Trajectory trajectory;
     for (const auto& channel : channels_)
-      trajectory.values.push_back(Eigen::MatrixXd::Constant(
-          channel.nodes, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
+      trajectory.values.push_back(Eigen::MatrixXd::Constant(channel.nodes, channel.coordinates.size(), not_a_number));
     return trajectory;
   }
 
@@ -517,10 +515,10 @@ class SimulationEvaluator final : public Evaluator {
   Eigen::MatrixXd where(const Evaluation& asked) const {
     const Given design = designed(asked.design);
     const int set = set_of(asked);
-    Eigen::MatrixXd rows(starts_.count(), static_cast<Eigen::Index>(starts_.variables().size()));
+    Eigen::MatrixXd rows(starts_.count(), starts_.variables().size());
     for (int i = 0; i < starts_.count(); ++i) {
       const auto start = starts_.start(i, design, set);
-      for (Eigen::Index k = 0; k < rows.cols(); ++k) rows(i, k) = start.variables[static_cast<std::size_t>(k)];
+      for (Eigen::Index k = 0; k < rows.cols(); ++k) rows(i, k) = start.variables[k];
     }
     return rows;
   }
@@ -551,12 +549,11 @@ class SimulationEvaluator final : public Evaluator {
         result.report += formatted("%s %s = %.6g", i ? "," : ":", starts_.variables()[i].c_str(), start.variables[i]);
       result.report += "\n";
     }
-    result.report += ended.reason.empty()
-                         ? formatted("ended           %s at t = %.6g s, %ld steps%s\n",
-                                     statistics_.outcomes[static_cast<std::size_t>(ended.outcome)].c_str(), ended.time,
-                                     ended.steps, ended.timed_out ? ", at its time limit" : "")
-                         : "ended           " + statistics_.outcomes[static_cast<std::size_t>(ended.outcome)] + ": " +
-                               ended.reason + "\n";
+    result.report +=
+        ended.reason.empty()
+            ? formatted("ended           %s at t = %.6g s, %ld steps%s\n", statistics_.outcomes[ended.outcome].c_str(),
+                        ended.time, ended.steps, ended.timed_out ? ", at its time limit" : "")
+            : "ended           " + statistics_.outcomes[ended.outcome] + ": " + ended.reason + "\n";
     if (own_.run_options.cost)
       result.report += cost_is_finite ? formatted("cost            %.9g\n", ended.cost)
                                       : std::string("cost            is not a finite number\n");

@@ -142,7 +142,7 @@ class TestFunction : public Evaluator {
     const Eigen::Vector2d gradient = function_.gradient(x, y);
     evaluation.gradient.resize(evaluation.design.size());
     for (Eigen::Index i = 0; i < evaluation.gradient.size(); ++i)
-      evaluation.gradient(i) = settings_.variables[static_cast<std::size_t>(i)].name == "x" ? gradient(0) : gradient(1);
+      evaluation.gradient(i) = settings_.variables[i].name == "x" ? gradient(0) : gradient(1);
     const bool warm = !task.warm_start.empty();
     evaluation.metrics =
         Eigen::Vector2d(evaluation.gradient.norm(), warm ? task.warm_start.values.at(1)(nodes - 1, 0) : x);

@@ -92,7 +92,7 @@ struct LocalFarm::State {
 
 LocalFarm::LocalFarm(Work work, Timeouts timeouts, int rank, int workers)
     : state_(std::make_shared<State>()), rank_(rank) {
-  state_->running.resize(static_cast<std::size_t>(workers));
+  state_->running.resize(workers);
   for (std::size_t worker = 0; worker < state_->running.size(); ++worker)
     state_->threads.emplace_back([state = state_, work, timeouts, rank, worker] {
       evaluate_until_closed(*state, worker, work, timeouts, rank + static_cast<int>(worker));

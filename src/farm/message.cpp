@@ -65,14 +65,14 @@ class Reader {
     extract(text.data(), text.size());
   }
   void operator()(Eigen::VectorXd& vector) {
-    vector.resize(static_cast<Eigen::Index>(count(sizeof(double))));
+    vector.resize(count(sizeof(double)));
     extract(vector.data(), vector.size() * sizeof(double));
   }
   void operator()(Eigen::MatrixXd& matrix) {
     Eigen::Index rows = 0, columns = 0;
     (*this)(rows);
     (*this)(columns);
-    const auto most = static_cast<Eigen::Index>(left_ / sizeof(double));
+    const Eigen::Index most = left_ / sizeof(double);
     if (rows < 0 || columns < 0 || (columns > 0 && rows > most / columns)) malformed();
     matrix.resize(rows, columns);
     extract(matrix.data(), matrix.size() * sizeof(double));

@@ -76,7 +76,7 @@ class MpiFarm : public Farm {
       : own_(std::move(work), timeouts),
         timeouts_(timeouts),
         silence_(timeouts.silence),
-        workers_(static_cast<std::size_t>(ranks - 1), Worker(timeouts.rest)),
+        workers_(ranks - 1, Worker(timeouts.rest)),
         usable_(ranks - 1) {
     for (auto& worker : workers_) worker.heard = silence_.listened();
     if (ranks > 1) scheduler_ = std::thread([this] { schedule(); });

@@ -26,7 +26,7 @@ Bytes receive(const MPI_Status& status) {
 MPI_Request start_send(const Bytes& bytes, int destination, Tag tag) {
   if (bytes.size() > INT_MAX) throw std::length_error("farm: a trajectory above 2 GiB does not fit into a message");
   MPI_Request request;
-  MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, destination, tag, MPI_COMM_WORLD, &request);
+  MPI_Isend(bytes.data(), bytes.size(), MPI_BYTE, destination, tag, MPI_COMM_WORLD, &request);
   return request;
 }
 
@@ -54,7 +54,7 @@ void send_unwatched(const std::string& text, int destination, Tag tag) {
     return done != 0;
   });
   auto& [bytes, request] = under_way.emplace_back(text, MPI_REQUEST_NULL);
-  MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_CHAR, destination, tag, MPI_COMM_WORLD, &request);
+  MPI_Isend(bytes.data(), bytes.size(), MPI_CHAR, destination, tag, MPI_COMM_WORLD, &request);
 }
 
 }  // namespace dodyn::farm

@@ -25,7 +25,7 @@ constexpr auto forward_rows() {
 
 template <int n>
 const std::vector<std::pair<int, int>>& Grid<n>::overlapping(const std::vector<Box<n>>& boxes) {
-  const int count = static_cast<int>(boxes.size());
+  const int count = boxes.size();
   pairs_.clear();
   large_.clear();
   entries_.clear();

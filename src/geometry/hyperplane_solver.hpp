@@ -100,9 +100,9 @@ class HyperplaneSolver {
   std::array<Support, 2> lowest_;  // of the last pricing: K1's lowest corner and K2's highest corner
   std::array<std::array<double, max_corners>, 2> heights_;     // of the last pass over all corners
   std::array<std::array<std::int16_t, max_corners>, 2> list_;  // indices of the corners on the supporting planes
-  std::array<int, 2> active_;                                  // number of these
-  std::array<std::array<double, max_corners>, 2> pi_;          // their multipliers
-  std::array<std::array<Across, max_corners>, 2> across_;      // their coordinates across beta
+  std::array<int, 2> active_;                                  // number of corners in each list
+  std::array<std::array<double, max_corners>, 2> pi_;          // multipliers of the listed corners
+  std::array<std::array<Across, max_corners>, 2> across_;      // coordinates of the listed corners across beta
 };
 
 // Returns a x b with full accuracy, even if the products cancel (Kahan's difference of products). Its sign shows

@@ -4,7 +4,6 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <stdexcept>
 
 namespace dodyn::geometry {
@@ -33,7 +32,7 @@ template <int n>
 std::array<int, n + 1> first_simplex(const Points<n>& x, double tolerance, const std::string& name) {
   std::array<int, n + 1> chosen{};
   for (std::size_t i = 1; i < x.size(); ++i)
-    if (x[i][0] < x[chosen[0]][0]) chosen[0] = static_cast<int>(i);
+    if (x[i][0] < x[chosen[0]][0]) chosen[0] = i;
   Points<n> span;  // orthonormal
   for (int k = 1; k <= n; ++k) {
     double far = tolerance;
@@ -43,7 +42,7 @@ std::array<int, n + 1> first_simplex(const Points<n>& x, double tolerance, const
       for (const auto& s : span) d -= s.dot(d) * s;
       if (const double distance = d.norm(); distance > far) {
         far = distance;
-        chosen[k] = static_cast<int>(i);
+        chosen[k] = i;
         direction = d / distance;
       }
     }
@@ -147,7 +146,7 @@ void check_corners(const Points<n>& x, const Facets<n>& facets, double tolerance
 
 template <int n>
 Polytope<n>::Polytope(const std::vector<Vector<n>>& x, const std::string& name) {
-  size_ = static_cast<int>(x.size());
+  size_ = x.size();
   if (size_ < n + 1 || size_ > max_corners)
     refuse(name, "has " + std::to_string(size_) + " corners, allowed are " + std::to_string(n + 1) + " to " +
                      std::to_string(max_corners));
@@ -179,7 +178,7 @@ void Polytope<n>::keep_neighbours(const std::vector<Vector<n>>& x) {
   first_neighbour_.push_back(0);
   for (const auto& list : near) {
     neighbours_.insert(neighbours_.end(), list.begin(), list.end());
-    first_neighbour_.push_back(static_cast<int>(neighbours_.size()));
+    first_neighbour_.push_back(neighbours_.size());
     for (const int i : list) neighbour_coordinates_.insert(neighbour_coordinates_.end(), x[i].begin(), x[i].end());
   }
   int count = 2 * n;
@@ -250,16 +249,6 @@ void require_positive(double value, const char* what) {
     throw std::invalid_argument(std::string(what) + " is " + std::to_string(value) + ", must be positive");
 }
 
-Points<2> polygon(int corners, double side) {
-  if (corners < 3)
-    throw std::invalid_argument("a regular polygon has at least 3 corners, not " + std::to_string(corners));
-  require_positive(side, "side of a polygon");
-  const double step = 2.0 * std::numbers::pi / corners, radius = 0.5 * side / std::sin(0.5 * step);
-  Points<2> x;
-  for (int i = 0; i < corners; ++i) x.push_back({radius * std::cos(i * step), radius * std::sin(i * step)});
-  return x;
-}
-
 }  // namespace
 
 Polytope<2> rectangle(double width, double height) {
@@ -269,35 +258,12 @@ Polytope<2> rectangle(double width, double height) {
   return Polytope<2>({{-a, -b}, {a, -b}, {a, b}, {-a, b}}, "rectangle");
 }
 
-Polytope<2> regular_polygon(int corners, double side) { return Polytope<2>(polygon(corners, side), "regular polygon"); }
-
 Polytope<3> box(double x, double y, double z) {
   for (const double edge : {x, y, z}) require_positive(edge, "edge of a box");
   Points<3> corners;
   for (int i = 0; i < 8; ++i)
     corners.push_back({(i & 1 ? 0.5 : -0.5) * x, (i & 2 ? 0.5 : -0.5) * y, (i & 4 ? 0.5 : -0.5) * z});
   return Polytope<3>(corners, "box");
-}
-
-Polytope<3> regular_prism(int corners, double side, double height) {
-  require_positive(height, "height of a prism");
-  Points<3> x;
-  for (const double z : {-0.5 * height, 0.5 * height})
-    for (const auto& v : polygon(corners, side)) x.push_back({v[0], v[1], z});
-  return Polytope<3>(x, "regular prism");
-}
-
-Polytope<3> square_pyramid(double base, double height) {
-  require_positive(base, "base of a pyramid");
-  require_positive(height, "height of a pyramid");
-  const double a = 0.5 * base, z = -0.25 * height;
-  return Polytope<3>({{-a, -a, z}, {a, -a, z}, {a, a, z}, {-a, a, z}, {0.0, 0.0, 0.75 * height}}, "square pyramid");
-}
-
-Polytope<3> octahedron(double edge) {
-  require_positive(edge, "edge of an octahedron");
-  const double r = edge / std::numbers::sqrt2;
-  return Polytope<3>({{r, 0, 0}, {-r, 0, 0}, {0, r, 0}, {0, -r, 0}, {0, 0, r}, {0, 0, -r}}, "octahedron");
 }
 
 template <int n>

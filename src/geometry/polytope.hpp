@@ -90,14 +90,10 @@ class Polytope {
   Matrix<n> moment_ = Matrix<n>::Zero();
 };
 
-// Common solids with their centroid at the origin. Lengths in m. They throw std::invalid_argument unless lengths are
-// positive and finite, and polygons have at least three corners.
+// Shapes with their centroid at the origin. Lengths in m. They throw std::invalid_argument unless lengths are positive
+// and finite.
 Polytope<2> rectangle(double width, double height);
-Polytope<2> regular_polygon(int corners, double side);
 Polytope<3> box(double x, double y, double z);
-Polytope<3> regular_prism(int corners, double side, double height);  // axis along z
-Polytope<3> square_pyramid(double base, double height);              // apex in the direction +z
-Polytope<3> octahedron(double edge);
 
 // Mass, centre of mass and second moment of mass. The latter is the Euler tensor E = tr(J)/2 I - J of the
 // director formulation (Johnson 2013, section 3.2.4). In its principal axes the kinetic energy is

@@ -15,7 +15,7 @@ constexpr int batch = 8;
 }  // namespace
 
 int AssembledProblem::add_variables(int count, const Coefficient& lower_bound, const Coefficient& upper_bound) {
-  const int first = static_cast<int>(lower_.size());
+  const int first = lower_.size();
   lower_.insert(lower_.end(), count, lower_bound.value);
   upper_.insert(upper_.end(), count, upper_bound.value);
   add_design_dependent_bounds(false, first, count, lower_bound, upper_bound);
@@ -23,7 +23,7 @@ int AssembledProblem::add_variables(int count, const Coefficient& lower_bound, c
 }
 
 int AssembledProblem::add_rows(int count, const Coefficient& lower_bound, const Coefficient& upper_bound) {
-  const int first = static_cast<int>(row_lower_.size());
+  const int first = row_lower_.size();
   row_lower_.insert(row_lower_.end(), count, lower_bound.value);
   row_upper_.insert(row_upper_.end(), count, upper_bound.value);
   add_design_dependent_bounds(true, first, count, lower_bound, upper_bound);
@@ -41,11 +41,10 @@ void AssembledProblem::add_design_dependent_bounds(bool row, int first, int coun
 void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> element, std::vector<int> inputs,
                                    std::vector<Term> terms) {
   [[maybe_unused]] const auto below = [](int i, std::size_t count) { return i >= 0 && i < static_cast<int>(count); };
-  assert(static_cast<int>(inputs.size()) == element->inputs && "an unknown for each input");
+  assert(std::ssize(inputs) == element->inputs && "an unknown for each input");
   for ([[maybe_unused]] const int input : inputs) assert(below(input, lower_.size()));
   for ([[maybe_unused]] const Term& term : terms)
-    assert(below(term.output, static_cast<std::size_t>(element->outputs)) &&
-           (term.row == objective_row || below(term.row, row_lower_.size())));
+    assert(below(term.output, element->outputs) && (term.row == objective_row || below(term.row, row_lower_.size())));
   Block block{std::move(element), std::move(inputs), std::move(terms)};
   for (const Term& term : block.terms) (term.row == objective_row ? block.in_objective : block.in_rows) = true;
   // terms of one row are adjacent and make one row of the Jacobian
@@ -56,25 +55,25 @@ void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> elem
 }
 
 void AssembledProblem::add_linear(int row, int variable, Coefficient coefficient) {
-  assert(row >= objective_row && row < static_cast<int>(row_lower_.size()));
-  assert(variable >= 0 && variable < static_cast<int>(lower_.size()));
+  assert(row >= objective_row && row < std::ssize(row_lower_));
+  assert(variable >= 0 && variable < std::ssize(lower_));
   linear_.push_back({row, variable, coefficient});
 }
 
 void AssembledProblem::add_constant(int row, Coefficient constant) {
-  assert(row >= objective_row && row < static_cast<int>(row_lower_.size()));
+  assert(row >= objective_row && row < std::ssize(row_lower_));
   constants_.push_back({row, constant});
 }
 
 void AssembledProblem::add_square(int variable, Coefficient coefficient) {
-  assert(variable >= 0 && variable < static_cast<int>(lower_.size()));
+  assert(variable >= 0 && variable < std::ssize(lower_));
   squares_.push_back({variable, coefficient});
 }
 
 void AssembledProblem::finish() {
   assert(jacobian_pattern.size() == 0 && hessian_pattern.size() == 0 && "finished once");
   const auto vector_of = [](const std::vector<double>& v) {
-    return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(v.data(), static_cast<Eigen::Index>(v.size())));
+    return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(v.data(), v.size()));
   };
   lower = vector_of(lower_);
   upper = vector_of(upper_);
@@ -105,7 +104,7 @@ void AssembledProblem::finish() {
 AssembledProblem::Workspace& AssembledProblem::workspace() const {
   thread_local Workspace w;
   const auto reserve = [](std::vector<double>& v, int size) {
-    if (v.size() < static_cast<std::size_t>(size)) v.resize(static_cast<std::size_t>(size));
+    if (v.size() < static_cast<std::size_t>(size)) v.resize(size);
   };
   reserve(w.z, batch * max_inputs_);
   reserve(w.values, batch * max_outputs_);

@@ -41,7 +41,7 @@ struct Parameters {
   double min_scale = 1e-8, max_objective_scale = 1e4;
   double s_max = 100.0;  // (6): mean multiplier above which errors are divided by it
   // barrier parameter (7), (8)
-  double cold_mu = 0.1, warm_mu = 1e-5;  // the first one
+  double cold_mu = 0.1, warm_mu = 1e-5;  // first barrier parameter
   double kappa_epsilon = 10.0, kappa_mu = 0.2, theta_mu = 1.5;
   double final_mu = 0.1;  // last barrier parameter, relative to the tolerance
   double tau_min = 0.99;  // fraction of the distance to a bound

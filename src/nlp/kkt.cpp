@@ -87,7 +87,7 @@ namespace {
 // Rounding errors of the residuals.
 struct RoundingErrors {
   VectorXd rows, gradient;  // [constraints], [variables]
-  double roundoff = 0.0;    // relative, of the unknowns
+  double roundoff = 0.0;    // relative rounding error of the unknowns
 };
 
 Residuals residuals(const Problem& problem, const VectorXd& x, const VectorXd& multipliers,

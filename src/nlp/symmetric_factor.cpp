@@ -81,7 +81,7 @@ bool SymmetricFactor::factorise(const VectorXd& values, bool convex) {
   stack_top_[0] = stack_top_[1] = 0;
   delayed_variables_.clear();
   blocks_.clear();
-  for (int at = 0; at < static_cast<int>(s.nodes.size()); ++at) {
+  for (int at = 0; at < std::ssize(s.nodes); ++at) {
     const Progress progress = eliminate_node(at, convex);
     if (progress == Progress::not_convex) break;
     if (progress == Progress::too_large) return false;

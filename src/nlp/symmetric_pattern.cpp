@@ -27,7 +27,7 @@ std::vector<int> elimination_tree(int n, const std::vector<std::vector<int>>& up
 // Returns a postorder: children before parents. The child with the largest column is last, so that it can be merged
 // with its parent.
 std::vector<int> postorder(const std::vector<int>& parent, const std::vector<int>& weight) {
-  const int n = static_cast<int>(parent.size());
+  const int n = parent.size();
   std::vector<std::vector<int>> children(n + 1);
   for (int j = 0; j < n; ++j) children[parent[j] == -1 ? n : parent[j]].push_back(j);
   for (auto& c : children) std::stable_sort(c.begin(), c.end(), [&](int a, int b) { return weight[a] < weight[b]; });
@@ -56,7 +56,7 @@ struct Group {
 // Groups columns of equal structure, each the parent of the one before it.
 std::vector<Group> dense_groups(const std::vector<int>& parent, const std::vector<std::vector<int>>& structure,
                                 const std::vector<char>& leaf) {
-  const int n = static_cast<int>(parent.size());
+  const int n = parent.size();
   std::vector<Group> groups;
   std::vector<int> group_of(n);
   for (int j = 0; j < n; ++j) {
@@ -64,7 +64,7 @@ std::vector<Group> dense_groups(const std::vector<int>& parent, const std::vecto
         j > 0 && parent[j - 1] == j && !leaf[j - 1] && structure[j - 1].size() == structure[j].size() + 1;
     if (!joins) groups.push_back({{}, {}, -1, leaf[j] != 0, false});
     groups.back().columns.push_back(j);
-    group_of[j] = static_cast<int>(groups.size()) - 1;
+    group_of[j] = std::ssize(groups) - 1;
   }
   for (Group& group : groups) {
     group.rows = structure[group.columns.back()];
@@ -82,7 +82,7 @@ double cost_of_front(double p, double l) {
 // Merges a group with its parent if the additional zeros cost less than passing a block (by cost_of_front()).
 void merge_groups(std::vector<Group>& groups) {
   std::vector<std::vector<int>> children(groups.size());
-  for (int g = 0; g < static_cast<int>(groups.size()); ++g) {
+  for (int g = 0; g < std::ssize(groups); ++g) {
     Group& group = groups[g];
     const auto gain = [&](const Group& child) {
       const auto p = static_cast<double>(group.columns.size()), l = static_cast<double>(group.rows.size()),
@@ -103,24 +103,24 @@ void merge_groups(std::vector<Group>& groups) {
     }
     if (group.parent != -1 && !group.leaf) children[group.parent].push_back(g);
   }
-  for (int g = static_cast<int>(groups.size()) - 1; g >= 0; --g)  // parents come after their children
+  for (int g = std::ssize(groups) - 1; g >= 0; --g)  // parents come after their children
     if (const int above = groups[g].parent; above != -1 && groups[above].merged)
       groups[g].parent = groups[above].parent;
 }
 
 // Makes nodes from the groups, with consecutive columns, children before parents.
 void renumber(SymmetricPattern& s, const std::vector<Group>& groups, std::vector<int>& position) {
-  const int n = s.size, count = static_cast<int>(groups.size());
+  const int n = s.size, count = groups.size();
   std::vector<int> kept, number(count, -1), weight(count, 0), place(n), order(n);
   for (int g = 0; g < count; ++g)
     if (!groups[g].merged) kept.push_back(g);
-  for (int i = 0; i < static_cast<int>(kept.size()); ++i) number[kept[i]] = i;
+  for (int i = 0; i < std::ssize(kept); ++i) number[kept[i]] = i;
   std::vector<int> tree;
   for (const int g : kept) tree.push_back(groups[g].parent == -1 ? -1 : number[groups[g].parent]);
-  for (const int g : kept) weight[number[g]] = static_cast<int>(groups[g].rows.size());
+  for (const int g : kept) weight[number[g]] = groups[g].rows.size();
   const std::vector<int> post = postorder(tree, weight);
   std::vector<int> rank(kept.size());
-  for (int i = 0; i < static_cast<int>(post.size()); ++i) rank[post[i]] = i;
+  for (int i = 0; i < std::ssize(post); ++i) rank[post[i]] = i;
   int next = 0;
   for (const int i : post)
     for (const int j : groups[kept[i]].columns) place[j] = next++;
@@ -133,11 +133,11 @@ void renumber(SymmetricPattern& s, const std::vector<Group>& groups, std::vector
     const Group& group = groups[kept[i]];
     Node node{};
     node.first = place[group.columns.front()];
-    node.last = node.first + static_cast<int>(group.columns.size());
+    node.last = node.first + std::ssize(group.columns);
     node.parent = tree[i] == -1 ? -1 : rank[tree[i]];
-    node.rows_begin = static_cast<int>(s.node_rows.size());
+    node.rows_begin = s.node_rows.size();
     for (const int row : group.rows) s.node_rows.push_back(place[row]);
-    node.rows_end = static_cast<int>(s.node_rows.size());
+    node.rows_end = s.node_rows.size();
     std::sort(s.node_rows.begin() + node.rows_begin, s.node_rows.end());
     s.nodes.push_back(node);
   }
@@ -147,8 +147,8 @@ void renumber(SymmetricPattern& s, const std::vector<Group>& groups, std::vector
 
 // Appends runs of consecutive ascending positions; no run crosses `own`. Returns the index of the first.
 int append_runs(std::vector<Run>& runs, const std::vector<int>& places, int own) {
-  const int begin = static_cast<int>(runs.size());
-  for (int i = 0; i < static_cast<int>(places.size()); ++i) {
+  const int begin = runs.size();
+  for (int i = 0; i < std::ssize(places); ++i) {
     if (i > 0 && places[i] == places[i - 1] + 1 && places[i] != own)
       ++runs.back().length;
     else
@@ -159,7 +159,7 @@ int append_runs(std::vector<Run>& runs, const std::vector<int>& places, int own)
 
 // Removes single-column leaves from the tree. Returns the leaves' columns by remaining node.
 std::vector<std::vector<int>> split_off_leaves(SymmetricPattern& s) {
-  const int count = static_cast<int>(s.nodes.size());
+  const int count = s.nodes.size();
   std::vector<int> number(count, -1);
   std::vector<Node> kept;
   std::vector<int> leaf_parent, leaf_column;
@@ -172,14 +172,14 @@ std::vector<std::vector<int>> split_off_leaves(SymmetricPattern& s) {
       leaf_parent.push_back(node.parent);
       leaf_column.push_back(node.first);
     } else {
-      number[i] = static_cast<int>(kept.size());
+      number[i] = kept.size();
       kept.push_back(node);
     }
   }
   std::vector<std::vector<int>> leaves(kept.size());
   for (std::size_t l = 0; l < leaf_parent.size(); ++l) {
     leaves[number[leaf_parent[l]]].push_back(leaf_column[l]);
-    --kept[number[leaf_parent[l]]].children;  // in the copy
+    --kept[number[leaf_parent[l]]].children;  // leaves are no nodes of their own
   }
   for (Node& node : kept)
     if (node.parent != -1) node.parent = number[node.parent];
@@ -194,7 +194,7 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
   };
   // estimated instructions: the product, and adding the block to the front
   const auto cost = [](std::size_t rows, std::size_t count) {
-    const double r = static_cast<double>(rows), padding = static_cast<double>(padded(static_cast<int>(rows)));
+    const double r = static_cast<double>(rows), padding = static_cast<double>(padded(rows));
     return (0.2 * padding * padding + 3.0 * padding) * static_cast<double>(count) + 0.3 * padding * padding +
            0.8 * r * r + 8.0 * r + 450.0;
   };
@@ -222,28 +222,27 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
       best->leaves.push_back(leaf);
     }
   }
-  node.bundles_begin = static_cast<int>(s.bundles.size());
+  node.bundles_begin = s.bundles.size();
   for (const LeafGroup& group : groups) {
     Bundle bundle;
-    bundle.leaves_begin = static_cast<int>(s.leaves.size());
+    bundle.leaves_begin = s.leaves.size();
     s.leaves.insert(s.leaves.end(), group.leaves.begin(), group.leaves.end());
-    bundle.leaves_end = static_cast<int>(s.leaves.size());
-    bundle.rows_begin = static_cast<int>(s.bundle_rows.size());
+    bundle.leaves_end = s.leaves.size();
+    bundle.rows_begin = s.bundle_rows.size();
     s.bundle_rows.insert(s.bundle_rows.end(), group.rows.begin(), group.rows.end());
-    bundle.rows_end = static_cast<int>(s.bundle_rows.size());
+    bundle.rows_end = s.bundle_rows.size();
     bundle.runs_begin = append_runs(s.runs, group.rows, node.last - node.first);
-    bundle.runs_end = static_cast<int>(s.runs.size());
+    bundle.runs_end = s.runs.size();
     for (const int leaf : group.leaves)
       for (int k = s.column_start[leaf] + 1; k < s.column_start[leaf + 1]; ++k)
-        s.place[k] = static_cast<int>(std::lower_bound(group.rows.begin(), group.rows.end(), place[s.row_of[k]]) -
-                                      group.rows.begin());
-    const int rows = padded(bundle.rows_end - bundle.rows_begin), count = static_cast<int>(group.leaves.size());
+        s.place[k] = std::lower_bound(group.rows.begin(), group.rows.end(), place[s.row_of[k]]) - group.rows.begin();
+    const int rows = padded(bundle.rows_end - bundle.rows_begin), count = group.leaves.size();
     s.max_rest = std::max(s.max_rest, rows);
     s.max_bundle = std::max(s.max_bundle, rows * std::max(rows, count));
     s.max_scaled = std::max(s.max_scaled, rows * count);
     s.bundles.push_back(bundle);
   }
-  node.bundles_end = static_cast<int>(s.bundles.size());
+  node.bundles_end = s.bundles.size();
 }
 
 // Computes the memory of a factorisation without delayed variables. A node's block for its parent is on one of two
@@ -251,7 +250,7 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
 void add_up_room(SymmetricPattern& s) {
   long top[2] = {0, 0};
   std::vector<long> blocks;
-  for (int i = static_cast<int>(s.nodes.size()) - 1; i >= 0; --i)
+  for (int i = std::ssize(s.nodes) - 1; i >= 0; --i)
     if (s.nodes[i].parent != -1) s.nodes[i].odd = !s.nodes[s.nodes[i].parent].odd;
   for (const Node& node : s.nodes) {
     const int own = node.last - node.first, left = node.rows_end - node.rows_begin, rest = padded(left);
@@ -294,7 +293,7 @@ struct Symbolic {
   std::vector<std::vector<int>> structure;
 
   Symbolic(const Sparse& pattern, const std::vector<int>& order) : position(order.size()) {
-    const int n = static_cast<int>(order.size());
+    const int n = order.size();
     for (int j = 0; j < n; ++j) position[order[j]] = j;
     std::vector<std::vector<int>> upper(n), lower(n);
     for (int j = 0; j < n; ++j)
@@ -323,7 +322,7 @@ Symbolic find_order(SymmetricPattern& s) {
   s.order.assign(permutation.indices().data(), permutation.indices().data() + s.size);
   const Symbolic unsorted(pattern, s.order);
   std::vector<int> count, sorted;
-  for (const auto& below : unsorted.structure) count.push_back(static_cast<int>(below.size()));
+  for (const auto& below : unsorted.structure) count.push_back(below.size());
   for (const int j : postorder(unsorted.parent, count)) sorted.push_back(s.order[j]);
   s.order = std::move(sorted);
   return {pattern, s.order};
@@ -345,7 +344,7 @@ std::vector<char> find_leaves(const SymmetricPattern& s, const Symbolic& symboli
 // Builds the lower triangle in compressed columns, sorted by column, then by row, and the position of each entry of the
 // pattern.
 void compress(SymmetricPattern& s, const std::vector<int>& position) {
-  const int n = s.size, entries = static_cast<int>(s.rows.size());
+  const int n = s.size, entries = s.rows.size();
   std::vector<int> start(n + 1, 0);
   std::vector<std::pair<int, int>> entry(entries);  // (row, entry)
   const auto column_of = [&](int k) { return std::min(position[s.rows[k]], position[s.columns[k]]); };
@@ -364,7 +363,7 @@ void compress(SymmetricPattern& s, const std::vector<int>& position) {
         s.row_of.push_back(entry[i].first);
         ++s.column_start[j + 1];
       }
-      s.slot_of_entry[entry[i].second] = static_cast<int>(s.row_of.size()) - 1;
+      s.slot_of_entry[entry[i].second] = std::ssize(s.row_of) - 1;
     }
   }
   for (int j = 0; j < n; ++j) s.column_start[j + 1] += s.column_start[j];
@@ -373,7 +372,7 @@ void compress(SymmetricPattern& s, const std::vector<int>& position) {
 // Assigns positions in the fronts to entries of the matrix, to the children's blocks, and to bundles of leaves.
 void lay_out_fronts(SymmetricPattern& s) {
   const std::vector<std::vector<int>> leaves = split_off_leaves(s);
-  const int count = static_cast<int>(s.nodes.size());
+  const int count = s.nodes.size();
   const auto is_row = [&](int j) { return s.order[j] >= s.size - s.saddle_rows; };
   std::vector<int> place(s.size, -1), eliminated(count, 0);
   s.place.assign(s.row_of.size(), 0);
@@ -396,7 +395,7 @@ void lay_out_fronts(SymmetricPattern& s) {
         places.push_back(s.parent_place[r]);
       }
       child.runs_begin = append_runs(s.runs, places, node.last - node.first);
-      child.runs_end = static_cast<int>(s.runs.size());
+      child.runs_end = s.runs.size();
       eliminated[i] += eliminated[c];
     }
     bundle_leaves(s, node, leaves[i], place);

@@ -21,7 +21,7 @@ enum class Ending {
 inline constexpr std::array<std::string_view, 8> ending_names = {"",      "finished", "undecided",   "equal_costs",
                                                                  "limit", "repeated", "interrupted", "failed"};
 
-constexpr std::string_view to_string(Ending ending) { return ending_names[static_cast<std::size_t>(ending)]; }
+constexpr std::string_view to_string(Ending ending) { return ending_names[static_cast<int>(ending)]; }
 
 // Returns `none` for an unknown name.
 constexpr Ending parse_ending(std::string_view name) {

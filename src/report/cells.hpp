@@ -46,7 +46,7 @@ void for_each_cell(const Evaluation& evaluation, const archive::Layout& layout, 
       const bool metric = name == "metrics";
       const std::size_t count = metric ? layout.metrics.size() : layout.variables.size();
       for (std::size_t i = 0; i < count; ++i) {
-        const double number = value.size() > 0 ? value(static_cast<Eigen::Index>(i)) : not_a_number;
+        const double number = value.size() > 0 ? value(i) : not_a_number;
         if (metric)
           visit(name + "." + layout.metrics[i].name, layout.metrics[i].unit, number);
         else

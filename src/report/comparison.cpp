@@ -117,7 +117,7 @@ std::string line_difference(const std::string& one, const std::string& other, in
   std::vector<bool> is_shown(edits.size(), false);
   for (std::size_t i = 0; i < edits.size(); ++i)
     if (edits[i].mark != ' ')
-      for (std::size_t k = i - std::min<std::size_t>(i, static_cast<std::size_t>(context));
+      for (std::size_t k = i - std::min<std::size_t>(i, context);
            k < std::min(edits.size(), i + static_cast<std::size_t>(context) + 1); ++k)
         is_shown[k] = true;
   std::string text;

@@ -48,7 +48,7 @@ Json trajectory_as_json(const Trajectory& trajectory, const archive::Layout& lay
     one["unit"] = channel.unit;
     if (!channel.units.empty()) one["units"] = channel.units;
     for (Eigen::Index j = 0; j < trajectory.values[c].cols(); ++j)
-      one["values"][channel.coordinates[static_cast<std::size_t>(j)]] = numbers(trajectory.values[c].col(j));
+      one["values"][channel.coordinates[j]] = numbers(trajectory.values[c].col(j));
   }
   return all;
 }
@@ -134,7 +134,7 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
     for (Eigen::Index i = 0; i < iteration.candidates.rows(); ++i) {
       Json candidate = Json::object();
       for (Eigen::Index k = 0; k < iteration.candidates.cols(); ++k)
-        candidate[contents.layout.candidates[static_cast<std::size_t>(k)]] =
+        candidate[contents.layout.candidates[k]] =
             (k < factors.size() ? factors(k) : 1.0) * iteration.candidates(i, k);  // the design comes first
       candidates.push_back(std::move(candidate));
     }

@@ -28,16 +28,25 @@ struct Cell {
   }
 };
 
-std::vector<Cell> cells_of(const Evaluation& evaluation, const archive::Layout& layout) {
+// Returns the cells of a row. number_text(name, value) returns the text of a number with a fraction.
+template <class NumberText>
+std::vector<Cell> raw_cells(const Evaluation& evaluation, const archive::Layout& layout, NumberText number_text) {
   std::vector<Cell> cells;
   for_each_cell(evaluation, layout, [&](const std::string& name, const std::string& unit, const auto& value) {
     using T = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<T, std::string>)
       cells.push_back({name, unit, value});
     else if constexpr (std::is_same_v<T, double>)
-      cells.push_back({name, unit, name == "wall_time" ? formatted("%.2f", value) : short_number(value), value});
+      cells.push_back({name, unit, number_text(name, value), value});
     else
       cells.push_back({name, unit, std::to_string(value), static_cast<double>(value)});
+  });
+  return cells;
+}
+
+std::vector<Cell> cells_of(const Evaluation& evaluation, const archive::Layout& layout) {
+  std::vector<Cell> cells = raw_cells(evaluation, layout, [](const std::string& name, double value) {
+    return name == "wall_time" ? formatted("%.2f", value) : short_number(value);
   });
   for (const Variable& variable : layout.variables)
     if (!variable.choices.empty())
@@ -75,7 +84,7 @@ std::vector<std::size_t> table_columns(const archive::Contents& contents, const 
     for (const auto& variable : contents.layout.variables) names.push_back("design." + variable.name);
     names.emplace_back("cost");
     const auto add = [&](int metric) {
-      const auto name = metric < 0 ? "" : "metrics." + contents.layout.metrics[static_cast<std::size_t>(metric)].name;
+      const auto name = metric < 0 ? "" : "metrics." + contents.layout.metrics[metric].name;
       if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     };
     for (const int metric : observed.objectives) add(metric);
@@ -146,16 +155,8 @@ std::string cut(const std::string& text, std::size_t width) {
 // Returns the cells of a row for a CSV file, numbers with all digits; the source only if it is not negative.
 std::vector<Cell> exact_cells(const Evaluation& evaluation, const archive::Layout& layout, Cause cause,
                               std::int32_t source) {
-  std::vector<Cell> cells;
-  for_each_cell(evaluation, layout, [&](const std::string& name, const std::string& unit, const auto& value) {
-    using T = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<T, std::string>)
-      cells.push_back({name, unit, value});
-    else if constexpr (std::is_same_v<T, double>)
-      cells.push_back({name, unit, to_text(value)});
-    else
-      cells.push_back({name, unit, std::to_string(value)});
-  });
+  std::vector<Cell> cells =
+      raw_cells(evaluation, layout, [](const std::string&, double value) { return to_text(value); });
   if (source >= 0) cells.push_back({"source", "", std::to_string(source)});
   cells.push_back({"cause", "", cause == Cause::none ? "" : std::string(to_string(cause))});
   return cells;

@@ -57,7 +57,7 @@ OutputUnits read_output_units(const std::string& list) {
 }
 
 Eigen::VectorXd convert(std::vector<Variable>& variables, const OutputUnits& units) {
-  Eigen::VectorXd factors(static_cast<Eigen::Index>(variables.size()));
+  Eigen::VectorXd factors(variables.size());
   Eigen::Index i = 0;
   for (Variable& variable : variables) {
     factors(i) = units.convert(variable.unit);
@@ -76,7 +76,7 @@ void convert(archive::Layout& layout, std::vector<Evaluation>& evaluations, cons
   }
   for (std::size_t i = 0; i < layout.metrics.size(); ++i) {
     const double factor = units.convert(layout.metrics[i].unit);
-    const auto k = static_cast<Eigen::Index>(i);
+    const Eigen::Index k = i;
     for (Evaluation& e : evaluations)
       if (factor != 1.0 && k < e.metrics.size()) e.metrics(k) *= factor;
   }
@@ -92,7 +92,7 @@ void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& unit
     for (std::size_t j = 0; j < channel.units.size(); ++j) {
       const double factor = units.convert(channel.units[j]);
       if (has_values && static_cast<Eigen::Index>(j) < trajectory.values[c].cols())
-        trajectory.values[c].col(static_cast<Eigen::Index>(j)) *= factor;
+        trajectory.values[c].col(j) *= factor;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "report/cells.hpp"
 #include "report/report.hpp"
@@ -32,7 +33,7 @@ constexpr double crowded = 0.75;
 
 Quantity quantity_of(const archive::Contents& contents, int metric) {
   if (metric < 0) return {"cost", "1", ""};
-  return contents.layout.metrics[static_cast<std::size_t>(metric)];
+  return contents.layout.metrics[metric];
 }
 
 surrogate::ArchiveModel fitted(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric) {
@@ -79,12 +80,12 @@ std::string intervals_text(const archive::Contents& contents, const Evaluation& 
   const auto& metrics = contents.layout.metrics;
   for (std::size_t i = 0; i + 1 < metrics.size(); ++i) {
     const std::string& name = metrics[i].name;
-    const auto at = static_cast<Eigen::Index>(i);
-    if (!name.ends_with(low) || !metrics[i + 1].name.ends_with(high) || at + 1 >= e.metrics.size()) continue;
-    if (!std::isfinite(e.metrics(at)) || !std::isfinite(e.metrics(at + 1))) continue;
+    if (!name.ends_with(low) || !metrics[i + 1].name.ends_with(high) || std::cmp_greater_equal(i + 1, e.metrics.size()))
+      continue;
+    if (!std::isfinite(e.metrics(i)) || !std::isfinite(e.metrics(i + 1))) continue;
     const std::string scenario = name.substr(0, name.size() - low.size());  // with its colon
     text += (text.empty() ? "" : ", ") + (scenario.empty() ? "" : scenario + " ") +
-            formatted("%.3g to %.3g", e.metrics(at), e.metrics(at + 1));
+            formatted("%.3g to %.3g", e.metrics(i), e.metrics(i + 1));
   }
   return text;
 }
@@ -160,7 +161,7 @@ std::string bound_note(const archive::Contents& contents, const surrogate::Obser
   std::vector<Variable> variables = contents.layout.variables;
   convert(variables, units);
   for (const surrogate::BoundToWiden& bound : surrogate::bounds_to_widen(observed, e)) {
-    const auto& [name, unit, lower, upper, choices] = variables[static_cast<std::size_t>(bound.variable)];
+    const auto& [name, unit, lower, upper, choices] = variables[bound.variable];
     text += (text.empty() ? "" : "; ") + name + " is at its " + (bound.is_upper ? "upper" : "lower") + " bound " +
             with_unit(short_number(bound.is_upper ? upper : lower), unit) +
             (bound.gain ? formatted(": widen it, another %.0f %% of the range lowers the cost by about %.2g",
@@ -177,7 +178,7 @@ std::string result_text(const archive::Contents& contents, const surrogate::Obse
   std::vector<Variable> variables = contents.layout.variables;
   const VectorXd factors = convert(variables, units);
   std::vector<Quantity> objectives;
-  VectorXd objective_factors(static_cast<Index>(observed.objectives.size()));
+  VectorXd objective_factors(observed.objectives.size());
   for (const int metric : observed.objectives) {
     objectives.push_back(quantity_of(contents, metric));
     objective_factors(static_cast<Index>(objectives.size()) - 1) = units.convert(objectives.back().unit);
@@ -206,7 +207,7 @@ std::string result_text(const archive::Contents& contents, const surrogate::Obse
     for (const Evaluation* e : front) {
       rows.push_back({std::to_string(e->id)});
       for (std::size_t k = 0; k < observed.objectives.size(); ++k)
-        rows.back().push_back(formatted("%.6g", objective_factors(static_cast<Index>(k)) * observed.objective(*e, k)));
+        rows.back().push_back(formatted("%.6g", objective_factors(k) * observed.objective(*e, k)));
       if (intervals) rows.back().push_back(intervals_text(contents, *e));
       rows.back().push_back(design_text(variables, e->design.cwiseProduct(factors)));
     }
@@ -267,11 +268,10 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
   std::vector<std::vector<std::string>> rows = {
       {"variable", "5 %", "median", "95 %", noisy ? "recommended" : "best evaluation"}};
   for (std::size_t k = 0; k < variables.size(); ++k) {
-    const auto i = static_cast<Index>(k);
     rows.push_back({variables[k].name + surrogate::unit_after(variables[k])});
-    for (const double value : {where.lower(i), where.middle(i), where.upper(i), best->design(i)}) {
+    for (const double value : {where.lower(k), where.middle(k), where.upper(k), best->design(k)}) {
       const std::string* const name = variables[k].choice(value);
-      rows.back().push_back(name ? *name : formatted("%.6g", factors(i) * value));
+      rows.back().push_back(name ? *name : formatted("%.6g", factors(k) * value));
     }
   }
   return formatted("lowest cost, by the model: %.6g (95 %%: %.6g to %.6g)", where.cost.middle, where.cost.lower,
@@ -352,7 +352,7 @@ std::string as_text(const DesignPrediction& p) {
 std::string as_json(const DesignPrediction& p) {
   nlohmann::ordered_json all;
   for (std::size_t i = 0; i < p.variables.size(); ++i) {
-    all["design"][p.variables[i].name] = p.design(static_cast<Index>(i));
+    all["design"][p.variables[i].name] = p.design(i);
     all["units"][p.variables[i].name] = p.variables[i].unit;
   }
   for (const Predicted& q : p.quantities)
@@ -368,7 +368,7 @@ std::string as_json(const DesignPrediction& p) {
 
 archive::Group exported(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric) {
   const auto& variables = contents.layout.variables;
-  const auto d = static_cast<Index>(variables.size());
+  const Index d = variables.size();
   if (!observed.space.plain())
     throw std::invalid_argument("only a model of real variables on a linear scale is exported");
   const surrogate::ArchiveModel fit = fitted(contents, observed, metric);
@@ -377,7 +377,7 @@ archive::Group exported(const archive::Contents& contents, const surrogate::Obse
   std::string names;
   VectorXd lower(d), range(d);
   for (Index i = 0; i < d; ++i) {
-    const Variable& variable = variables[static_cast<std::size_t>(i)];
+    const Variable& variable = variables[i];
     names += (i ? " " : "") + variable.name;
     lower(i) = variable.lower;
     range(i) = variable.upper - variable.lower;
@@ -415,7 +415,7 @@ MatrixXd units_of_quantiles(const surrogate::DesignSpace& space, MatrixXd quanti
 
 // Returns the value of a variable at a quantile, among designs that have this variable.
 double value_at_quantile(const surrogate::DesignSpace& space, Index variable, double quantile) {
-  MatrixXd quantiles = surrogate::sobol(static_cast<int>(space.dimensions()), effect_samples, 1);
+  MatrixXd quantiles = surrogate::sobol(space.dimensions(), effect_samples, 1);
   quantiles.row(variable).setConstant(quantile);
   const MatrixXd units = units_of_quantiles(space, quantiles);
   VectorXd design;
@@ -436,7 +436,7 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::O
   const auto f = [&](const MatrixXd& quantiles) {
     return model.middles(units_of_quantiles(observed.space, quantiles));
   };
-  const int d = static_cast<int>(observed.space.dimensions());
+  const int d = observed.space.dimensions();
   Sensitivity out{contents.layout.variables,
                   quantity.name,
                   quantity.unit,
@@ -485,17 +485,16 @@ std::string elementary_text(const Sensitivity& s) {
   std::vector<std::size_t> order(s.variables.size());
   std::iota(order.begin(), order.end(), std::size_t(0));
   const auto size = [&](std::size_t v) {
-    const double value = e.mean_magnitude(static_cast<Index>(v));
+    const double value = e.mean_magnitude(v);
     return std::isnan(value) ? -1 : value;
   };
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size(a) > size(b); });
   std::vector<std::vector<std::string>> rows = {{"variable", "size", "mean", "deviation", "steps"}};
   for (const std::size_t v : order) {
     rows.push_back({s.variables[v].name});
-    const auto i = static_cast<Index>(v);
-    for (const double value : {e.mean_magnitude(i), e.mean(i), e.deviation(i)})
+    for (const double value : {e.mean_magnitude(v), e.mean(v), e.deviation(v)})
       rows.back().push_back(std::isfinite(value) ? formatted("%.4g", value) : "-");
-    rows.back().push_back(std::to_string(e.count(i)));
+    rows.back().push_back(std::to_string(e.count(v)));
   }
   return "Elementary effects (Morris): change of " + s.name +
          " as a variable moves over its range, from the evaluations:\n\n" + columns(rows) + "\n";
@@ -509,12 +508,11 @@ std::string as_text(const Sensitivity& s) {
   std::vector<std::vector<std::string>> rows = {
       {"variable", "alone", "+-", "with others", "+-", s.name + " on average from", "to", "least at"}};
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
-    const auto i = static_cast<Index>(v);
     const Variable& variable = s.variables[v];
-    const double low = s.effects.row(i).minCoeff(), high = s.effects.row(i).maxCoeff(), at = s.least_at(i);
+    const double low = s.effects.row(v).minCoeff(), high = s.effects.row(v).maxCoeff(), at = s.least_at(v);
     const std::string* const name = variable.choice(at);
-    rows.push_back({variable.name, formatted("%.3f", s.indices.first(i)), formatted("%.3f", s.indices.first_error(i)),
-                    formatted("%.3f", s.indices.total(i)), formatted("%.3f", s.indices.total_error(i)),
+    rows.push_back({variable.name, formatted("%.3f", s.indices.first(v)), formatted("%.3f", s.indices.first_error(v)),
+                    formatted("%.3f", s.indices.total(v)), formatted("%.3f", s.indices.total_error(v)),
                     formatted("%.6g", low), formatted("%.6g", high),
                     variable.name + " = " + (name ? *name : formatted("%.4g", at)) +
                         (variable.unit.empty() || variable.unit == "1" ? "" : " " + variable.unit)});
@@ -556,22 +554,21 @@ std::string as_json(const Sensitivity& s) {
                                 {"variance", s.indices.variance},
                                 {"unlikely", s.unlikely}};
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
-    const auto i = static_cast<Index>(v);
     nlohmann::ordered_json effect = nlohmann::ordered_json::array();
-    for (Index k = 0; k < s.effects.cols(); ++k) effect.push_back(s.effects(i, k));
-    all["variables"][s.variables[v].name] = {{"first", s.indices.first(i)},
-                                             {"first_error", s.indices.first_error(i)},
-                                             {"total", s.indices.total(i)},
-                                             {"total_error", s.indices.total_error(i)},
+    for (Index k = 0; k < s.effects.cols(); ++k) effect.push_back(s.effects(v, k));
+    all["variables"][s.variables[v].name] = {{"first", s.indices.first(v)},
+                                             {"first_error", s.indices.first_error(v)},
+                                             {"total", s.indices.total(v)},
+                                             {"total_error", s.indices.total_error(v)},
                                              {"main_effect", effect}};
     if (!s.elementary) continue;
     const auto number = [](double value) {
       return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
     };
-    all["variables"][s.variables[v].name]["elementary"] = {{"mean_magnitude", number(s.elementary->mean_magnitude(i))},
-                                                           {"mean", number(s.elementary->mean(i))},
-                                                           {"deviation", number(s.elementary->deviation(i))},
-                                                           {"steps", s.elementary->count(i)}};
+    all["variables"][s.variables[v].name]["elementary"] = {{"mean_magnitude", number(s.elementary->mean_magnitude(v))},
+                                                           {"mean", number(s.elementary->mean(v))},
+                                                           {"deviation", number(s.elementary->deviation(v))},
+                                                           {"steps", s.elementary->count(v)}};
   }
   return all.dump(2) + "\n";
 }

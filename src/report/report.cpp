@@ -33,7 +33,7 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
 std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design, int digits) {
   std::string text;
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    const double value = design(static_cast<Eigen::Index>(i));
+    const double value = design(i);
     const std::string* const word = variables[i].choice(value);
     text += (i ? ", " : "") + variables[i].name + " = " +
             with_unit(word ? *word : formatted("%.*g", digits, value), variables[i].unit);
@@ -46,7 +46,7 @@ std::string bound_note(const std::vector<Variable>& variables, const Eigen::Vect
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const auto& [name, unit, lower, upper, choices] = variables[i];
     if (!choices.empty()) continue;
-    const double value = design(static_cast<Eigen::Index>(i)), near = 1e-6 * (upper - lower);
+    const double value = design(i), near = 1e-6 * (upper - lower);
     const bool at_lower = value - lower <= near, at_upper = upper - value <= near;
     if (at_lower || at_upper)
       text += (text.empty() ? "" : ", ") + name + " is at its " + (at_lower ? "lower" : "upper") + " bound " +
@@ -157,8 +157,7 @@ std::string evaluation_text(const archive::Contents& contents, std::size_t row, 
   std::string text = record_text(evaluation, contents.layout.variables, contents.layout.metrics);
   if (const Cause cause = causes_of(contents.evaluations)[row]; cause != Cause::none)
     text += "cause                 " + std::string(to_string(cause)) + "\n";
-  if (!contents.sources.empty())
-    text += "source                " + contents.sources[static_cast<std::size_t>(contents.origins[row])].path + "\n";
+  if (!contents.sources.empty()) text += "source                " + contents.sources[contents.origins[row]].path + "\n";
   for (std::size_t earlier = 0; earlier < row; ++earlier) {
     const Evaluation& other = contents.evaluations[earlier];
     if (other.id == evaluation.id)
@@ -171,12 +170,11 @@ std::string evaluation_text(const archive::Contents& contents, std::size_t row, 
     const Channel& channel = contents.layout.channels[c];
     const auto& values = trajectory.values[c];
     for (Eigen::Index j = 0; j < values.cols(); ++j) {
-      const auto& coordinate = channel.coordinates[static_cast<std::size_t>(j)];
+      const auto& coordinate = channel.coordinates[j];
       rows.push_back({of_itself(channel, coordinate) ? channel.name : channel.name + "." + coordinate,
                       std::to_string(values.rows()), short_number(values(0, j)),
                       short_number(values(values.rows() - 1, j)), short_number(values.col(j).minCoeff()),
-                      short_number(values.col(j).maxCoeff()),
-                      channel.units.empty() ? channel.unit : channel.units[static_cast<std::size_t>(j)]});
+                      short_number(values.col(j).maxCoeff()), channel.units.empty() ? channel.unit : channel.units[j]});
     }
   }
   return text + "\n" + columns(rows);
@@ -190,11 +188,10 @@ std::string record_text(const Evaluation& evaluation, const std::vector<Variable
     const std::string name(field.name), unit(field.unit);
     if constexpr (std::is_same_v<T, Eigen::VectorXd>) {
       for (Eigen::Index i = 0; i < value.size(); ++i) {
-        const auto k = static_cast<std::size_t>(i);
         const bool metric = name == "metrics";
-        const std::string of = metric ? metrics[k].name : variables[k].name;
-        const std::string its_unit = metric ? metrics[k].unit : name == "design" ? variables[k].unit : "";
-        const std::string* const word = name == "design" ? variables[k].choice(value(i)) : nullptr;
+        const std::string of = metric ? metrics[i].name : variables[i].name;
+        const std::string its_unit = metric ? metrics[i].unit : name == "design" ? variables[i].unit : "";
+        const std::string* const word = name == "design" ? variables[i].choice(value(i)) : nullptr;
         rows.push_back({name + "." + of, word                      ? *word
                                          : std::isfinite(value(i)) ? with_unit(formatted("%.12g", value(i)), its_unit)
                                                                    : "-"});

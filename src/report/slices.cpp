@@ -51,8 +51,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
               {"quality", model.quality()},
               {"quality_over_box", model.quality_over_box()}};
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    const auto k = static_cast<Index>(i);
-    all["design"][variables[i].name] = factors(k) * design(k);
+    all["design"][variables[i].name] = factors(i) * design(i);
   }
   all["here"] = json_of(model.at(design));
   all["middle"] = json_of(model.at(space.design(VectorXd::Constant(space.dimensions(), 0.5))));
@@ -60,7 +59,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
   all["bounds_to_widen"] = Json::array();
   if (const Evaluation* const best = study::recommended_of(contents, observed))
     for (const surrogate::BoundToWiden& bound : surrogate::bounds_to_widen(observed, *best))
-      all["bounds_to_widen"].push_back({{"variable", variables[static_cast<std::size_t>(bound.variable)].name},
+      all["bounds_to_widen"].push_back({{"variable", variables[bound.variable].name},
                                         {"bound", bound.is_upper ? "upper" : "lower"},
                                         {"gain", number_or_null(bound.gain.value_or(not_a_number))},
                                         {"share", surrogate::widening}});
@@ -88,8 +87,8 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
       MatrixXd units = centre.replicate(1, pair_points * pair_points);
       Json pair = {{"i", i}, {"j", j}, {"x", Json::array()}, {"y", Json::array()}, {"median", Json::array()}};
       for (Index k = 0; k < units.cols(); ++k) {
-        units(i, k) = across[static_cast<std::size_t>(k % pair_points)];
-        units(j, k) = up[static_cast<std::size_t>(k / pair_points)];
+        units(i, k) = across[k % pair_points];
+        units(j, k) = up[k / pair_points];
       }
       for (Index k = 0; k < pair_points; ++k) {
         pair["x"].push_back(factors(i) * space.design(units.col(k))(i));
@@ -104,8 +103,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
     all["optimum"]["variables"] = Json::object();  // stays empty if all variables are whole numbers or labels
     for (Index i = 0; i < space.dimensions(); ++i)
       if (space.real(i))
-        all["optimum"]["variables"][variables[static_cast<std::size_t>(i)].name] = {factors(i) * optimum.lower(i),
-                                                                                    factors(i) * optimum.upper(i)};
+        all["optimum"]["variables"][variables[i].name] = {factors(i) * optimum.lower(i), factors(i) * optimum.upper(i)};
     all["optimum"]["cost"] = json_of(optimum.cost);
   } catch (const std::invalid_argument&) {
     all["optimum"] = Json();  // no feasible design, or several objectives: no optimum is drawn

@@ -13,7 +13,7 @@ class AndersonAcceleration {
   // `depth`: number of stored iterates.
   explicit AndersonAcceleration(int depth)
       : depth_(depth),
-        residuals_(static_cast<std::size_t>(depth)),
+        residuals_(depth),
         images_(residuals_.size()),
         base_(residuals_.size()),
         above_(residuals_.size()) {}
@@ -30,7 +30,7 @@ class AndersonAcceleration {
   void next(Eigen::VectorXd& x, const Eigen::VectorXd& image) {
     x = image - x;  // the residual
     if (count_ > 0) {
-      const auto at = static_cast<std::size_t>((count_ - 1) % depth_);
+      const std::size_t at = (count_ - 1) % depth_;
       residuals_[at] = x - residual_;
       images_[at] = image - image_;
     }
@@ -41,7 +41,7 @@ class AndersonAcceleration {
     // differences.
     std::size_t accepted = 0;
     for (int back = 1; back <= std::min(count_, depth_); ++back) {
-      const auto at = static_cast<std::size_t>((count_ - back) % depth_);
+      const std::size_t at = (count_ - back) % depth_;
       auto &a = base_[accepted], &b = above_[accepted];
       a = residuals_[at];
       b = images_[at];

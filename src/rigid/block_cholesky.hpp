@@ -51,7 +51,7 @@ class BlockCholesky {
         list.swap(merged_);
       }
       row_.insert(row_.end(), rest.begin(), rest.end());
-      start_.push_back(static_cast<int>(row_.size()));
+      start_.push_back(row_.size());
     }
     for (int& i : row_) i = place_[i];
     for (int k = 0; k < nodes; ++k) std::sort(row_.begin() + start_[k], row_.begin() + start_[k + 1]);

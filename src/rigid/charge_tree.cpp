@@ -96,15 +96,15 @@ Vector<3> in_space(const Vector<n>& x) {
 template <int n>
 ChargeTree<n>::ChargeTree(const World<n>& world) : world_(&world) {
   std::vector<std::vector<int>> of(world.bodies.size());
-  for (std::size_t i = 0; i < world.charges.size(); ++i) of[world.charges[i].body].push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < world.charges.size(); ++i) of[world.charges[i].body].push_back(i);
   for (const bool fixed : {false, true}) {
     for (std::size_t b = 0; b < of.size(); ++b) {
       if (of[b].empty() || world.bodies[b].fixed != fixed) continue;
-      const int first = static_cast<int>(own_.size());
+      const int first = own_.size();
       own_.insert(own_.end(), of[b].begin(), of[b].end());
       bodies_.push_back({static_cast<int>(b), first, static_cast<int>(own_.size()), Vector<3>::Zero()});
     }
-    if (!fixed) moving_ = static_cast<int>(bodies_.size());
+    if (!fixed) moving_ = bodies_.size();
   }
   place_.resize(world.charges.size());
 }
@@ -127,9 +127,9 @@ double ChargeTree<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>
   sorted_.clear();
   start_.clear();
   const int moving = moving_ > 0 ? build(0, moving_) : -1;
-  const int all = static_cast<int>(bodies_.size());
+  const int all = bodies_.size();
   const int fixed = moving_ < all ? build(moving_, all) : -1;
-  start_.push_back(static_cast<int>(sorted_.size()));
+  start_.push_back(sorted_.size());
   for (int k = 0; k < 3; ++k) {
     x_[k].clear();
     gradient_[k].assign(sorted_.size(), 0.0);
@@ -157,14 +157,14 @@ double ChargeTree<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>
 // Builds the cell of these bodies, which it sorts. Returns its index. Parents precede their children.
 template <int n>
 int ChargeTree<n>::build(int first, int last) {
-  const int place = static_cast<int>(cells_.size());
+  const int place = cells_.size();
   cells_.emplace_back();
   cells_[place].first = first;
   cells_[place].last = last;
-  cells_[place].charge = static_cast<int>(sorted_.size());
+  cells_[place].charge = sorted_.size();
   if (last - first <= most_in_leaf) {
     for (int b = first; b < last; ++b) {
-      start_.push_back(static_cast<int>(sorted_.size()));
+      start_.push_back(sorted_.size());
       sorted_.insert(sorted_.end(), own_.begin() + bodies_[b].first, own_.begin() + bodies_[b].last);
     }
   } else {
@@ -182,7 +182,7 @@ int ChargeTree<n>::build(int first, int last) {
     cells_[place].child = child;
     cells_[place].second = second;
   }
-  cells_[place].charges = static_cast<int>(sorted_.size()) - cells_[place].charge;
+  cells_[place].charges = std::ssize(sorted_) - cells_[place].charge;
   return place;
 }
 
@@ -226,8 +226,7 @@ void ChargeTree<n>::gather(Cell& cell) {
       sum += index.at[m].factorial * cell.moment[m] * cell.moment[m];
     cell.norm[k] = std::sqrt(factorial * sum);
   }
-  for (int k = order + 1; k < static_cast<int>(cell.norm.size()); ++k)
-    cell.norm[k] = cell.magnitude * std::pow(cell.radius, k);
+  for (int k = order + 1; k < std::ssize(cell.norm); ++k) cell.norm[k] = cell.magnitude * std::pow(cell.radius, k);
 }
 
 // Whether the truncation error of the expansion, estimated by its first three neglected orders, is small enough.

@@ -32,8 +32,8 @@ CoilForce::CoilForce(World<2>& world, const CoilForm& form, const CoilRange& ran
                     core.norm(), coil.length));
     coils_.push_back({ahead.body, 0.5 * (ahead.at + charges[i + 1].at), core / core.norm(), ahead.value});
   }
-  for (int one = 0; one < static_cast<int>(coils_.size()); ++one)
-    for (int other = 0; other < static_cast<int>(coils_.size()); ++other)
+  for (int one = 0; one < std::ssize(coils_); ++one)
+    for (int other = 0; other < std::ssize(coils_); ++other)
       if (coils_[one].body > coils_[other].body && coils_[one].strength * coils_[other].strength != 0.0)
         pairs_.push_back({one, other});
   scale_ = world.charge_constant / (1e-7 * coil.pole_strength() * coil.pole_strength());

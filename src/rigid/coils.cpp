@@ -134,7 +134,7 @@ CoilForm read_coil_form(const std::string& text) {
     if (found < 0) fail("rows whose powers have a sum of at most 4 must come first");
     if (there[found]) fail("these powers are given twice");
     there[found] = true;
-    for (int k = 0; k < 6; ++k) form.coefficients(found, k) = cells[static_cast<std::size_t>(k) + 2];
+    for (int k = 0; k < 6; ++k) form.coefficients(found, k) = cells[k + 2];
   }
   for (int i = 0; i < CoilForm::terms; ++i)
     if (!there[i])
@@ -144,12 +144,12 @@ CoilForm read_coil_form(const std::string& text) {
 }
 
 CoilForm fit_coil_form(const std::vector<CoilSample>& samples, double weight) {
-  const auto count = static_cast<Eigen::Index>(samples.size());
+  const Eigen::Index count = samples.size();
   constexpr int terms = CoilForm::terms;
   CoilForm form;
   Eigen::MatrixXd rows(count, 2 * terms), values(count, 3);
   for (Eigen::Index i = 0; i < count; ++i) {
-    const auto& s = samples[static_cast<std::size_t>(i)];
+    const auto& s = samples[i];
     const double r = s.r / form.unit, w = std::pow(r, weight), r4 = std::pow(r, 4);
     const auto m = monomials(s.phi1, s.phi2);
     rows.row(i) << w / (r4 * r4) * m, -w / r4 * m;

@@ -18,7 +18,7 @@ int facing(const Faces<n>& faces, const Frame<n>& frame, const Vector<n>& normal
   const Vector<n> local = sign * (frame.directors.transpose() * normal);
   int best = -1;
   double most = 0.1;
-  for (int f = 0; f < static_cast<int>(faces.normal.size()); ++f)
+  for (int f = 0; f < std::ssize(faces.normal); ++f)
     if (const double c = faces.normal[f].dot(local); c > most) {
       most = c;
       best = f;
@@ -117,8 +117,8 @@ void add_corners(const std::array<const Frame<3>*, 2>& frames, const std::array<
   static thread_local Shadow shadow[2], region, rest;  // static: no allocation in later steps
   std::array<Height, 2> height;
   for (std::size_t b = 0; b < 2; ++b) {
-    const auto& around = faces[b]->corners[static_cast<std::size_t>(face[b])];
-    const Vector<3> m = frames[b]->directors * faces[b]->normal[static_cast<std::size_t>(face[b])];
+    const auto& around = faces[b]->corners[face[b]];
+    const Vector<3> m = frames[b]->directors * faces[b]->normal[face[b]];
     const double across = m.dot(own.normal);
     const Vector<3> x0 = (*frames[b])(around[0]) - own.point;
     height[b] = {m.dot(x0) / across, Vector<2>(-m.dot(u) / across, -m.dot(v) / across)};
@@ -196,7 +196,7 @@ void contact_points(const geometry::Contact<n>& c, PairKey pair, const Faces<n>&
   // the own point is redundant if it lies between the corners of the region
   if (!keep_own && region.whole && !region.at_corner && own.gap > -margin && out.size() - first > n &&
       own.gap <= region.deepest + 1e-12)
-    out.erase(out.begin() + static_cast<std::ptrdiff_t>(first));
+    out.erase(out.begin() + first);
 }
 
 template <int n>
@@ -214,8 +214,8 @@ void ContactPoints<n>::collect(const Detection<n>& detection, Frames<n> at, doub
   for (std::size_t i = 0; i < detection.found().size(); ++i) {
     const auto& c = detection.found()[i];
     if (c.normal_gap() <= -margin) continue;
-    contact_points(c, detection.key(static_cast<int>(i)), faces_[c.body[0]][c.part[0]], at[c.body[0]],
-                   faces_[c.body[1]][c.part[1]], at[c.body[1]], margin, keep_own, out);
+    contact_points(c, detection.key(i), faces_[c.body[0]][c.part[0]], at[c.body[0]], faces_[c.body[1]][c.part[1]],
+                   at[c.body[1]], margin, keep_own, out);
   }
 }
 

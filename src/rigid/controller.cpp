@@ -8,13 +8,6 @@
 #include "rigid/multibody.hpp"
 
 namespace dodyn::rigid {
-namespace {
-
-constexpr double soon = 1e-9;  // a sample is due this much before its time, relative to the period
-
-void must(bool good, const std::string& what) {
-  if (!good) throw std::invalid_argument(what);
-}
 
 BodyState in_space(const geometry::Frame<2>& frame, const Twist<2>& twist) {
   BodyState state;
@@ -24,6 +17,15 @@ BodyState in_space(const geometry::Frame<2>& frame, const Twist<2>& twist) {
   state.spin[2] = twist[2];
   return state;
 }
+
+namespace {
+
+constexpr double soon = 1e-9;  // a sample is due this much before its time, relative to the period
+
+void must(bool good, const std::string& what) {
+  if (!good) throw std::invalid_argument(what);
+}
+
 // At a midpoint the directors are not a rotation. The nearest rotation is used.
 BodyState in_space(const geometry::Frame<3>& frame, const Twist<3>& twist) {
   const Matrix<3> R = nearest_rotation(frame.directors);
@@ -89,7 +91,7 @@ Controller<n>::Controller(const World<n>& world, const ControllerOptions& option
         std::pair(law.attitude_gain, "gain-attitude"), std::pair(law.spin_gain, "gain-spin")})
     must(gain > 0.0 || law.off(),
          std::string(name) + " is not positive; allowed: more than 0, or 0 for all four gains (no control)");
-  const int count = static_cast<int>(world.bodies.size());
+  const int count = world.bodies.size();
   must(options.body >= 0 && options.body < count && options.receiver >= -1 && options.receiver < count &&
            options.body != options.receiver,
        "a controller flies a body to another one that does not exist");

@@ -20,6 +20,9 @@ struct BodyState {
   Vector<3> spin = Vector<3>::Zero();
 };
 
+// Returns the state of a body of the plane z = 0.
+BodyState in_space(const geometry::Frame<2>& frame, const Twist<2>& twist);
+
 struct ControlLaw {
   Retraction retraction = Retraction::cayley;
   double position_gain = 1.2;  // k_phi, N/m; default gains from section 4.5.6

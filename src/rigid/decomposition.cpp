@@ -30,7 +30,7 @@ class Decomposition final : public ContactResponse<n> {
     law_->restart();
     step_end_ = -std::numeric_limits<double>::infinity();
     touching_.clear();
-    for (int i = 0; i < static_cast<int>(context_.detection.found().size()); ++i)
+    for (int i = 0; i < std::ssize(context_.detection.found()); ++i)
       if (context_.detection.found()[i].normal_gap() >= -context_.options.tolerance)
         touching_.push_back(context_.detection.key(i));
     starts_ = true;
@@ -116,7 +116,7 @@ class Decomposition final : public ContactResponse<n> {
       if (impact_.rests[i] && std::binary_search(touching_.begin(), touching_.end(), impact_.points[i].pair))
         for (int k = 0; k < n; ++k)
           if (const double size = impact_.impulse[n * i + k]; size != 0.0) {
-            impact_.rows.add_impulse(static_cast<int>(i), k, 0.5 * h * size, offset_);
+            impact_.rows.add_impulse(i, k, 0.5 * h * size, offset_);
             lasts = true;
           }
     if (lasts) {

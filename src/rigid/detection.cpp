@@ -24,7 +24,7 @@ constexpr double never = -std::numeric_limits<double>::infinity();
 
 template <int n>
 Detection<n>::Detection(const World<n>& world, std::vector<int> kin) : world_(&world), kin_(std::move(kin)) {
-  const int count = static_cast<int>(world.bodies.size());
+  const int count = world.bodies.size();
   thickness_.resize(count);
   std::vector<double> moving;
   std::int64_t fixed = 0;
@@ -77,7 +77,7 @@ void Detection<n>::follow(Frames<n> frames) {
   double most = 0.0, second = 0.0;
   for (std::size_t b = 0; b < frames.size(); ++b) {
     if (world_->bodies[b].fixed) continue;
-    moved_[b] = motion(static_cast<int>(b), last_[b], frames[b]);
+    moved_[b] = motion(b, last_[b], frames[b]);
     path_[b] += moved_[b];
     last_[b] = frames[b];
     second = std::max(second, path_[b] - path_then_[b]);
@@ -118,11 +118,11 @@ void Detection<n>::gather(Frames<n> frames, double reach) {
       parts_.insert(parts_.end(), first, first + old->count);
     } else {
       const std::int64_t bodies = static_cast<std::int64_t>(world_->bodies.size());
-      for (int i = 0; i < static_cast<int>(world_->bodies[pair.a].parts.size()); ++i)
-        for (int j = 0; j < static_cast<int>(world_->bodies[pair.b].parts.size()); ++j)
+      for (int i = 0; i < std::ssize(world_->bodies[pair.a].parts); ++i)
+        for (int j = 0; j < std::ssize(world_->bodies[pair.b].parts); ++j)
           parts_.push_back(
               {{pair.a, pair.b}, {i, j}, ((a * bodies + b) * most_parts_ + i) * most_parts_ + j, {}, never});
-      pair.count = static_cast<int>(parts_.size()) - pair.first;
+      pair.count = std::ssize(parts_) - pair.first;
     }
     bodies_.push_back(pair);
   }

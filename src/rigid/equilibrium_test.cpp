@@ -12,36 +12,34 @@ Eigen::VectorXd nonnegative_least_squares(const Eigen::MatrixXd& A, const Eigen:
   const Eigen::Index count = A.cols();
   Eigen::VectorXd x = Eigen::VectorXd::Zero(count);
   std::vector<Eigen::Index> passive;  // indices of the positive variables (Lawson and Hanson's passive set)
-  std::vector<char> is_passive(static_cast<std::size_t>(count), 0), refused(is_passive);
+  std::vector<char> is_passive(count, 0), refused(is_passive);
   const double small = 1e-12 * (1.0 + b.norm()) * (1.0 + A.norm());
   for (Eigen::Index round = 0; round < 3 * count + 10; ++round) {
     const Eigen::VectorXd slope = A.transpose() * (b - A * x);
     Eigen::Index best = -1;
     for (Eigen::Index j = 0; j < count; ++j)
-      if (const auto at = static_cast<std::size_t>(j);
+      if (const std::size_t at = j;
           !is_passive[at] && !refused[at] && slope[j] > small && (best < 0 || slope[j] > slope[best]))
         best = j;
     if (best < 0) break;
     passive.push_back(best);
-    is_passive[static_cast<std::size_t>(best)] = 1;
+    is_passive[best] = 1;
     bool entered = true;
     while (!passive.empty()) {
-      Eigen::MatrixXd columns(A.rows(), static_cast<Eigen::Index>(passive.size()));
-      for (std::size_t k = 0; k < passive.size(); ++k) columns.col(static_cast<Eigen::Index>(k)) = A.col(passive[k]);
+      Eigen::MatrixXd columns(A.rows(), passive.size());
+      for (std::size_t k = 0; k < passive.size(); ++k) columns.col(k) = A.col(passive[k]);
       const Eigen::VectorXd z = Eigen::ColPivHouseholderQR<Eigen::MatrixXd>(columns).solve(b);
       if (entered && z[z.size() - 1] <= 0.0) {  // the slope was due to rounding
-        refused[static_cast<std::size_t>(best)] = 1;
-        is_passive[static_cast<std::size_t>(best)] = 0;
+        refused[best] = 1;
+        is_passive[best] = 0;
         passive.pop_back();
         break;
       }
       entered = false;
       double share = 1.0;  // fraction of the step to z
       for (std::size_t k = 0; k < passive.size(); ++k)
-        if (const double to = z[static_cast<Eigen::Index>(k)], from = x[passive[k]]; to <= 0.0)
-          share = std::min(share, from / (from - to));
-      for (std::size_t k = 0; k < passive.size(); ++k)
-        x[passive[k]] += share * (z[static_cast<Eigen::Index>(k)] - x[passive[k]]);
+        if (const double to = z[k], from = x[passive[k]]; to <= 0.0) share = std::min(share, from / (from - to));
+      for (std::size_t k = 0; k < passive.size(); ++k) x[passive[k]] += share * (z[k] - x[passive[k]]);
       if (share == 1.0) {
         std::fill(refused.begin(), refused.end(), 0);
         break;
@@ -49,7 +47,7 @@ Eigen::VectorXd nonnegative_least_squares(const Eigen::MatrixXd& A, const Eigen:
       std::erase_if(passive, [&](Eigen::Index j) {
         if (x[j] > 1e-14 * (1.0 + x.cwiseAbs().maxCoeff())) return false;
         x[j] = 0.0;
-        is_passive[static_cast<std::size_t>(j)] = 0;
+        is_passive[j] = 0;
         return true;
       });
     }

@@ -50,10 +50,10 @@ class Exact final : public ContactResponse<n> {
     double first = h;
     bool collides = false;
     const auto& constraints = context_.bodies.one_sided();
-    for (int i = 0; i < static_cast<int>(constraints.size()); ++i) {
+    for (int i = 0; i < std::ssize(constraints); ++i) {
       const auto overlap = [&](const std::vector<Pose<n>>& poses) { return -constraints[i].gap(poses, {}, {}); };
       const double end = overlap(next_.poses);
-      if (end <= 1e-14) continue;  // as for shapes below
+      if (end <= 1e-14) continue;  // no overlap, within the limit that shapes have below
       progress.cause = {{-1, -1}, end, "collision time not found", i};
       const double at = collision_time(overlap, t, first, state);
       if (at < 0.0) {
@@ -63,7 +63,7 @@ class Exact final : public ContactResponse<n> {
       if (at < first || !collides) first = at;
       collides = true;
     }
-    for (int i = 0; i < static_cast<int>(context_.detection.found().size()); ++i) {
+    for (int i = 0; i < std::ssize(context_.detection.found()); ++i) {
       const auto& c = context_.detection.found()[i];
       if (c.gap <= 1e-14) continue;  // the accuracy of collision times; resting bodies differ by rounding
       progress.cause = {c.body, c.normal_gap(), "collision time not found"};
@@ -106,7 +106,7 @@ class Exact final : public ContactResponse<n> {
     impact_.rows.build(inertia_, points, false);
     int worst = -1;
     double fastest = 0.0, scale = 0.0;
-    for (int i = 0; i < static_cast<int>(points.size()); ++i)
+    for (int i = 0; i < std::ssize(points); ++i)
       if (const double u = impact_.rows.relative_velocity(i, 0, nu_); u < fastest) {
         fastest = u;
         worst = i;
@@ -179,7 +179,7 @@ class Exact final : public ContactResponse<n> {
     friction_.resize(points.size());
     double fastest = 0.0;
     for (std::size_t i = 0; i < points.size(); ++i) {
-      const double u = rows.relative_velocity(static_cast<int>(i), 0, nu_);
+      const double u = rows.relative_velocity(i, 0, nu_);
       target_[i] = -restitution(context_.world, points[i]) * u;
       friction_[i] = friction(context_.world, points[i]);
       fastest = std::max(fastest, std::abs(u));
@@ -226,7 +226,7 @@ class Exact final : public ContactResponse<n> {
       trial_.poses = state.poses;
       trial_.p = p_after_;
       for (std::size_t i = 0; i < impact_.points.size(); ++i)
-        impact_.rows.add_momentum(static_cast<int>(i), 0, extra * impact_.impulse[n * i], trial_.p);
+        impact_.rows.add_momentum(i, 0, extra * impact_.impulse[n * i], trial_.p);
       if (!context_.integrator.advance(t, h, trial_, next_)) return false;
       const double error =
           discrete_energy(context_.bodies, context_.forces, state.poses, next_.poses, h) - E - by_impact_;

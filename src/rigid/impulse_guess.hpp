@@ -7,7 +7,7 @@
 
 namespace dodyn::rigid {
 
-// Points are sorted by the key of their pair.
+// In all arguments, points are sorted by the key of their pair.
 template <int n>
 class ImpulseGuess {
  public:

@@ -91,8 +91,8 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
 template <int n>
 void ContactRows<n>::add_constraint(const Inertia<n>& inertia, const OneSidedConstraint<n>& constraint, Entry& entry) {
   const std::size_t count = constraint.bodies.size();
-  entry.slopes = static_cast<int>(slopes_.size());
-  entry.bodies = static_cast<int>(count);
+  entry.slopes = slopes_.size();
+  entry.bodies = count;
   slopes_.resize(slopes_.size() + 2 * count);
   const std::span<Twist<n>> slopes(slopes_.data() + entry.slopes, 2 * count);
   constraint.gap(inertia.poses(), slopes.first(count), slopes.last(count));
@@ -135,7 +135,7 @@ double ContactRows<n>::inverse_mass(const Multibody<n>& multibody, const Contact
 
 template <int n>
 double ContactRows<n>::speed(int contact, int direction, const Eigen::VectorXd& nu) const {
-  assert(contact >= 0 && contact < static_cast<int>(contacts_.size()) && direction >= 0 && direction < n);
+  assert(contact >= 0 && contact < std::ssize(contacts_) && direction >= 0 && direction < n);
   double sum = 0.0;
   for (const auto& side : contacts_[contact].side)
     if (side.size > 0)
@@ -145,7 +145,7 @@ double ContactRows<n>::speed(int contact, int direction, const Eigen::VectorXd& 
 
 template <int n>
 void ContactRows<n>::add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const {
-  assert(contact >= 0 && contact < static_cast<int>(contacts_.size()) && direction >= 0 && direction < n);
+  assert(contact >= 0 && contact < std::ssize(contacts_) && direction >= 0 && direction < n);
   for (const auto& side : contacts_[contact].side)
     if (side.size > 0) add(impulse, rows_.data() + side.data + direction * side.size, p.data() + side.first, side.size);
 }
@@ -164,13 +164,13 @@ void ContactRows<n>::find_islands(int dofs) {
   member_.clear();
   for (const auto& e : contacts_) member_.push_back(root(e.side[e.side[0].size > 0 ? 0 : 1].first));
   order_.resize(contacts_.size());
-  for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
+  for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = c;
   std::sort(order_.begin(), order_.end(),
             [&](int a, int b) { return member_[a] != member_[b] ? member_[a] < member_[b] : a < b; });
   starts_.clear();
   for (std::size_t k = 0; k < order_.size(); ++k)
-    if (k == 0 || member_[order_[k]] != member_[order_[k - 1]]) starts_.push_back(static_cast<int>(k));
-  starts_.push_back(static_cast<int>(order_.size()));
+    if (k == 0 || member_[order_[k]] != member_[order_[k - 1]]) starts_.push_back(k);
+  starts_.push_back(order_.size());
 }
 
 namespace {
@@ -207,7 +207,7 @@ double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> 
     if (limit == 0.0 && own[1] == 0.0 && own[n - 1] == 0.0) continue;
     if constexpr (n == 2) {
       change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
-    } else if (!std::isfinite(rows.metric(c, 2, 2))) {  // one direction of sliding
+    } else if (!std::isfinite(rows.metric(c, 2, 2))) {  // in space, with one direction of sliding
       change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
     } else {
       // the impulse that stops sliding, if it is inside the cone; otherwise a projected step of safe length
@@ -310,7 +310,7 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
     if (mu > 0.0 && !slides)
       for (int k = 1; k < n; ++k) unknowns_.push_back({c, k, Vector<n>(Vector<n>::Unit(k))});
   }
-  const int size = static_cast<int>(unknowns_.size());
+  const int size = unknowns_.size();
   if (size == 0) return false;
   const auto fill = [&](auto& system, auto& right) {
     system.resize(size, size);

@@ -72,7 +72,7 @@ void Island<n, directions>::gather_shares() {
   first_share_.assign(1, 0);
   first_link_.clear();
   for (const int c : contact_) {
-    first_link_.push_back(static_cast<int>(links_.size()));
+    first_link_.push_back(links_.size());
     for (const auto& side : rows.sides(c)) {
       if (side.size == 0) continue;
       for (int i = 0; i < pieces(side.size); ++i) {
@@ -85,7 +85,7 @@ void Island<n, directions>::gather_shares() {
     }
     for (std::size_t i = first_share_.back(); i < shares_.size(); ++i)
       for (std::size_t j = first_share_.back(); j < i; ++j) links_.push_back(link(shares_[i].place, shares_[j].place));
-    first_share_.push_back(static_cast<int>(shares_.size()));
+    first_share_.push_back(shares_.size());
   }
 }
 
@@ -175,7 +175,7 @@ auto Island<n, directions>::slope(std::size_t i) const -> Slope {
       const Along y = wanted_[i].cwiseQuotient(root_[i]);
       const Eigen::Matrix<double, tangents, 1> t = y.template tail<tangents>();
       const double mu = edge_[i], given = given_[i], size = t.norm();
-      Along along;  // on the cone
+      Along along;  // direction of the cone's edge
       along << 1.0, mu * t / size;
       Slope across = Slope::Identity();
       across(0, 0) = 0.0;

@@ -293,8 +293,8 @@ class Midpoint final : public Integrator<n> {
   bool acted_ = false;                    // whether force_ holds the force of a previous step
   double middle_ = 0.0, interval_ = 0.0;  // midpoint time and length of the step, s
   bool controlled_ = false;
-  AndersonAcceleration control_mixing_{3}, damping_mixing_{24};  // 24: one contraction rate for each damped joint of a
-                                                                 // robot
+  AndersonAcceleration control_mixing_{3}, damping_mixing_{24};  // 24: one rate of convergence for each damped joint
+                                                                 // of a robot
   VectorX asked_, unmixed_;                                      // last argument of the map, and its image
   std::vector<geometry::Frame<n>> frames_, node_;                // at the midpoint; at a node
   std::vector<ConfigurationGradient<n>> gradient_;

@@ -33,7 +33,7 @@ Matrix<3> interval_inertia(const Matrix<3>& E, const Matrix<3>& X0, const Matrix
 template <int n>
 Multibody<n>::Multibody(const World<n>& world) : joints_(world.joints), one_sided_(world.one_sided) {
   const auto& given = world.bodies;
-  const int count = static_cast<int>(given.size());
+  const int count = given.size();
   bodies_.resize(count);
   for (int b = 0; b < count; ++b) {
     auto& m = bodies_[b];
@@ -87,13 +87,13 @@ void Multibody<n>::check_one_sided() const {
 template <int n>
 void Multibody<n>::find_trees(const World<n>& world) {
   const auto& given = world.bodies;
-  const int count = static_cast<int>(given.size());
+  const int count = given.size();
   const auto root = [&](int b) {
     while (bodies_[b].joint >= 0 && !bodies_[joints_[bodies_[b].joint].parent].fixed)
       b = joints_[bodies_[b].joint].parent;
     return b;
   };
-  for (int j = 0; j < static_cast<int>(joints_.size()); ++j) {
+  for (int j = 0; j < std::ssize(joints_); ++j) {
     auto& joint = joints_[j];
     const std::string where = "joint " + std::to_string(j);
     if (joint.parent < 0 || joint.child <= joint.parent || joint.child >= count)
@@ -114,7 +114,7 @@ void Multibody<n>::find_trees(const World<n>& world) {
   for (const auto& joint : joints_) {
     const int r = root(joint.child);
     if (tree_of[r] < 0) {
-      tree_of[r] = static_cast<int>(trees_.size());
+      tree_of[r] = trees_.size();
       trees_.emplace_back();
     }
   }

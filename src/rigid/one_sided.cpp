@@ -16,7 +16,7 @@ template <int n>
 void add_constraint_points(const Multibody<n>& bodies, const std::vector<Pose<n>>& poses, double margin,
                            std::vector<ContactPoint<n>>& out) {
   const auto& all = bodies.one_sided();
-  for (int i = 0; i < static_cast<int>(all.size()); ++i) {
+  for (int i = 0; i < std::ssize(all); ++i) {
     const auto& constraint = all[i];
     if (std::all_of(constraint.bodies.begin(), constraint.bodies.end(), [&](int b) { return bodies.is_fixed(b); }))
       continue;

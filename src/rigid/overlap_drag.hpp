@@ -27,14 +27,14 @@ Force<n> overlap_drag(double coefficient, const World<n>& world) {
       Twist<n> slope[2];  // dg/dt is the product of this row with the twist
       double rate = 0.0;
       for (int s = 0; s < 2; ++s) {
-        const auto b = static_cast<std::size_t>(c.body[s]);
+        const std::size_t b = c.body[s];
         const typename geometry::Contact<n>::Gradient d = geometry::gradient(c, s);
         const ConfigurationGradient<n> g = Eigen::Map<const ConfigurationGradient<n>>(d.data());
         slope[s].template head<n>() = g.col(0);
         slope[s].template tail<spin>() = torque<n>(g, at[b].directors);
         rate += slope[s].dot(twist[b]);
       }
-      for (int s = 0; s < 2; ++s) wrench[static_cast<std::size_t>(c.body[s])] -= coefficient * rate * slope[s];
+      for (int s = 0; s < 2; ++s) wrench[c.body[s]] -= coefficient * rate * slope[s];
     }
   };
 }

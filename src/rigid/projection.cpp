@@ -40,8 +40,7 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
     inertia_.set(to);
     rows_.build(inertia_, points, false);
     target_.resize(points.size());
-    for (std::size_t i = 0; i < points.size(); ++i)
-      target_[i] = points[i].gap + rows_.relative_velocity(static_cast<int>(i), 0, offset_);
+    for (std::size_t i = 0; i < points.size(); ++i) target_[i] = points[i].gap + rows_.relative_velocity(i, 0, offset_);
     guess_.give(points, impulse_);
     // An island stays unchanged if it was solved twice, nothing in it overlaps, and all pressing points touch.
     skip_.assign(points.size(), 0);

@@ -43,7 +43,7 @@ template <int n>
 PenetrationCheck check_penetration(const ResponseContext<n>& context, Frames<n> from, Frames<n> to) {
   const auto& detection = context.detection;
   PenetrationCheck result;
-  for (int i = 0; i < static_cast<int>(detection.found().size()); ++i) {
+  for (int i = 0; i < std::ssize(detection.found()); ++i) {
     const auto& c = detection.found()[i];
     const double gap = c.normal_gap();
     double moved = 0.0;

@@ -27,23 +27,21 @@ void Impact<n>::apply(const Eigen::VectorXd& p, Eigen::VectorXd& out) const {
   out = p;
   for (std::size_t i = 0; i < points.size(); ++i)
     for (int k = 0; k < n; ++k)
-      if (impulse[n * i + k] != 0.0) rows.add_momentum(static_cast<int>(i), k, impulse[n * i + k], out);
+      if (impulse[n * i + k] != 0.0) rows.add_momentum(i, k, impulse[n * i + k], out);
 }
 template <int n>
 void Impact<n>::report(StepRecord<n>& record) const {
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const int contact = static_cast<int>(i);
     if (const int constraint = points[i].constraint; constraint >= 0) {
       if (impulse[n * i] == 0.0) continue;
       const auto& bodies = rows.inertia().bodies().one_sided()[constraint].bodies;
-      for (int b = 0; b < static_cast<int>(bodies.size()); ++b)
+      for (int b = 0; b < std::ssize(bodies); ++b)
         record.constraint_impulses.push_back(
-            {constraint, bodies[b],
-             impulse[n * i] * rows.slope(contact, 0, b) + impulse[n * i + 1] * rows.slope(contact, 1, b)});
+            {constraint, bodies[b], impulse[n * i] * rows.slope(i, 0, b) + impulse[n * i + 1] * rows.slope(i, 1, b)});
       continue;
     }
     Vector<n> sum = Vector<n>::Zero();
-    for (int k = 0; k < n; ++k) sum += impulse[n * i + k] * rows.direction(contact, k);
+    for (int k = 0; k < n; ++k) sum += impulse[n * i + k] * rows.direction(i, k);
     if (sum.isZero(0.0)) continue;
     const auto& body = points[i].body;
     const std::array<Vector<n>, 2> arm = {points[i].point - rows.inertia().position(body[0]),
@@ -69,7 +67,7 @@ class WithRestitution final : public ImpactLaw<n> {
   void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd& by_forces, double h,
                const std::function<const Eigen::VectorXd&()>& projection_energy, Impact<n>& impact) override {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
-    const int count = static_cast<int>(points.size());
+    const int count = points.size();
     inertia.velocity(p, nu_);
     inertia.velocity(by_forces, force_velocity_);
     forced_ = by_forces.cwiseProduct(0.5 * force_velocity_);
@@ -113,7 +111,7 @@ class WithRestitution final : public ImpactLaw<n> {
   // Finds which islands rest, and sets the target velocity of plastic contact at each point.
   void describe(double h, Impact<n>& impact) {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
-    const int count = static_cast<int>(points.size());
+    const int count = points.size();
     target_.resize(count);
     friction_.resize(count);
     settled_.assign(count, 1);
@@ -154,7 +152,7 @@ class WithRestitution final : public ImpactLaw<n> {
   void bounce(const std::function<const Eigen::VectorXd&()>& projection_energy, std::span<const double> rough,
               Impact<n>& impact) {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
-    const int count = static_cast<int>(points.size());
+    const int count = points.size();
     const double tolerance = 1e-14 * scale_;
     const Eigen::VectorXd& energy = projection_energy();
     removed_.assign(count, 0.0);

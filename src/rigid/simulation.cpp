@@ -44,7 +44,7 @@ void check(const World<n>& world, const Options& options) {
       require(!normal || std::abs(normal->norm() - 1.0) < 1e-9,
               "an outward normal of '" + b.name + "' is not of unit length");
   }
-  const int count = static_cast<int>(world.bodies.size());
+  const int count = world.bodies.size();
   for (const auto& c : world.charges)
     require(c.body >= 0 && c.body < count,
             "a charge sits on body " + std::to_string(c.body) + " of " + std::to_string(count));
@@ -256,7 +256,7 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
     if (m.world.bodies[b].fixed) m.twists[b].setZero();
   m.inertia.dof_velocities(m.twists, m.nu);
   for (std::size_t b = 0; b < count; ++b)
-    require((m.inertia.twist(static_cast<int>(b), m.nu) - m.twists[b]).norm() <= 1e-9 * (1.0 + m.twists[b].norm()),
+    require((m.inertia.twist(b, m.nu) - m.twists[b]).norm() <= 1e-9 * (1.0 + m.twists[b].norm()),
             "initial state: the twist of '" + m.world.bodies[b].name + "' does not follow its joint");
   m.inertia.momentum(m.nu, m.state.p);
   m.time = m.start_time = t;

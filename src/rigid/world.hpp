@@ -53,7 +53,7 @@ struct Pose<3> {
 // Surface coefficients. Two surfaces in contact use the geometric mean of each.
 struct Surface {
   double restitution = 1.0;  // e: 1 elastic, 0 plastic
-  double friction = 0.0;     // mu
+  double friction = 0.0;     // mu of Coulomb's law
 };
 
 template <int n>
@@ -74,7 +74,7 @@ struct Body {
   }
   // Returns the outward normal of a part, null if it has none.
   const Vector<n>* outward_of(int part) const {
-    const auto at = static_cast<std::size_t>(part);
+    const std::size_t at = part;
     return at < outward.size() && outward[at] ? &*outward[at] : nullptr;
   }
 };

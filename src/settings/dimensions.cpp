@@ -38,7 +38,7 @@ Measure Measure::times(const Measure& other, double power) const {
 Measure Dimensions::unknown(std::string name) {
   unknowns_.push_back({std::move(name), {}});
   Measure m;
-  m.unknowns[static_cast<int>(unknowns_.size()) - 1] = 1.0;
+  m.unknowns[std::ssize(unknowns_) - 1] = 1.0;
   return m;
 }
 

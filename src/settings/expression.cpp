@@ -93,11 +93,11 @@ class ExpressionParser {
     e_.add({operation, a, b, value});
     const auto constant = [&](int i) { return i < 0 || e_.nodes_[i].operation == Operation::constant; };
     if (constant(a) && constant(b)) {
-      Expression only = e_.subexpression(static_cast<int>(e_.nodes_.size()) - 1);
+      Expression only = e_.subexpression(std::ssize(e_.nodes_) - 1);
       const double folded = only.constant();
       Dimensions dimensions;
       const Measure measure = only.measure(dimensions, {});
-      e_.nodes_.resize(static_cast<std::size_t>(b < 0 ? a : std::min(a, b)));
+      e_.nodes_.resize(b < 0 ? a : std::min(a, b));
       return constant_of(folded, measure);
     }
     return static_cast<int>(e_.nodes_.size()) - 1;
@@ -363,7 +363,7 @@ class ExpressionParser {
   int quantity(Expression::Quantity q) {
     auto& all = e_.quantities_;
     const auto at = std::find(all.begin(), all.end(), q);
-    const int number = static_cast<int>(at - all.begin());
+    const int number = at - all.begin();
     if (at == all.end()) all.push_back(std::move(q));
     return e_.add({Operation::quantity, number});
   }
@@ -412,7 +412,7 @@ int Expression::copy(const Expression& from, int node) {
     if (n.operation == Operation::quantity) {
       const Quantity& q = from.quantities_[n.a];
       const auto known = std::find(quantities_.begin(), quantities_.end(), q);
-      n.a = static_cast<int>(known - quantities_.begin());
+      n.a = known - quantities_.begin();
       if (known == quantities_.end()) quantities_.push_back(q);
     } else {
       if (n.a >= 0) n.a = at[n.a];

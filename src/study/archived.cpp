@@ -56,6 +56,8 @@ const Evaluation& chosen(const std::string& path, const archive::Contents& conte
   return *found;
 }
 
+}  // namespace
+
 archive::Contents contents_of(const std::string& path) {
   try {
     return archive::read(path);
@@ -63,8 +65,6 @@ archive::Contents contents_of(const std::string& path) {
     throw ConfigError(error.what());
   }
 }
-
-}  // namespace
 
 bool of_the_search(const std::string& key) {
   return (key.starts_with("study.") && key != "study.evaluator") || key.starts_with("surrogate.") ||

@@ -15,6 +15,9 @@
 
 namespace dodyn::study {
 
+// Reads an archive. Throws ConfigError if it cannot be read.
+archive::Contents contents_of(const std::string& path);
+
 // Whether a setting belongs to the search, not to the evaluation of one design.
 bool of_the_search(const std::string& key);
 

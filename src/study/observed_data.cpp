@@ -52,8 +52,8 @@ std::vector<int> rates_of(const archive::Contents& contents) {
   };
   const auto value = [](const Evaluation& e, int quantity) { return quantity < 0 ? e.cost : e.metrics(quantity); };
   std::vector<int> rates, of_scenarios;
-  for (int i = 0; i + 1 < static_cast<int>(metrics.size()); ++i) {
-    const auto name = [&](int k) -> const std::string& { return metrics[static_cast<std::size_t>(k)].name; };
+  for (int i = 0; i + 1 < std::ssize(metrics); ++i) {
+    const auto name = [&](int k) -> const std::string& { return metrics[k].name; };
     if (!name(i).ends_with(low) || !name(i + 1).ends_with(high)) continue;
     const std::string scenario = name(i).substr(0, name(i).size() - low.size());  // with its colon
     int first = i;  // of the fractions of outcomes, which are before the interval

@@ -152,7 +152,7 @@ Outcome join(const Evaluator& evaluator, const Evaluation& asked, std::vector<Ou
 Outcome validated(const Evaluator& evaluator, const Evaluation& asked, Outcome outcome) {
   Evaluation& evaluation = outcome.evaluation;
   const Channels channels = evaluator.channels();
-  const auto metrics = static_cast<Eigen::Index>(evaluator.metrics().size());
+  const Eigen::Index metrics = evaluator.metrics().size();
   const auto& values = outcome.trajectory.values;
   bool fits = values.empty() || values.size() == channels.size();
   for (std::size_t i = 0; fits && i < values.size(); ++i)
@@ -172,11 +172,10 @@ Outcome validated(const Evaluator& evaluator, const Evaluation& asked, Outcome o
 }
 
 Outcome evaluate(const Evaluator& evaluator, farm::Farm& farm, Task task) {
-  std::vector<Outcome> answers(static_cast<std::size_t>(evaluator.parts()));
+  std::vector<Outcome> answers(evaluator.parts());
   for (task.part = 0; task.part < evaluator.parts(); ++task.part) farm.submit(task);
   while (farm.outstanding() > 0)
-    if (auto answer = farm.next(std::chrono::milliseconds::max()))
-      answers[static_cast<std::size_t>(answer->part)] = std::move(*answer);
+    if (auto answer = farm.next(std::chrono::milliseconds::max())) answers[answer->part] = std::move(*answer);
   return answers.size() == 1 ? std::move(answers.front()) : join(evaluator, task.evaluation, std::move(answers));
 }
 

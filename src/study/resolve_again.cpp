@@ -34,7 +34,7 @@ std::map<std::int64_t, const Evaluation*> Study::latest() const {
 double Study::excess(const Evaluation& of, const Evaluation& by) const {
   double square = 0;
   for (Eigen::Index k = 0; k < of.design.size(); ++k) {
-    const Variable& v = layout_.variables[static_cast<std::size_t>(k)];
+    const Variable& v = layout_.variables[k];
     square += std::pow((of.design(k) - by.design(k)) / (v.upper - v.lower), 2);
   }
   if (square > near * near * static_cast<double>(of.design.size())) return 0.0;

@@ -69,7 +69,7 @@ std::vector<double> in_a_row(const Trajectory& trajectory) {
   std::vector<double> numbers;
   Eigen::Index size = 0;
   for (const auto& values : trajectory.values) size += values.size();
-  numbers.reserve(static_cast<std::size_t>(size));
+  numbers.reserve(size);
   for (const auto& values : trajectory.values)
     numbers.insert(numbers.end(), values.data(), values.data() + values.size());
   return numbers;
@@ -192,7 +192,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
       if (!evaluations_.contains(id))
         throw ConfigError(settings_.text("study.archive") + ": holds no evaluation " + std::to_string(id));
   });
-  restored_ = static_cast<int>(evaluations_.size());
+  restored_ = evaluations_.size();
 
   read_trajectories();
   std::map<std::int64_t, Evaluation> before;
@@ -235,7 +235,7 @@ bool Study::reached_limit() {
 
 bool Study::wanted() {
   if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(ending_of(reason), reason);
-  const auto observed = static_cast<int>(observed_count_);
+  const int observed = observed_count_;
   // A limit below the number of archived evaluations asks for no new one; the search receives all archived ones.
   if (observed >= std::max(limit_, static_cast<int>(evaluations_.size()))) return reached_limit();
   if (observed >= settings_.integer("study.failure-rate-after") &&
@@ -255,15 +255,15 @@ int Study::width() const {
   const int tasks = parts_.count(), evaluators = std::max(farm_.evaluators(), 1);
   // one design more if a design consists of several tasks: the last tasks of a design leave evaluators idle
   const int busy = (evaluators + tasks - 1) / tasks + (tasks > 1 ? 1 : 0);
-  const auto shown = static_cast<int>(std::max<std::int64_t>(archived_ids_ - asked_, 0));
+  const int shown = std::max<std::int64_t>(archived_ids_ - asked_, 0);
   return std::max(batch_ > 0 ? batch_ : busy, static_cast<int>(pending_.size()) + shown);
 }
 
 // Asks for as many designs as may run. A strategy may return fewer. In the asynchronous mode the study asks again until
 // the strategy returns none; then the strategy needs another result first.
 bool Study::ask() {
-  for (width_ = width(); static_cast<int>(pending_.size()) < width_;) {
-    const std::vector<Eigen::VectorXd> designs = strategy_.ask(width_ - static_cast<int>(pending_.size()));
+  for (width_ = width(); std::ssize(pending_) < width_;) {
+    const std::vector<Eigen::VectorXd> designs = strategy_.ask(width_ - std::ssize(pending_));
     for (const auto& design : designs) add_design(design);
     if (!asynchronous_ || designs.empty()) break;
   }
@@ -333,7 +333,7 @@ bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
   }
   const std::string part = "part " + std::to_string(attempt.part) + ": ";
   std::vector<Outcome> lost = parts_.record_lost_attempt(attempt);
-  if (static_cast<int>(lost.size()) < attempts_) return true;
+  if (std::ssize(lost) < attempts_) return true;
   // a given-up evaluation has attempts_ rows in total, at least one of them new
   lost.erase(lost.begin(), lost.end() - std::max(1, attempts_ - before));
   for (Outcome& row : lost) {
@@ -387,7 +387,7 @@ bool Study::tell() {
                         " came before this program and configuration ask for it; choose another study.archive");
     tell(row->second);
     if (observed_.size() <= static_cast<std::size_t>(id)) observed_.resize(static_cast<std::size_t>(id) + 1);
-    observed_[static_cast<std::size_t>(id)] = true;
+    observed_[id] = true;
     ++observed_count_;
     add_warm_start_candidate(id);
     failures_ += failure(row->second.status);
@@ -528,7 +528,7 @@ void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
   troubled_.insert(attempt.evaluation.rank);
   log_event("machine trouble", "evaluation " + std::to_string(id) + " on " + attempt.evaluation.host + ": " + trouble_);
   most_evaluators_ = std::max(most_evaluators_, farm_.evaluators());  // evaluators of a retired host no longer count
-  const bool nothing_starts = !answered_ && static_cast<int>(troubled_.size()) >= most_evaluators_;
+  const bool nothing_starts = !answered_ && std::ssize(troubled_) >= most_evaluators_;
   if (given_up_.empty() && (nothing_starts || tries >= attempts_)) {
     given_up_ = "evaluation " + std::to_string(id) + " failed: " + trouble_;
     farm_.cancel_queued();
@@ -540,7 +540,8 @@ void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
 // Releases killed attempts for which no signal to this run followed in time.
 void Study::release_deferred(std::vector<Outcome>& rows) {
   if (deferred_losses_.empty()) return;
-  if (farm_.outstanding() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // `next` returned at once
+  if (farm_.outstanding() == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // farm_.next() does not wait
   for (; !deferred_losses_.empty() && deferred_losses_.front().until <= now(); deferred_losses_.pop_front())
     gather(std::move(deferred_losses_.front().attempt), rows);
 }
@@ -730,7 +731,7 @@ std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
   std::int64_t parent = -1;
   double least = 0;
   const auto squared_in = [&](Eigen::Index i, double other) {
-    const Variable& variable = layout_.variables[static_cast<std::size_t>(i)];
+    const Variable& variable = layout_.variables[i];
     return std::pow((other - design(i)) / (variable.upper - variable.lower), 2);
   };
   // Searches outwards along the first variable, until its distance alone exceeds that of the nearest design found.
@@ -758,7 +759,7 @@ Trajectory Study::trajectory_of(std::int64_t id) const {
   const double* from = numbers.data();
   if (!numbers.empty())
     for (const Channel& channel : layout_.channels) {
-      const auto columns = static_cast<Eigen::Index>(channel.coordinates.size());
+      const Eigen::Index columns = channel.coordinates.size();
       trajectory.values.emplace_back(Eigen::Map<const Eigen::MatrixXd>(from, channel.nodes, columns));
       from += channel.nodes * columns;
     }
@@ -785,14 +786,6 @@ Progress Study::progress() const {
 }
 
 namespace {
-
-archive::Contents read_archive(const std::string& path) {
-  try {
-    return archive::read(path);
-  } catch (const archive::Error& error) {
-    throw ConfigError(error.what());
-  }
-}
 
 // Returns the evaluations of another study's archive that are designs of this study, with these metrics. Evaluations
 // with values that the variables cannot have, and those that were lost or timed out, are left out.
@@ -821,10 +814,9 @@ std::vector<Evaluation> samples_in(const archive::Contents& contents, const std:
     Evaluation sample = e;
     sample.design = e.design(variable_at);
     if (e.gradient.size() > 0) sample.gradient = e.gradient(variable_at);
-    sample.metrics.setConstant(static_cast<Eigen::Index>(metrics.size()), not_a_number);
+    sample.metrics.setConstant(metrics.size(), not_a_number);
     for (std::size_t k = 0; k < metrics.size(); ++k)
-      if (e.metrics.size() > 0 && metric_at[k] >= 0)
-        sample.metrics(static_cast<Eigen::Index>(k)) = e.metrics(metric_at[k]);
+      if (e.metrics.size() > 0 && metric_at[k] >= 0) sample.metrics(k) = e.metrics(metric_at[k]);
     if (e.status == Status::lost || e.status == Status::timed_out) continue;
     if (surrogate::find_invalid_value(space, sample.design) < 0) samples.push_back(sample);
   }
@@ -839,7 +831,7 @@ std::vector<Evaluation> samples_in(const archive::Contents& contents, const std:
 std::vector<Evaluation> archived_samples(const std::string& path, const Settings& settings, const Evaluator& evaluator,
                                          const std::vector<std::string>& metrics,
                                          const std::vector<surrogate::Domain>& domains) {
-  const archive::Contents contents = read_archive(path);
+  const archive::Contents contents = contents_of(path);
   if (contents.provenance.evaluator != settings.evaluator)
     throw ConfigError(path + ": is of a study with the evaluator " + contents.provenance.evaluator +
                       ", this study has " + settings.evaluator);
@@ -856,7 +848,7 @@ void read_low_fidelity(const std::string& path, const Settings& settings, const 
   const std::string key = "surrogate.low-fidelity";
   if (!std::filesystem::exists(path)) throw settings.error(key, "does not exist; expected the .h5 file of a study");
   if (!is_archive(path)) throw settings.error(key, "is not an archive; expected the .h5 file of a study");
-  archive::Contents contents = read_archive(path);
+  archive::Contents contents = contents_of(path);
   for (const Variable& variable : settings.variables)
     for (const Variable& other : contents.layout.variables)
       if (variable.name == other.name &&
@@ -869,7 +861,7 @@ void read_low_fidelity(const std::string& path, const Settings& settings, const 
   for (const surrogate::Constraint& c : ego.constraints) needed.push_back(c.metric);
   for (const int metric : needed) {
     if (metric < 0) continue;
-    const std::string& name = metrics[static_cast<std::size_t>(metric)];
+    const std::string& name = metrics[metric];
     if (std::none_of(contents.layout.metrics.begin(), contents.layout.metrics.end(),
                      [&](const Quantity& theirs) { return theirs.name == name; }))
       throw settings.error(

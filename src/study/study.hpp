@@ -139,9 +139,7 @@ class Study {
   void add_warm_start_candidate(std::int64_t id);
   void check_interruption() const;  // throws Interrupted if the run must end
   void read_trajectories();
-  bool is_observed(std::int64_t id) const {
-    return static_cast<std::size_t>(id) < observed_.size() && observed_[static_cast<std::size_t>(id)];
-  }
+  bool is_observed(std::int64_t id) const { return static_cast<std::size_t>(id) < observed_.size() && observed_[id]; }
   Trajectory trajectory_of(std::int64_t id) const;
   std::map<std::int64_t, const Evaluation*> latest() const;
   double excess(const Evaluation& of, const Evaluation& by) const;

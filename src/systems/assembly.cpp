@@ -87,10 +87,10 @@ variational::Assembly assembly(const HybridModel& system, const Values<double>& 
     variational::Reset e;
     e.name = exchange.name;
     e.guard = watched++;
-    e.coordinates.assign(static_cast<std::size_t>(model.structure.n()), -1);
+    e.coordinates.assign(model.structure.n(), -1);
     e.rates = e.coordinates;
-    for (const auto& [at, formula] : exchange.coordinates) e.coordinates[static_cast<std::size_t>(at)] = watched++;
-    for (const auto& [at, formula] : exchange.rates) e.rates[static_cast<std::size_t>(at)] = watched++;
+    for (const auto& [at, formula] : exchange.coordinates) e.coordinates[at] = watched++;
+    for (const auto& [at, formula] : exchange.rates) e.rates[at] = watched++;
     all.resets.push_back(std::move(e));
   }
   return all;

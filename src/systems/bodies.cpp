@@ -41,7 +41,7 @@ class Builder {
   Bodies<n> build(Control control) {
     for (std::size_t l = 0; l < view_.tree.links.size(); ++l)
       if (view_.tree.links[l].follower)
-        refuse(static_cast<int>(l), "it follows coordinates; it needs a joint with a coordinate of its own");
+        refuse(l, "it follows coordinates; it needs a joint with a coordinate of its own");
     clusters();
     for (std::size_t c = 0; c < clusters_.size(); ++c) add_body(clusters_[c]);
     for (const auto& link : view_.tree.links) add_joint(link);
@@ -66,7 +66,7 @@ class Builder {
     };
     if (n == 2 || l + 1 == links.size() || !hinged(links[l]) || !hinged(links[l + 1])) return false;
     const Vector3<double> none{0.0, 0.0, 0.0};
-    const int number = static_cast<int>(l);
+    const int number = l;
     return links[l].mass == 0.0 && inertia_of(links[l]).isZero() && model_.shapes_of(number).empty() &&
            links[l + 1].at == none &&
            std::count_if(links.begin(), links.end(), [&](const auto& link) { return link.parent == number; }) == 1 &&
@@ -134,30 +134,29 @@ class Builder {
     for (std::size_t l = 0; l < links.size(); ++l) {
       const auto& link = links[l];
       Vector3<double> origin{0.0, 0.0, 0.0};
-      int c = static_cast<int>(clusters_.size());
+      int c = clusters_.size();
       if (is_massless_intermediate(l)) {
         view_.links[l] = {c, origin, true};
-        check_massless_intermediate(static_cast<int>(l));
+        check_massless_intermediate(l);
         continue;
       }
       if (link.moves.empty() && link.parent >= 0) {
         c = view_.links[link.parent].body;
         origin = link.at + view_.links[link.parent].origin;
-        if (!model_.shapes_of(static_cast<int>(l)).empty()) {
+        if (!model_.shapes_of(l).empty()) {
           if (model_.shapes_of(clusters_[c].links[0]).empty()) clusters_[c].surface = model_.link_surfaces[l];
           if (clusters_[c].surface != model_.link_surfaces[l])
-            refuse(static_cast<int>(l),
-                   "its surface differs from that of the link to which it is fixed; give both the same surface");
+            refuse(l, "its surface differs from that of the link to which it is fixed; give both the same surface");
         }
       } else {
         clusters_.emplace_back();
         clusters_.back().surface = model_.link_surfaces[l];
         clusters_.back().fixed = link.moves.empty();
         if (clusters_.back().fixed) origin = link.at;
-        if (!clusters_.back().fixed) check_joint(static_cast<int>(l));
+        if (!clusters_.back().fixed) check_joint(l);
       }
       Cluster& cluster = clusters_[c];
-      cluster.links.push_back(static_cast<int>(l));
+      cluster.links.push_back(l);
       cluster.origins.push_back(origin);
       cluster.moments.add(link.mass, link.centre + origin);
       view_.links[l] = {c, origin};
@@ -222,7 +221,7 @@ class Builder {
   }
 
   void add_joint(const Link<double>& link) {
-    const int l = static_cast<int>(&link - view_.tree.links.data());
+    const int l = &link - view_.tree.links.data();
     if (view_.links[l].ring) return;
     const auto& hung = view_.tree.links[first_of(l)];  // the link with the first moves of the joint
     const bool stands = l == 0 && standing_.foot;
@@ -243,7 +242,7 @@ class Builder {
                             : rigid::Joint<n>::Kind::spherical;
     const Move& move = link.moves[0];
     if (move.is_oblique())
-      joint.axis = head<n>(link.axes[static_cast<std::size_t>(move.axis - 3)]);
+      joint.axis = head<n>(link.axes[move.axis - 3]);
     else if (n == 3 || slides)
       joint.axis = rigid::Vector<n>::Unit(move.axis);
     view_.world.joints.push_back(joint);
@@ -273,7 +272,7 @@ class Builder {
     }
     std::set<std::pair<int, int>> apart;
     const auto pair = [](int a, int b) { return std::pair(std::min(a, b), std::max(a, b)); };
-    const int count = static_cast<int>(world.bodies.size());
+    const int count = world.bodies.size();
     for (int b = 0; b < count; ++b)
       for (int a = 0; a < b; ++a)
         if (!model_.others_touch || (world.bodies[a].fixed && world.bodies[b].fixed)) apart.emplace(a, b);
@@ -380,7 +379,7 @@ typename Bodies<n>::Coordinates Bodies<n>::coordinates(const State& state) const
       const auto& link = tree.links[l];
       if (link.moves.empty() || link.moves.back().kind != Move::turn) continue;
       const double before = link.parent < 0 ? 0.0 : state.poses[links[link.parent].body].angle;
-      known.q[link.first + static_cast<int>(link.moves.size()) - 1] = state.poses[links[l].body].angle - before;
+      known.q[link.first + std::ssize(link.moves) - 1] = state.poses[links[l].body].angle - before;
     }
   return {std::move(known.q), std::move(known.v)};
 }

@@ -62,9 +62,9 @@ TreeState<Var> record_state(const Bodies<n>& view, std::vector<int>& inputs) {
     const auto angle = [&](int link) { return link < 0 ? Var(0.0) : angles[view.links[link].body]; };
     for (std::size_t l = 0; l < view.tree.links.size(); ++l) {
       const auto& link = view.tree.links[l];
-      state.frames[l].angle = angle(static_cast<int>(l));
+      state.frames[l].angle = angle(l);
       if (!link.moves.empty() && link.moves.back().kind == Move::turn)
-        state.q[link.first + link.moves.size() - 1] = angle(static_cast<int>(l)) - angle(link.parent);
+        state.q[link.first + link.moves.size() - 1] = angle(l) - angle(link.parent);
     }
     return state;
   }
@@ -117,7 +117,7 @@ std::vector<rigid::OneSidedConstraint<n>> recorded_constraints(const Bodies<n>& 
     constraint.name = contact.name;
     constraint.restitution = Model::at(contact.restitution, numbers);
     constraint.friction = Model::at(contact.friction, numbers);
-    for (int b = 0; b < static_cast<int>(view.world.bodies.size()); ++b) {
+    for (int b = 0; b < std::ssize(view.world.bodies); ++b) {
       bool depends = false;
       for (const auto& gradient : gradients)
         for (int i = 0; i < size; ++i) depends |= !is_zero(gradient[b * size + i]);
@@ -128,7 +128,7 @@ std::vector<rigid::OneSidedConstraint<n>> recorded_constraints(const Bodies<n>& 
       for (const int b : constraint.bodies)
         outputs.insert(outputs.end(), gradient.begin() + b * size, gradient.begin() + (b + 1) * size);
     outputs.push_back(gap);
-    const int count = static_cast<int>(inputs.size());
+    const int count = inputs.size();
     const auto value = std::make_shared<const Program>(recording.graph, std::vector<int>{gap}, count);
     const auto slopes = std::make_shared<const Program>(recording.graph, outputs, count);
     const bool slides = contact.slip.has_value();

@@ -72,14 +72,14 @@ std::vector<Stop> stops_of(const Tree<double>& tree) {
   if (stops.empty()) return stops;
   // Postures of a fixed lattice within 1 rad or 1 m of rest. The stops take the smallest inertia among them.
   constexpr int postures = 16;
-  std::vector<double> q(static_cast<std::size_t>(tree.n()));
+  std::vector<double> q(tree.n());
   for (int posture = 0; posture < postures; ++posture) {
     for (std::size_t i = 0; i < q.size(); ++i) {
       const double x = posture * (0.6180339887498949 + 0.1 * static_cast<double>(i));
       q[i] = posture == 0 ? 0.0 : 2.0 * (x - std::floor(x)) - 1.0;
     }
     for (const Stop& stop : stops) {
-      double& x = q[static_cast<std::size_t>(stop.coordinate)];
+      double& x = q[stop.coordinate];
       x = std::max(stop.from, std::min(stop.to, x));
     }
     const Eigen::LDLT<Eigen::MatrixXd> M(mass_matrix(tree, q));

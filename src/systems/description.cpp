@@ -56,8 +56,7 @@ class Table {
 };
 
 std::string axis(const Link<double>& link, const Move& move) {
-  return move.is_oblique() ? "(" + vector(link.axes[static_cast<std::size_t>(move.axis - 3)], 3) + ")"
-                           : std::string(1, "xyz"[move.axis]);
+  return move.is_oblique() ? "(" + vector(link.axes[move.axis - 3], 3) + ")" : std::string(1, "xyz"[move.axis]);
 }
 
 std::string joint(const Link<double>& link) {
@@ -112,7 +111,7 @@ std::string description(const Model& model, const Values<double>& values, const 
   const int d = model.dimension;
   double mass = 0.0;
   for (const auto& link : tree.links)
-    if (tree.carrier(static_cast<int>(&link - tree.links.data())) >= 0) mass += link.mass;
+    if (tree.carrier(&link - tree.links.data()) >= 0) mass += link.mass;
   std::string text = (model.name.empty() ? model.origin : model.name + " (" + model.origin + ")") + ": " +
                      (d == 2 ? "in the plane, y up" : "in space, z up") + "; " + counted(tree.n(), "degree") +
                      " of freedom, " + number(mass) + " kg that move\n";

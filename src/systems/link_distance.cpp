@@ -42,16 +42,15 @@ std::vector<PlacedPart<n>> parts_of(const Model& model, const Values<double>& va
                                     const Frame<double>& at) {
   geometry::Frame<n> frame;
   for (int i = 0; i < n; ++i) {
-    frame.position[i] = at.origin[static_cast<std::size_t>(i)];
-    for (int j = 0; j < n; ++j)
-      frame.directors(i, j) = at.rotation[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+    frame.position[i] = at.origin[i];
+    for (int j = 0; j < n; ++j) frame.directors(i, j) = at.rotation[i][j];
   }
   std::vector<PlacedPart<n>> parts;
   for (const Shape* shape : model.shapes_of(link)) {
     std::vector<geometry::Vector<n>> corners;
     for (const auto& corner : model.corners(*shape, values.numbers)) {
       geometry::Vector<n>& x = corners.emplace_back();
-      for (int i = 0; i < n; ++i) x[i] = corner[static_cast<std::size_t>(i)];
+      for (int i = 0; i < n; ++i) x[i] = corner[i];
     }
     try {
       parts.push_back({shape, geometry::Polytope<n>(corners, "shape " + shape->name), frame});
@@ -71,8 +70,7 @@ ClosestPair<n> closest_pair(const Values<double>& values, const PlacedPart<n>& o
                       swapped};
   if (pair.contact.gap <= 0.0 || !second.shape->outward) return pair;
   geometry::Vector<n> outward;
-  for (int i = 0; i < n; ++i)
-    outward[i] = Model::at((*second.shape->outward)[static_cast<std::size_t>(i)], values.numbers);
+  for (int i = 0; i < n; ++i) outward[i] = Model::at((*second.shape->outward)[i], values.numbers);
   std::array<geometry::Basis<n>, 2> bases;
   geometry::find_contact<n>(first.polytope, first.frame, second.polytope, second.frame, outward.normalized(), bases,
                             pair.contact);
@@ -91,7 +89,7 @@ std::string side_text(const std::string& link, const PlacedPart<n>& part, const 
   std::string text = link + ": " + feature_name(contact.feature[side]) + " of [shape " + part.shape->name + "]\n";
   text += "  point      " + components<n>(contact.witness[side]) + " m\n";
   for (int i = 0; i < shown; ++i) {
-    const int corner = contact.vertex[side][static_cast<std::size_t>(i)];
+    const int corner = contact.vertex[side][i];
     text += formatted("  corner %-3d ", corner) + components<n>(part.frame(part.polytope.corner(corner))) + " m\n";
   }
   if (shown < count) text += formatted("  and %d more corners\n", count - shown);
@@ -103,7 +101,7 @@ std::string distance_of(const Model& model, const Values<double>& values, const 
                         const std::array<int, 2>& link) {
   const auto tree = model.tree(values.numbers);
   const auto frames = tree.template frames<double>(q.data());
-  const auto parts = [&](int l) { return parts_of<n>(model, values, l, frames[static_cast<std::size_t>(l)]); };
+  const auto parts = [&](int l) { return parts_of<n>(model, values, l, frames[l]); };
   const auto ones = parts(link[0]), others = parts(link[1]);
   std::optional<ClosestPair<n>> nearest;
   std::size_t overlaps = 0;
@@ -115,8 +113,7 @@ std::string distance_of(const Model& model, const Values<double>& values, const 
       if (!nearest || pair.contact.normal_gap() > nearest->contact.normal_gap()) nearest = pair;
     }
   const auto& [one, other, contact, swapped] = *nearest;
-  const std::array<std::string, 2> names{tree.links[static_cast<std::size_t>(link[0])].name,
-                                         tree.links[static_cast<std::size_t>(link[1])].name};
+  const std::array<std::string, 2> names{tree.links[link[0]].name, tree.links[link[1]].name};
   const std::size_t first = swapped ? 1 : 0, second = 1 - first;  // sides of the contact
   const double overlap = contact.normal_gap(),
                reach = geometry::feature_tolerance * std::min(one->polytope.radius(), other->polytope.radius());
@@ -139,7 +136,7 @@ std::string link_distance(const Model& model, const Values<double>& values, cons
   std::vector<std::string> shaped;
   const auto& links = model.structure.links;
   for (std::size_t l = 0; l < links.size(); ++l)
-    if (!model.shapes_of(static_cast<int>(l)).empty()) shaped.push_back(links[l].name);
+    if (!model.shapes_of(l).empty()) shaped.push_back(links[l].name);
   if (shaped.size() < 2)
     throw ConfigError(model.origin + " has " + counted(shaped.size(), "link") +
                       " with a [shape]; a distance needs two of them");
@@ -150,7 +147,7 @@ std::string link_distance(const Model& model, const Values<double>& values, cons
     const std::string allowed = "; links with shapes: " + listed(shaped, 5);
     if (at == links.end())
       throw ConfigError("no link '" + shown(name) + "' in " + model.origin + did_you_mean(name, shaped) + allowed);
-    link[side] = static_cast<int>(at - links.begin());
+    link[side] = at - links.begin();
     if (model.shapes_of(link[side]).empty())
       throw ConfigError("[link " + name + "] of " + model.origin + " has no [shape]" + allowed);
   }

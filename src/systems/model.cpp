@@ -52,7 +52,8 @@ void check_convex(const Model& model, const std::vector<double>& defined) {
   }
 }
 
-// Throws ConfigError if no face of a shape has its outward normal. Contacts would be with a plane that is not there.
+// Throws ConfigError if no face of a shape has the outward normal that the model states: contacts would use a plane
+// that the shape does not have.
 void check_outward(const Model& model, const std::vector<double>& defined) {
   const int dimension = model.dimension;
   constexpr double rounding = 1e-9;  // 1 - cos of an angle that is rounding
@@ -190,15 +191,15 @@ std::optional<Variable> Model::variable(const Expression::Quantity& quantity) co
 
 bool Model::slides(int coordinate) const {
   for (const Link<Number>& link : structure.links)
-    if (coordinate >= link.first && coordinate < link.first + static_cast<int>(link.moves.size()))
-      return link.moves[static_cast<std::size_t>(coordinate - link.first)].kind == Move::slide;
+    if (coordinate >= link.first && coordinate < link.first + std::ssize(link.moves))
+      return link.moves[coordinate - link.first].kind == Move::slide;
   return false;
 }
 
 std::string_view Model::unit(const Variable& variable) const {
   switch (variable.kind) {
     case Variable::parameter:
-      return parameters[static_cast<std::size_t>(variable.index)].unit;
+      return parameters[variable.index].unit;
     case Variable::coordinate:
       return slides(variable.index) ? "m" : "rad";
     case Variable::rate:
@@ -214,7 +215,7 @@ std::string_view Model::unit(const Variable& variable) const {
     case Variable::control:
       break;
   }
-  const auto& actuator = structure.actuators[static_cast<std::size_t>(variable.index)];
+  const auto& actuator = structure.actuators[variable.index];
   const auto& along = actuator.force;
   const bool pushes = actuator.coordinate >= 0
                           ? slides(actuator.coordinate)
@@ -235,7 +236,7 @@ std::vector<std::array<int, 3>> facets(const std::vector<Vector3<double>>& corne
         // finds the corner in the given list: the polytope may have reordered them
         const geometry::Vector<n> corner = polytope.corner(facet[i]);
         for (std::size_t k = 0; k < points.size(); ++k)
-          if (points[k] == corner) face[i] = static_cast<int>(k);
+          if (points[k] == corner) face[i] = k;
       }
       faces.push_back(face);
     }

@@ -153,7 +153,7 @@ struct Model {
 
   template <class T>
   static T at(const Number& x, const std::vector<T>& all_numbers) {
-    return x.index < 0 ? T(x.constant) : all_numbers[static_cast<std::size_t>(x.index)];
+    return x.index < 0 ? T(x.constant) : all_numbers[x.index];
   }
 
   // Returns the meaning of a name in a formula, including parameters (index: the parameter's). nullopt: unknown.

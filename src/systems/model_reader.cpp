@@ -111,13 +111,17 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
     }
   });
   complete();
+  find_parameter_units();
+  for (const Section& section : text_.sections) model_.sections.push_back({section.kind, section.name, section.line});
+  return std::move(model_);
+}
+
+void ModelReader::find_parameter_units() {
   for (std::size_t i = 0; i < model_.parameters.size(); ++i)
     if (std::string& unit = model_.parameters[i].unit; unit == "1") {
       const Measure found = dimensions_.resolved(parameter_measures_[i]);
       if (!found.any && found.unknowns.empty()) unit = found.angle ? "rad" : si_unit(found.exponents);
     }
-  for (const Section& section : text_.sections) model_.sections.push_back({section.kind, section.name, section.line});
-  return std::move(model_);
 }
 
 // Expands [link box_i] with `count = 5` to five links, box_1 to box_5 (repetition.hpp).
@@ -127,7 +131,7 @@ void ModelReader::repeat(const std::map<std::string, double>& given) {
   const std::function<double(const Definition&)> settled = [&](const Definition& d) {
     std::vector<double> arguments;
     for (const int used : d.uses) {
-      Parameter& p = model_.parameters[static_cast<std::size_t>(used)];
+      Parameter& p = model_.parameters[used];
       p.counts = true;
       if (const auto at = given.find(p.name); at != given.end())
         p.definition = {Expression::parse(to_text(at->second)), {}, to_text(at->second), p.definition.line};
@@ -187,7 +191,7 @@ Definition ModelReader::definition(const std::string& text, int line, bool condi
 
 Measure ModelReader::measure(const Definition& definition) {
   std::vector<Measure> used;
-  for (const int parameter : definition.uses) used.push_back(parameter_measures_[static_cast<std::size_t>(parameter)]);
+  for (const int parameter : definition.uses) used.push_back(parameter_measures_[parameter]);
   try {
     return definition.expression.measure(dimensions_, used);
   } catch (const ExpressionError& error) {
@@ -265,7 +269,7 @@ std::optional<Number> ModelReader::positive(const Section& section, const char* 
 ModelReader::Vector ModelReader::vector(const std::string& text, int line, const std::string& key,
                                         std::string_view unit) {
   const auto parts = split_list(text);
-  if (static_cast<int>(parts.size()) != model_.dimension)
+  if (std::ssize(parts) != model_.dimension)
     fail(line, key + " = " + shown(text) + "; allowed: " + std::to_string(model_.dimension) +
                    " numbers, separated by commas");
   Vector x;
@@ -550,7 +554,7 @@ void ModelReader::read_link(const Section& section) {
     surface = named(*entry, model_.surfaces, "surface");
   } else {
     for (std::size_t i = 0; i < model_.surfaces.size(); ++i)
-      if (model_.surfaces[i].name.empty()) surface = static_cast<int>(i);
+      if (model_.surfaces[i].name.empty()) surface = i;
   }
   model_.link_surfaces.push_back(surface);
   model_.link_lines.push_back(section.line);
@@ -578,7 +582,7 @@ void ModelReader::read_names() {
       const std::string letter =
           l.moves[i].is_oblique() ? "axis" + std::string(l.axes.size() > 1 ? std::to_string(l.moves[i].axis - 2) : "")
                                   : std::string(1, "xyz"[l.moves[i].axis]);
-      const bool again = std::count(l.moves.begin(), l.moves.begin() + static_cast<std::ptrdiff_t>(i), l.moves[i]) > 0;
+      const bool again = std::count(l.moves.begin(), l.moves.begin() + i, l.moves[i]) > 0;
       const bool beside_places = l.parent < 0 && others < static_cast<std::ptrdiff_t>(l.moves.size());
       if (is_place(l.moves[i]))
         names.push_back(alone ? letter : l.name + "_" + letter);
@@ -639,7 +643,7 @@ void ModelReader::check_of_coordinates(const Formula<Number>& formula, const Ent
 
 // Adds the numbers computed for links: default centres, and the mass properties of links with parts.
 void ModelReader::complete() {
-  int next = static_cast<int>(model_.definitions.size());
+  int next = model_.definitions.size();
   const auto result = [&] {
     Number x;
     x.index = next++;

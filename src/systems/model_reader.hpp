@@ -93,6 +93,8 @@ class ModelReader {
   // Reads a key that is a coordinate or rate(COORDINATE); true: it is a rate.
   std::pair<int, bool> coordinate_or_rate(const Entry& entry) const;
   void complete();
+  // Sets the units of parameters that state none, where the expressions that use them determine one.
+  void find_parameter_units();
 
   [[noreturn]] void fail(int line, const std::string& complaint) const { text_.fail(line, complaint); }
 

@@ -1,4 +1,4 @@
-// Reads the sections of a model other than links: masses, shapes, springs, forces, actuators, ranges, contacts, stops,
+// Reads the sections of a model other than links: masses, shapes, springs, forces, actuators, joint limits, contacts, stops,
 // resets.
 #include <algorithm>
 
@@ -39,7 +39,7 @@ Measure ModelReader::measure(const Formula<Number>& formula, int line) {
   std::vector<Measure> used;
   for (const auto& argument : formula.arguments)
     used.push_back(argument.variable.kind == Variable::parameter
-                       ? parameter_measures_[static_cast<std::size_t>(argument.variable.index)]
+                       ? parameter_measures_[argument.variable.index]
                        : Measure::of(parse_unit(model_.unit(argument.variable)).value()));
   try {
     return formula.expression.measure(dimensions_, used);
@@ -95,13 +95,13 @@ void ModelReader::read_shape(const Section& section) {
   if (form->key == "vertices") {
     shape.kind = Shape::Kind::vertices;
     const auto points = split_list(form->value, ';');
-    if (static_cast<int>(points.size()) <= model_.dimension || points.size() > 256)
+    if (std::ssize(points) <= model_.dimension || points.size() > 256)
       fail(form->line, "vertices: " + std::to_string(points.size()) + " points; allowed: " +
                            std::to_string(model_.dimension + 1) + " to 256, separated by semicolons");
     for (const auto& point : points) shape.vertices.push_back(vector(point, form->line, "vertices", "m"));
   } else if (form->key == "box") {
     shape.kind = Shape::Kind::box;
-    sizes(static_cast<std::size_t>(model_.dimension), plane ? "two lengths" : "three lengths");
+    sizes(model_.dimension, plane ? "two lengths" : "three lengths");
   } else if (form->key == "ball") {
     shape.kind = Shape::Kind::ball;
     sizes(1, "its radius");

@@ -54,7 +54,7 @@ int affine_coordinate(const variational::Mechanics& model, int row, int but) {
     bool fits = c != but;
     for (int i = 0; i < 40 && fits; ++i) {
       Eigen::VectorXd q(n);
-      for (int d = 0; d < n; ++d) q(d) = 3.0 * spread(i, static_cast<std::size_t>(d));
+      for (int d = 0; d < n; ++d) q(d) = 3.0 * spread(i, d);
       const double slope = model.row(q).gradient(row, c);
       q(c) += 1.7;
       fits = slope > 1e-9 && std::abs(model.row(q).gradient(row, c) - slope) <= 1e-12 * slope;
@@ -100,7 +100,7 @@ struct Maps {
     return q;
   }
 
-  // The point that has z for its normal form, the wire's coordinate zero.
+  // Returns the point whose normal form is z. Its coordinate of the wire is zero.
   Vars unnormalised(const Vars& z, const Vars& p) const {
     Vars q(n, Var(0.0));
     for (std::size_t i = 0; i < kept.size(); ++i) q[kept[i]] = z[i];
@@ -171,7 +171,7 @@ struct Maps {
   variational::Recorded record(Map map) const {
     const auto rate = [&](const Vars& z, const Vars& v, const Vars& p) { return directional(map(z, p), z, v); };
     variational::Formulation f;
-    f.n = static_cast<int>(kept.size());
+    f.n = kept.size();
     f.parameters = original.parameters + 1;
     f.lagrangian = [&](const Vars& z, const Vars& v, const Vars& p) {
       return original.lagrangian(map(z, p), rate(z, v, p), p);
@@ -221,7 +221,7 @@ double Projected::bound(const std::vector<double>& parameters) const {
   if (m == 0) return 0.0;
   const std::vector<autodiff::Differential> values(parameters.begin(), parameters.end());
   const autodiff::RecordedElement element(slope_, values);
-  std::vector<double> reach, out(static_cast<std::size_t>(m * m));
+  std::vector<double> reach, out(m * m);
   for (const auto& link : system_.model.structure.links)
     for (const auto& move : link.moves) reach.push_back(move.kind == Move::turn ? std::numbers::pi : 10.0);
   const auto norm = [&](const Eigen::VectorXd& z) {
@@ -233,9 +233,9 @@ double Projected::bound(const std::vector<double>& parameters) const {
   for (int i = 0; i < 600; ++i) {
     Eigen::VectorXd z(size());
     for (Eigen::Index d = 0; d < z.size(); ++d) {
-      const int c = kept_[static_cast<std::size_t>(d)];
-      const double x = spread(i, static_cast<std::size_t>(d));
-      z(d) = c == normal_ ? -std::pow(0.5 * (x + 1.0), 3) * 3.0 : reach[static_cast<std::size_t>(c)] * x;
+      const int c = kept_[d];
+      const double x = spread(i, d);
+      z(d) = c == normal_ ? -std::pow(0.5 * (x + 1.0), 3) * 3.0 : reach[c] * x;
     }
     found.emplace_back(norm(z), z);
   }
@@ -250,7 +250,7 @@ double Projected::bound(const std::vector<double>& parameters) const {
           for (const double sign : {-1.0, 1.0}) {
             Eigen::VectorXd moved = z;
             moved(d) += sign * step;
-            if (kept_[static_cast<std::size_t>(d)] == normal_ && moved(d) >= 0.0) continue;
+            if (kept_[d] == normal_ && moved(d) >= 0.0) continue;
             const double there = norm(moved);
             if (there <= value * (1.0 + 1e-14)) continue;
             value = there;
@@ -268,7 +268,7 @@ void Projected::check_constraint(const variational::Mechanics& model) const {
   const int row = constraint_row(system_), n = model.n();
   for (int i = 0; i < 100; ++i) {
     Eigen::VectorXd q(n);
-    for (int d = 0; d < n; ++d) q(d) = std::numbers::pi * spread(i, static_cast<std::size_t>(d));
+    for (int d = 0; d < n; ++d) q(d) = std::numbers::pi * spread(i, d);
     q(normal_) -= model.row(q).value(0) / model.row(q).gradient(0, normal_);
     q(wire_) -= model.row(q).value(row) / model.row(q).gradient(row, wire_);
     const auto rows = model.row(q);
@@ -336,15 +336,15 @@ void Projected::lift(const Eigen::VectorXd& q, const Eigen::VectorXd& v, const v
   const auto& rows = model.row(q);
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const bool gap = kept_[i] == normal_;
-    z(static_cast<Eigen::Index>(i)) = gap ? rows.value(0) : q(kept_[i]);
-    rate(static_cast<Eigen::Index>(i)) = gap ? rows.gradient.row(0).dot(v) : v(kept_[i]);
+    z(i) = gap ? rows.value(0) : q(kept_[i]);
+    rate(i) = gap ? rows.gradient.row(0).dot(v) : v(kept_[i]);
   }
 }
 
 Eigen::VectorXd Projected::all_coordinates(const Eigen::VectorXd& z) const {
   assert(z.size() == size());
   Eigen::VectorXd all = Eigen::VectorXd::Constant(system_.model.structure.n(), std::nan(""));
-  for (std::size_t i = 0; i < kept_.size(); ++i) all(kept_[i]) = z(static_cast<Eigen::Index>(i));
+  for (std::size_t i = 0; i < kept_.size(); ++i) all(kept_[i]) = z(i);
   return all;
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string> joined_points(const Tree<Number>& tree, const std::stri
   for (const auto& link : tree.links) {
     std::string origin;
     if (link.parent >= 0) {
-      const auto parent = static_cast<std::size_t>(link.parent);
+      const std::size_t parent = link.parent;
       if (is_same(link.at, tree.links[parent].end))
         origin = tree.links[parent].name + "_end";
       else if (is_zero(link.at))

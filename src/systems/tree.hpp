@@ -228,7 +228,7 @@ struct Tree {
   template <class T>
   static void make(Frame<T>& f, const Link<P>& link, const Move& move, const T& q, const T& v) {
     if (move.is_oblique()) {
-      const Vector3<T> axis = lift<T>(link.axes[static_cast<std::size_t>(move.axis - 3)]);
+      const Vector3<T> axis = lift<T>(link.axes[move.axis - 3]);
       move.kind == Move::slide ? f.slide(axis, q, v) : f.turn(axis, q, v);
     } else {
       move.kind == Move::slide ? f.slide(move.axis, q, v) : f.turn(move.axis, q, v);

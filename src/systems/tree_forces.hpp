@@ -72,7 +72,7 @@ T Tree<P>::potential_energy(const std::vector<Frame<T>>& at, const T* q) const {
     } else {
       const Vector3<T> d = position(at, spring.to) - position(at, spring.from);
       if constexpr (std::is_same_v<P, double>)
-        if (spring.rest == 0.0) {  // also where the ends coincide and the length has no derivative
+        if (spring.rest == 0.0) {  // has derivatives where the ends coincide; the length has none
           V += 0.5 * (lift<T>(spring.stiffness) * dot(d, d));
           continue;
         }

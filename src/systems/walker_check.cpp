@@ -9,7 +9,7 @@ void check_legs(const Model& model) {
   const auto& structure = model.structure;
   const auto& link_lines = model.link_lines;
   const auto& links = structure.links;
-  const std::size_t d = static_cast<std::size_t>(model.dimension);
+  const std::size_t d = model.dimension;
   const auto roots =
       std::count_if(links.begin(), links.end(), [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
   if (roots != 1)
@@ -27,7 +27,7 @@ void check_legs(const Model& model) {
       model.fail(link_lines[i],
                  "link " + links[i].name +
                      " turns or slides along an axis of its own; a model with a swing-foot allows only x, y, z");
-    if (structure.carrier(static_cast<int>(i)) < 0) continue;  // a floor
+    if (structure.carrier(i) < 0) continue;  // a floor
     const int j = links[i].counterpart;
     if (j < 0 || links[j].counterpart != static_cast<int>(i))
       model.fail(link_lines[i],
@@ -56,11 +56,11 @@ void check_legs(const Model& model) {
 void check_walker(const Model& model, const Tree<double>& tree) {
   check_legs(model);
   const auto& links = tree.links;
-  const auto stands = [&](std::size_t i) { return tree.carrier(static_cast<int>(i)) < 0; };  // a floor
+  const auto stands = [&](std::size_t i) { return tree.carrier(i) < 0; };  // a floor
   const auto is_turn = [&](int coordinate) {
     std::size_t l = links.size() - 1;
     while (links[l].first > coordinate || links[l].moves.empty()) --l;
-    return links[l].moves[static_cast<std::size_t>(coordinate - links[l].first)].kind == Move::turn;
+    return links[l].moves[coordinate - links[l].first].kind == Move::turn;
   };
   std::vector<double> q(tree.n()), v(tree.n());
   for (int i = 0; i < tree.n(); ++i) {

@@ -91,7 +91,7 @@ bool HybridIntegrator::substep(ActiveRows& before, const VectorXd& q0, const Vec
                                HybridState& to) const {
   VectorXd &q1 = to.q, &p1 = to.p;
   const int n = mechanics_.n();
-  const auto m = static_cast<int>(before.rows.size());
+  const int m = before.rows.size();
   VectorXd r = VectorXd::Zero(m), residual(n + m);
   MatrixXd jacobian = MatrixXd::Zero(n + m, n + m);
   q1 = q0 + h * mechanics_.velocity(q0, p0);
@@ -105,8 +105,8 @@ bool HybridIntegrator::substep(ActiveRows& before, const VectorXd& q0, const Vec
       jacobian.topRightCorner(n, m) = before.B.transpose();
       const auto& rows = mechanics_.row(q1);
       for (int i = 0; i < m; ++i) {
-        const int row = before.rows[static_cast<std::size_t>(i)];
-        residual(n + i) = rows.value(row) - before.targets[static_cast<std::size_t>(i)];
+        const int row = before.rows[i];
+        residual(n + i) = rows.value(row) - before.targets[i];
         jacobian.block(n + i, 0, 1, n) = rows.gradient.row(row);
       }
     }
@@ -156,8 +156,7 @@ ConstraintForces constraint_forces(const Mechanics& mechanics, const HybridInteg
   b.scale = 1e-12 + state.bias.lpNorm<Eigen::Infinity>();
   if (held.rows.empty()) return b;
   VectorXd row_acceleration = held.G * b.acceleration;
-  for (std::size_t i = 0; i < held.rows.size(); ++i)
-    row_acceleration(static_cast<Eigen::Index>(i)) += state.curvature(held.rows[i]);
+  for (std::size_t i = 0; i < held.rows.size(); ++i) row_acceleration(i) += state.curvature(held.rows[i]);
   const MatrixXd Minv_B = mass.solve(held.B.transpose());
   b.lambda = -(held.G * Minv_B).partialPivLu().solve(row_acceleration);
   b.acceleration += Minv_B * b.lambda;
@@ -165,49 +164,45 @@ ConstraintForces constraint_forces(const Mechanics& mechanics, const HybridInteg
 }
 
 void HybridIntegrator::forces(VectorXd& normal, VectorXd& tangential) const {
-  const auto count = static_cast<Eigen::Index>(assembly_.contacts.size());
+  const Eigen::Index count = assembly_.contacts.size();
   normal = tangential = VectorXd::Zero(count);
   const ActiveRows h = held(now_.mode, now_.q);
   const ConstraintForces b = constraint_forces(mechanics_, h, now_.q, velocity());
   for (std::size_t k = 0; k < h.rows.size(); ++k)
     for (Eigen::Index i = 0; i < count; ++i) {
-      const Contact& contact = assembly_.contacts[static_cast<std::size_t>(i)];
-      const double force = b.lambda(static_cast<Eigen::Index>(k));
+      const Contact& contact = assembly_.contacts[i];
+      const double force = b.lambda(k);
       if (h.rows[k] == contact.gap) {
         normal(i) = force;
-        const auto j = static_cast<std::size_t>(i);
-        if (now_.mode.states[j] == ContactState::slide)
-          tangential(i) = -contact.friction * now_.mode.slip_directions[j] * force;
+        if (now_.mode.states[i] == ContactState::slide)
+          tangential(i) = -contact.friction * now_.mode.slip_directions[i] * force;
       }
-      if (h.rows[k] == contact.slip && now_.mode.states[static_cast<std::size_t>(i)] == ContactState::stick)
-        tangential(i) = force;
+      if (h.rows[k] == contact.slip && now_.mode.states[i] == ContactState::stick) tangential(i) = force;
     }
 }
 
 std::vector<HybridIntegrator::Guard> HybridIntegrator::guards(const Mode& mode) const {
   std::vector<Guard> all;
-  for (int i = 0; i < static_cast<int>(assembly_.contacts.size()); ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    if (mode.states[k] == ContactState::open) {
+  for (int i = 0; i < std::ssize(assembly_.contacts); ++i) {
+    if (mode.states[i] == ContactState::open) {
       all.push_back({Guard::gap, i});
       continue;
     }
-    if (assembly_.contacts[k].latch) continue;
+    if (assembly_.contacts[i].latch) continue;
     all.push_back({Guard::push, i});
-    if (mode.states[k] == ContactState::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
-    if (mode.states[k] == ContactState::slide && mode.slip_directions[k] != 0) all.push_back({Guard::slip, i});
+    if (mode.states[i] == ContactState::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
+    if (mode.states[i] == ContactState::slide && mode.slip_directions[i] != 0) all.push_back({Guard::slip, i});
   }
-  for (int i = 0; applies_resets && i < static_cast<int>(assembly_.resets.size()); ++i)
-    all.push_back({Guard::resets, i});
+  for (int i = 0; applies_resets && i < std::ssize(assembly_.resets); ++i) all.push_back({Guard::resets, i});
   return all;
 }
 
 VectorXd HybridIntegrator::values(const HybridState& at, const std::vector<Guard>& guards, VectorXd* gap_rates) const {
-  VectorXd x(static_cast<Eigen::Index>(guards.size()));
+  VectorXd x(guards.size());
   if (gap_rates) *gap_rates = VectorXd::Zero(x.size());
   const VectorXd v = mechanics_.velocity(at.q, at.p);
   const auto rows = mechanics_.row(at.q);  // a copy, because held() overwrites the buffer
-  VectorXd normal = VectorXd::Zero(static_cast<Eigen::Index>(assembly_.contacts.size())), tangential = normal;
+  VectorXd normal = VectorXd::Zero(assembly_.contacts.size()), tangential = normal;
   double noise = 0.0;
   if (std::any_of(guards.begin(), guards.end(),
                   [](const Guard& g) { return g.kind != Guard::gap && g.kind != Guard::resets; })) {
@@ -216,15 +211,13 @@ VectorXd HybridIntegrator::values(const HybridState& at, const std::vector<Guard
     noise = 2.0 * force_noise * b.scale;
     for (std::size_t k = 0; k < h.rows.size(); ++k)
       for (std::size_t i = 0; i < assembly_.contacts.size(); ++i) {
-        if (h.rows[k] == assembly_.contacts[i].gap)
-          normal(static_cast<Eigen::Index>(i)) = b.lambda(static_cast<Eigen::Index>(k));
-        if (h.rows[k] == assembly_.contacts[i].slip)
-          tangential(static_cast<Eigen::Index>(i)) = b.lambda(static_cast<Eigen::Index>(k));
+        if (h.rows[k] == assembly_.contacts[i].gap) normal(i) = b.lambda(k);
+        if (h.rows[k] == assembly_.contacts[i].slip) tangential(i) = b.lambda(k);
       }
   }
   for (Eigen::Index i = 0; i < x.size(); ++i) {
-    const Guard& guard = guards[static_cast<std::size_t>(i)];
-    const auto k = static_cast<std::size_t>(guard.which);
+    const Guard& guard = guards[i];
+    const std::size_t k = guard.which;
     switch (guard.kind) {
       case Guard::gap:
         x(i) = rows.value(assembly_.contacts[k].gap);
@@ -317,13 +310,12 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
     double earliest = h;
     const Guard* hit = nullptr;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto k = static_cast<Eigen::Index>(i);
       double s = -1.0;
-      if (hovers && all[i].kind == Guard::gap && after(k) > -closed) continue;
-      if (after(k) < 0.0)
-        s = locate(all[i], now_, h, before(k));
-      else if (all[i].kind == Guard::gap && rates_before(k) < 0.0 && rates_after(k) > 0.0)
-        s = locate_brief_closure(all[i].which, now_, h, before(k), rates_before(k), after(k), rates_after(k));
+      if (hovers && all[i].kind == Guard::gap && after(i) > -closed) continue;
+      if (after(i) < 0.0)
+        s = locate(all[i], now_, h, before(i));
+      else if (all[i].kind == Guard::gap && rates_before(i) < 0.0 && rates_after(i) > 0.0)
+        s = locate_brief_closure(all[i].which, now_, h, before(i), rates_before(i), after(i), rates_after(i));
       if (s < 0.0 || (hit && s >= earliest)) continue;
       earliest = s;
       hit = &all[i];
@@ -332,8 +324,7 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
       at_once = 0;
       now_ = end;
       for (std::size_t i = 0; i < all.size(); ++i)
-        if (all[i].kind == Guard::gap)
-          max_penetration_ = std::max(max_penetration_, -after(static_cast<Eigen::Index>(i)));
+        if (all[i].kind == Guard::gap) max_penetration_ = std::max(max_penetration_, -after(i));
       continue;
     }
     at_once = earliest > 1e-13 ? 0 : at_once + 1;
@@ -351,14 +342,14 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
       return "";
     }
     if (at_once > 100) return at("events follow each other without end");
-    if (static_cast<int>(events_.size()) > options_.max_events) return at("more events than hybrid.max-events allows");
+    if (std::ssize(events_) > options_.max_events) return at("more events than hybrid.max-events allows");
   }
   now_.time = time;
   return "";
 }
 
 std::string HybridIntegrator::handle(const Guard& guard, double rest_of_step) {
-  const auto k = static_cast<std::size_t>(guard.which);
+  const std::size_t k = guard.which;
   switch (guard.kind) {
     case Guard::gap:
       return collide(rest_of_step);

@@ -78,7 +78,7 @@ bool HybridIntegrator::forces_are_admissible(const Combinations& touching, const
   const double noise = force_noise * b.scale;
   const auto lambda = [&](int row) {
     for (std::size_t k = 0; k < h.rows.size(); ++k)
-      if (h.rows[k] == row) return b.lambda(static_cast<Eigen::Index>(k));
+      if (h.rows[k] == row) return b.lambda(k);
     return 0.0;
   };
   const auto acceleration = [&](int row) { return rows.gradient.row(row).dot(b.acceleration) + b.curvature(row); };
@@ -138,8 +138,7 @@ std::string HybridIntegrator::choose_mode(std::optional<ForbiddenTransition> for
         now_.p -= h.G.transpose() * (h.G * mass.solve(h.G.transpose())).llt().solve(h.G * v);
       }
       for (std::size_t i = 0; i < mode.states.size(); ++i)
-        if (old.states[i] == ContactState::open && mode.states[i] != ContactState::open)
-          note(Event::touch, static_cast<int>(i), 0.0);
+        if (old.states[i] == ContactState::open && mode.states[i] != ContactState::open) note(Event::touch, i, 0.0);
       return "";
     } while (touching.next());
     if (!forbidding) break;
@@ -169,7 +168,7 @@ HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
     const bool latched = contact.latch && now_.mode.states[i] != ContactState::open, hits = rate < -slow;
     impact.wanted.push_back(hits ? -contact.restitution * rate : 0.0);
     impact.hitting += hits;
-    if (hits && impact.first < 0) impact.first = static_cast<int>(i);
+    if (hits && impact.first < 0) impact.first = i;
     std::vector<Combinations::Choice> choices = {{ContactState::slide, 0}};
     if (contact.slip >= 0 && contact.friction > 0.0)
       choices = {{ContactState::stick, 0}, {ContactState::slide, 1}, {ContactState::slide, -1}};
@@ -187,7 +186,7 @@ HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
 // at least as fast as the restitution requires.
 std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, const Rows& rows) const {
   const Combinations& contacts = impact.contacts;
-  const auto constraints = static_cast<Eigen::Index>(assembly_.constraints.size());
+  const Eigen::Index constraints = assembly_.constraints.size();
   // held rows: bilateral constraints, then for each contact with an impulse its gap and, if sticking, its slip
   std::vector<int> held_rows(assembly_.constraints);
   std::vector<double> rates(held_rows.size(), 0.0);
@@ -195,20 +194,20 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
   for (std::size_t j = 0; j < contacts.size(); ++j) {
     const Contact& contact = assembly_.contacts[contacts.contacts[j]];
     if (contacts.chosen(j).contact_state == ContactState::open) continue;
-    normal[j] = static_cast<Eigen::Index>(held_rows.size());
+    normal[j] = held_rows.size();
     held_rows.push_back(contact.gap);
     rates.push_back(impact.wanted[j]);
     if (contacts.chosen(j).contact_state != ContactState::stick) continue;
-    tangential[j] = static_cast<Eigen::Index>(held_rows.size());
+    tangential[j] = held_rows.size();
     held_rows.push_back(contact.slip);
     rates.push_back(0.0);
   }
-  const auto m = static_cast<Eigen::Index>(held_rows.size());
+  const Eigen::Index m = held_rows.size();
   MatrixXd G(m, mechanics_.n());
   VectorXd miss(m);
   for (Eigen::Index i = 0; i < m; ++i) {
-    G.row(i) = rows.gradient.row(held_rows[static_cast<std::size_t>(i)]);
-    miss(i) = rates[static_cast<std::size_t>(i)] - (i < constraints ? 0.0 : G.row(i).dot(impact.v));
+    G.row(i) = rows.gradient.row(held_rows[i]);
+    miss(i) = rates[i] - (i < constraints ? 0.0 : G.row(i).dot(impact.v));
   }
   MatrixXd B = G;
   for (std::size_t j = 0; j < contacts.size(); ++j)
@@ -257,8 +256,8 @@ bool HybridIntegrator::stay_at_rest(const Impact& impact, const Rows& rows) {
       resting.push_back(contact.slip);
   }
   if (!rests) return false;
-  MatrixXd G(static_cast<Eigen::Index>(resting.size()), mechanics_.n());
-  for (std::size_t i = 0; i < resting.size(); ++i) G.row(static_cast<Eigen::Index>(i)) = rows.gradient.row(resting[i]);
+  MatrixXd G(resting.size(), mechanics_.n());
+  for (std::size_t i = 0; i < resting.size(); ++i) G.row(i) = rows.gradient.row(resting[i]);
   const MatrixXd A = G * impact.mass.solve(G.transpose());
   now_.p -= G.transpose() * A.completeOrthogonalDecomposition().solve(G * v);
   return true;
@@ -277,7 +276,7 @@ std::string HybridIntegrator::collide(double rest_of_step) {
   const bool rests = stay_at_rest(impact, rows);
   note(Event::impact, impact.first, 0.5 * impact.p.dot(impact.v) - kinetic(now_.q, now_.p));
   if (rests) note(Event::rest, impact.first, 0.0);
-  const Contact& contact = assembly_.contacts[static_cast<std::size_t>(impact.first)];
+  const Contact& contact = assembly_.contacts[impact.first];
   if (options_.jump == JumpLaw::discrete_energy && impact.hitting == 1 && impact.contacts.size() == 1 &&
       contact.restitution == 1.0 && contact.friction == 0.0 && rest_of_step > 1e-9 * options_.step)
     keep_energy(impact.first, rest_of_step);
@@ -289,9 +288,7 @@ std::string HybridIntegrator::collide(double rest_of_step) {
 // the bodies pass through each other.
 void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
   const double wanted = now_.discrete_energy;
-  const VectorXd reflected = now_.p,
-                 normal =
-                     mechanics_.row(now_.q).gradient.row(assembly_.contacts[static_cast<std::size_t>(contact)].gap);
+  const VectorXd reflected = now_.p, normal = mechanics_.row(now_.q).gradient.row(assembly_.contacts[contact].gap);
   HybridState to;
   to.mode = now_.mode;
   std::fill(to.mode.states.begin(), to.mode.states.end(), ContactState::open);
@@ -312,14 +309,13 @@ void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
 }
 
 std::string HybridIntegrator::apply_reset(int which) {
-  const Reset& law = assembly_.resets[static_cast<std::size_t>(which)];
+  const Reset& law = assembly_.resets[which];
   const VectorXd v = velocity(), watched = mechanics_.watched(now_.q, v);
   const double before = kinetic(now_.q, now_.p), height = mechanics_.state(now_.q, v).potential;
   VectorXd q = now_.q, rates = v;
   for (Eigen::Index i = 0; i < q.size(); ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    if (law.coordinates[k] >= 0) q(i) = watched(law.coordinates[k]);
-    if (law.rates[k] >= 0) rates(i) = watched(law.rates[k]);
+    if (law.coordinates[i] >= 0) q(i) = watched(law.coordinates[i]);
+    if (law.rates[i] >= 0) rates(i) = watched(law.rates[i]);
   }
   now_.q = q;
   now_.p = mechanics_.mass(q) * rates;

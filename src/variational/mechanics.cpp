@@ -21,7 +21,7 @@ using Forces = std::function<Vars(const Vars& q, const Vars& v, const Vars& p)>;
 // Records Recorded::interval for the midpoint rule; inputs z = (middle, v, h).
 Vars record_midpoint(const Formulation& system, const Forces& forces, const Vars& z, const Vars& p) {
   const int n = system.n;
-  const Var h = z[static_cast<std::size_t>(2 * n)];
+  const Var h = z[2 * n];
   // L_d = h L(middle, v), with middle = (q0 + q1)/2 and v = (q1 - q0)/h. These are the inputs, so that Lagrangians of
   // dependent coordinates can be differentiated by them during the recording.
   const Vars middle = part(z, 0, n), v = part(z, n, n);
@@ -48,7 +48,7 @@ Vars record_midpoint(const Formulation& system, const Forces& forces, const Vars
 // Records Recorded::interval for the Stoermer-Verlet rule; inputs z = (q0, q1, h).
 Vars record_stoermer_verlet(const Formulation& system, const Forces& forces, const Vars& z, const Vars& p) {
   const int n = system.n;
-  const Var h = z[static_cast<std::size_t>(2 * n)];
+  const Var h = z[2 * n];
   const Vars q0 = part(z, 0, n), q1 = part(z, n, n);
   Vars v;
   for (std::size_t i = 0; i < q0.size(); ++i) v.push_back((q1[i] - q0[i]) / h);
@@ -73,7 +73,7 @@ Recorded record(const Formulation& system, Rule rule) {
   Recorded all;
   all.n = n;
   const Forces forces = [&](const Vars& q, const Vars& v, const Vars& p) {
-    return system.forces ? system.forces(q, v, p) : Vars(static_cast<std::size_t>(n), Var(0.0));
+    return system.forces ? system.forces(q, v, p) : Vars(n, Var(0.0));
   };
   all.rule = rule;
   all.interval = autodiff::record(2 * n + 1, parameters, [&](const Vars& z, const Vars& p) {
@@ -82,7 +82,7 @@ Recorded record(const Formulation& system, Rule rule) {
   });
   all.row = autodiff::record(n, parameters, [&](const Vars& q, const Vars& p) {
     Vars rows = system.rows ? system.rows(q, p) : Vars{};
-    all.rows = static_cast<int>(rows.size());
+    all.rows = rows.size();
     Vars out = rows;
     for (const Var& row : rows) append(out, gradient(row, q));
     return out;
@@ -114,7 +114,7 @@ Recorded record(const Formulation& system, Rule rule) {
   });
   all.watch = autodiff::record(2 * n, parameters, [&](const Vars& z, const Vars& p) {
     Vars out = system.watched ? system.watched(part(z, 0, n), part(z, n, n), p) : Vars{};
-    all.watched = static_cast<int>(out.size());
+    all.watched = out.size();
     return out;
   });
   return all;
@@ -131,8 +131,8 @@ Mechanics::Mechanics(const Recorded& recorded, const std::vector<double>& parame
   mass_element_ = element(recorded.mass);
   state_element_ = element(recorded.state);
   watch_element_ = element(recorded.watch);
-  in_.resize(static_cast<std::size_t>(2 * n_ + 1));
-  out_.resize(static_cast<std::size_t>(2 * n_ + 1 + n_ * n_ + rows_ * (n_ + 1) + recorded.watched + 2));
+  in_.resize(2 * n_ + 1);
+  out_.resize(2 * n_ + 1 + n_ * n_ + rows_ * (n_ + 1) + recorded.watched + 2);
   watched_.resize(recorded.watched);
 }
 

@@ -94,10 +94,10 @@ class ReturnMap {
       const bool slip = std::any_of(assembly_.contacts.begin(), assembly_.contacts.end(),
                                     [&](const Contact& c) { return c.slip == held.rows[i]; });
       if (!slip) all.push_back(rows.value(held.rows[i]));  // a sticking contact may have any slip position
-      all.push_back(held.G.row(static_cast<Eigen::Index>(i)).dot(v));
+      all.push_back(held.G.row(i).dot(v));
     }
-    all.push_back(assembly_.mechanics->watched(q, v)(assembly_.resets[static_cast<std::size_t>(section.reset)].guard));
-    return Eigen::Map<const VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
+    all.push_back(assembly_.mechanics->watched(q, v)(assembly_.resets[section.reset].guard));
+    return Eigen::Map<const VectorXd>(all.data(), all.size());
   }
   // Returns the Jacobian of constraints(), by central differences.
   MatrixXd constraint_jacobian(const Section& section) const {
@@ -119,7 +119,7 @@ class ReturnMap {
     MatrixXd all(J.rows() + static_cast<Eigen::Index>(options_.translating_coordinates.size()), 2 * n_);
     all.topRows(J.rows()) = J;
     for (std::size_t i = 0; i < options_.translating_coordinates.size(); ++i)
-      all.row(J.rows() + static_cast<Eigen::Index>(i)) = VectorXd::Unit(2 * n_, options_.translating_coordinates[i]);
+      all.row(J.rows() + i) = VectorXd::Unit(2 * n_, options_.translating_coordinates[i]);
     const Eigen::JacobiSVD<MatrixXd> svd(all, Eigen::ComputeFullV);
     const auto& sizes = svd.singularValues();
     Eigen::Index rank = 0;

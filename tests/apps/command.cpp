@@ -544,7 +544,7 @@ TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
     for (const auto& row : one.evaluations)
       for (const auto& same : other.evaluations)
         if (row.id == same.id) {
-          EXPECT_EQ(row.metrics.size(), static_cast<Eigen::Index>(one.layout.metrics.size()));
+          EXPECT_EQ(row.metrics.size(), one.layout.metrics.size());
           for (Eigen::Index k = 0; k < row.metrics.size(); ++k)
             EXPECT_TRUE(row.metrics(k) == same.metrics(k) || std::isnan(row.metrics(k))) << one.layout.metrics[k].name;
           EXPECT_EQ(row.gradient, same.gradient);
@@ -578,8 +578,7 @@ TEST_F(Command, OptimaAreTheSameOnAnyNumberOfRanks) {
     EXPECT_NE(at, channels.end());
     std::vector<Eigen::MatrixXd> all(contents.evaluations.size());
     for (const auto& row : contents.evaluations)
-      all[static_cast<std::size_t>(row.id)] = archive::read_trajectory(directory + "/" + file, row.id)
-                                                  .values[static_cast<std::size_t>(at - channels.begin())];
+      all[row.id] = archive::read_trajectory(directory + "/" + file, row.id).values[at - channels.begin()];
     return all;
   };
   const auto one = lists("1.h5");

@@ -95,9 +95,9 @@ TEST(Archive, EventsAreKept) {
   const Contents contents = read(path);
   ASSERT_EQ(contents.events.size(), 40u);
   for (int i = 0; i < 40; ++i) {
-    EXPECT_EQ(contents.events[static_cast<std::size_t>(i)].time, event(i).time);
-    EXPECT_EQ(contents.events[static_cast<std::size_t>(i)].kind, event(i).kind);
-    EXPECT_EQ(contents.events[static_cast<std::size_t>(i)].text, event(i).text);
+    EXPECT_EQ(contents.events[i].time, event(i).time);
+    EXPECT_EQ(contents.events[i].kind, event(i).kind);
+    EXPECT_EQ(contents.events[i].text, event(i).text);
   }
   EXPECT_EQ(contents.evaluations.size(), 2u);
 }
@@ -129,7 +129,7 @@ TEST(Archive, WhoPacksATrajectoryMakesNoDifference) {
     const std::string path = directory / name;
     auto archive = Archive::create(path, layout, {});
     archive.append(rows);
-    for (int i = 0; i < 6; ++i) expect_same(read_trajectory(path, i), rows[static_cast<std::size_t>(i)].trajectory);
+    for (int i = 0; i < 6; ++i) expect_same(read_trajectory(path, i), rows[i].trajectory);
     EXPECT_TRUE(verify(path).problems.empty());
     const Handle file = open_to_read(path);
     const Handle dataset = open_dataset(file, "/trajectories/q");
@@ -171,7 +171,7 @@ TEST(Archive, ARowTakesItsNumbersAndLittleMore) {
       outcomes.back().evaluation.reason.clear();
       outcomes.back().evaluation.gradient.resize(0);
     }
-    for (int i = 0; i < rows; i += 500) archive.append(std::span(outcomes).subspan(static_cast<std::size_t>(i), 500));
+    for (int i = 0; i < rows; i += 500) archive.append(std::span(outcomes).subspan(i, 500));
     EXPECT_TRUE(read(path).evaluations.back().reason.empty());
     EXPECT_EQ(read(path).evaluations.back().gradient.size(), 0);
     expect_same(read_trajectory(path, rows - 1), outcomes.back().trajectory);
@@ -201,7 +201,7 @@ TEST(Archive, RowsAppendedTogetherAreTheSameRows) {
     }
   }
   const Contents contents = read(path);
-  ASSERT_EQ(contents.evaluations.size(), static_cast<std::size_t>(rows));
+  ASSERT_EQ(contents.evaluations.size(), rows);
   expect_prefix(contents);
   for (std::int64_t id = 0; id < rows; id += 7) expect_same(read_trajectory(path, id), outcome(id).trajectory);
 }

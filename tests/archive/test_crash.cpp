@@ -326,7 +326,7 @@ int fill(const std::string& path, const std::function<void()>& relieve) {
   EXPECT_THAT(error, HasSubstr("a.h5: no room for"));
   archive.stop(Ending::finished, "disk full");
   EXPECT_EQ(read(path).stopped, "disk full");
-  EXPECT_EQ(read(path).evaluations.size(), static_cast<std::size_t>(rows));
+  EXPECT_EQ(read(path).evaluations.size(), rows);
   EXPECT_THAT(error_of([&] { Archive::create(path + "2", example_layout(), {}); }), HasSubstr("no room for"));
   EXPECT_FALSE(std::filesystem::exists(path + "2"));
   EXPECT_FALSE(std::filesystem::exists(path + "2.tmp"));
@@ -370,7 +370,7 @@ TEST(Crash, FullDiskUnforeseen) {
       EXPECT_THAT(error, HasSubstr("No space left on device"));
       EXPECT_EQ(error.find('\n'), std::string::npos);
       const Contents contents = read(path);
-      EXPECT_EQ(contents.evaluations.size(), static_cast<std::size_t>(rows));
+      EXPECT_EQ(contents.evaluations.size(), rows);
       expect_prefix(contents);
       for (int id = 0; id < rows; ++id) expect_same(read_trajectory(path, id), outcome(id).trajectory);
       if (::mount("none", directory.path.c_str(), "tmpfs", MS_REMOUNT, "size=8m") != 0) return 77;
@@ -396,7 +396,7 @@ TEST(Crash, FileSizeLimit) {
     Archive archive = Archive::create(path, example_layout(), {});
     const auto [rows, error] = append_until_refused(archive);
     EXPECT_THAT(error, HasSubstr("File too large"));
-    EXPECT_EQ(read(path).evaluations.size(), static_cast<std::size_t>(rows));
+    EXPECT_EQ(read(path).evaluations.size(), rows);
     ::setrlimit(RLIMIT_FSIZE, &old);
     archive.append(outcome(rows));
     expect_prefix(read(path));

@@ -21,8 +21,7 @@ void replace_attribute(hid_t object, const char* name, hid_t type, const std::ve
                        const void* data) {
   H5Adelete(object, name);
   const Handle space =
-      own(shape.empty() ? H5Screate(H5S_NULL) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
-          name);
+      own(shape.empty() ? H5Screate(H5S_NULL) : H5Screate_simple(shape.size(), shape.data(), nullptr), name);
   const Handle attribute = own(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), name);
   if (data != nullptr) check(H5Awrite(attribute, type, data), name);
 }
@@ -30,13 +29,13 @@ void replace_attribute(hid_t object, const char* name, hid_t type, const std::ve
 // Replaces a dataset by one of this shape; `list` specifies its storage.
 void replace_dataset(hid_t file, const std::string& path, hid_t type, const std::vector<hsize_t>& shape, hid_t list) {
   H5Ldelete(file, path.c_str(), H5P_DEFAULT);
-  const Handle space = own(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), path);
+  const Handle space = own(H5Screate_simple(shape.size(), shape.data(), nullptr), path);
   own(H5Dcreate2(file, path.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT), path);
 }
 
 Handle chunks(const std::vector<hsize_t>& chunk) {
   Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
-  check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), "HDF5");
+  check(H5Pset_chunk(list, chunk.size(), chunk.data()), "HDF5");
   return list;
 }
 

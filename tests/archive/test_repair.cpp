@@ -177,8 +177,7 @@ TEST(Repair, AChecksumOfTheOutcomeIsTheSameWhereverItWasComputed) {
   const std::vector<std::uint32_t> outcomes = read(path).outcomes;
   ASSERT_THAT(outcomes, SizeIs(10));
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(outcomes[static_cast<std::size_t>(i)],
-              outcome_checksum(example_layout(), {expected(i), outcome(i).trajectory}));
+    EXPECT_EQ(outcomes[i], outcome_checksum(example_layout(), {expected(i), outcome(i).trajectory}));
   Outcome elsewhere{expected(4), outcome(4).trajectory};
   elsewhere.evaluation.id = 17;
   elsewhere.evaluation.rank = 12;

@@ -378,7 +378,7 @@ TEST(Program, SinesAndCosinesAreRoundedToTheLastPlace) {
   for (int i = 0; i < 40000; ++i) z.push_back(one(random) * std::exp2(exponent(random)));
   for (int i = 0; i < 20000; ++i) z.push_back((i - 10000) * 1.5707963267948966 * (1.0 + 1e-15 * one(random)));
   std::vector<double> values(2 * z.size());
-  f->evaluate_all(static_cast<int>(z.size()), z.data(), values.data());
+  f->evaluate_all(z.size(), z.data(), values.data());
   const auto places = [](double x, long double exact) {
     const double unit =
         std::nextafter(std::abs(static_cast<double>(exact)), 1e300) - std::abs(static_cast<double>(exact));

@@ -83,7 +83,7 @@ Reached reached(const Case& c, const std::vector<PartPair>& pairs, const std::ve
           if (missing / widths[p] <= worst) continue;
           worst = missing / widths[p];
           found.violation = missing;
-          found.pair = static_cast<int>(p);
+          found.pair = p;
           found.time = begin + time_of(problem, phase) * (k + s) / 3;
         }
       }
@@ -102,7 +102,7 @@ void expect_bound(const Case& c, const std::vector<PartPair>& pairs, const std::
   EXPECT_GE(found.violation, dense.violation - 1e-9);
   EXPECT_LE(found.violation, dense.violation + 2e-3);
   EXPECT_EQ(found.pair, dense.pair);
-  EXPECT_NEAR(found.relative_violation, found.violation / widths[static_cast<std::size_t>(found.pair)], 1e-12);
+  EXPECT_NEAR(found.relative_violation, found.violation / widths[found.pair], 1e-12);
   EXPECT_NEAR(found.time, dense.time, 0.02);
 }
 

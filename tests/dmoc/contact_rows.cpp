@@ -399,11 +399,11 @@ TEST(SeparatingPlanes, RowsAreTheHeightsOfCornersOverAPlane) {
   EXPECT_EQ(separation.variables(), 6);
   ASSERT_EQ(separation.rows().size(), 8u);
   for (int interval = 0; interval < 2; ++interval) {
-    const Plane& between = separation.planes()[static_cast<std::size_t>(interval)];
+    const Plane& between = separation.planes()[interval];
     const Vector2d a = x.segment<2>(between.first);
     const double b = x(between.first + 2), half = interval == 0 ? 0.03 : 0.01;
     EXPECT_EQ(between.interval, interval);
-    const auto* rows = &separation.rows()[static_cast<std::size_t>(4 * interval)];
+    const auto* rows = &separation.rows()[4 * interval];
     EXPECT_NEAR(c(rows->first - 1), a.squaredNorm(), 1e-15);
     for (int i = 0; i < 4; ++i) {
       const bool other = i >= 2;
@@ -427,13 +427,11 @@ TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
   const VectorXd c = rows_at(nlp, x);
   ASSERT_EQ(separation.planes().size(), 3u);
   ASSERT_EQ(separation.rows().size(), 6u);
-  const auto normal = [&](int node) {
-    return Vector2d(x.segment<2>(separation.planes()[static_cast<std::size_t>(node)].first));
-  };
+  const auto normal = [&](int node) { return Vector2d(x.segment<2>(separation.planes()[node].first)); };
   for (int node = 0; node <= 2; ++node) {
-    const double half = node == 0 ? 0.03 : 0.01, b = x(separation.planes()[static_cast<std::size_t>(node)].first + 2);
+    const double half = node == 0 ? 0.03 : 0.01, b = x(separation.planes()[node].first + 2);
     for (const bool other : {false, true}) {
-      const auto& [of, first, count] = separation.rows()[static_cast<std::size_t>(2 * node + other)];
+      const auto& [of, first, count] = separation.rows()[2 * node + other];
       EXPECT_EQ(of, node);
       ASSERT_EQ(count, 4);
       expect_heights(c, first, x.segment<3>(problem.index(0).theta(node) + 3 * other), normal(node), b);
@@ -451,8 +449,7 @@ TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
   separation.fill(problem, x);
   for (int node = 0; node <= 2; ++node) {
     EXPECT_LE((normal(node) - Vector2d::UnitY()).norm(), 1e-12);
-    EXPECT_NEAR(x(separation.planes()[static_cast<std::size_t>(node)].first + 2), 0.5 * (0.15 + 0.1 * node + 0.1),
-                1e-12);
+    EXPECT_NEAR(x(separation.planes()[node].first + 2), 0.5 * (0.15 + 0.1 * node + 0.1), 1e-12);
   }
 }
 
@@ -467,9 +464,7 @@ TEST(SeparatingPlanes, AffinePlanesBoundTheHeightsBetweenNodes) {
   const VectorXd x = some_point(nlp), c = rows_at(nlp, x);
   ASSERT_EQ(separation.planes().size(), 3u);
   ASSERT_EQ(separation.rows().size(), 10u);  // both sides at three nodes and in two intervals
-  const auto plane_at = [&](int node) -> Eigen::Vector3d {
-    return x.segment<3>(separation.planes()[static_cast<std::size_t>(node)].first);
-  };
+  const auto plane_at = [&](int node) -> Eigen::Vector3d { return x.segment<3>(separation.planes()[node].first); };
   const auto corners_of = [&](int node, bool other) {
     return corners(x.segment<3>(problem.index(0).theta(node) + 3 * other));
   };
@@ -514,7 +509,7 @@ TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
   for (int k = 0; k <= 2; ++k) x(problem.index(0).theta(k) + 1) = 0.25 + 0.1 * k;  // one above the other
   separation.fill(problem, x);
   for (int k = 0; k < 2; ++k) {
-    const int first = separation.planes()[static_cast<std::size_t>(k)].first;
+    const int first = separation.planes()[k].first;
     EXPECT_LE((x.segment<2>(first) - Vector2d::UnitY()).norm(), 1e-12);
     EXPECT_NEAR(x(first + 2), 0.5 * (0.15 + 0.1 * k + 0.1), 1e-12);
   }

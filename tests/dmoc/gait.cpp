@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gaits.hpp"
-#include "nlp/check_derivatives.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::dmoc::test_gait {
 namespace {
@@ -93,7 +93,7 @@ TEST_P(SolvedGait, CostIsThatOfItsMotion) {
 TEST_P(SolvedGait, GroundImpulsesBalanceTheWeight) {
   const Solved& s = GetParam()();
   const GaitMotion m = s.gait.motion(s.solution.x);
-  const int K = static_cast<int>(m.u.rows());
+  const int K = m.u.rows();
   const double h = m.t(1) - m.t(0);
   Eigen::VectorXd total = m.impulse + 0.5 * h * (m.contact_force.row(0) + m.contact_force.row(K)).transpose();
   for (int k = 1; k < K; ++k) total += h * m.contact_force.row(k).transpose();
@@ -104,7 +104,7 @@ TEST_P(SolvedGait, GroundImpulsesBalanceTheWeight) {
 TEST_P(SolvedGait, StepsOnToTheNextFootprint) {
   const Solved& s = GetParam()();
   const GaitMotion m = s.gait.motion(s.solution.x);
-  const int K = static_cast<int>(m.u.rows());
+  const int K = m.u.rows();
   const Eigen::Index foot = m.points.cols() - 2;
   EXPECT_NEAR(m.points(K, foot), 0.56, 1e-8);
   EXPECT_NEAR(m.points(K, foot + 1), 0.0, 1e-8);

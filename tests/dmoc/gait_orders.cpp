@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "gaits.hpp"
-#include "nlp/check_derivatives.hpp"
 #include "rows.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::dmoc::test_gait_orders {
 namespace {
@@ -102,7 +102,7 @@ TEST(GaitOrders, RowsAreThoseOfThePolynomial) {
     for (int r = 0; r < knots; ++r) x.segment(gait.index().knot(r), 4) = theta(scheme.position(r) / K);
     const VectorXd c = rows_at(problem, x);
     const int parts = order == 2 ? 2 : d;  // of the work of a control in an interval
-    int row = static_cast<int>(c.size()) - 4 * parts * K - 2 * knots - 4 * d * K - d * K - (knots - 2);
+    int row = std::ssize(c) - 4 * parts * K - 2 * knots - 4 * d * K - d * K - (knots - 2);
     const auto expect_height = [&](double s) {
       EXPECT_NEAR(c(row), foot_height(theta(s)), 1e-14) << order;
       EXPECT_NEAR(problem.constraint_lower(row++), 0.05 * 4.0 * s * (1.0 - s), 1e-15) << order;

@@ -57,7 +57,7 @@ TEST(GaitRows, ClearanceRatesAndKneesAreThoseOfTheAngles) {
   const auto& nlp = gait.problem();
   const VectorXd x = some_point(nlp), c = rows_at(nlp, x);
   const auto theta = [&](int k) -> Vector4d { return x.segment<4>(gait.index().theta(k)); };
-  int row = static_cast<int>(c.size()) - 2 * (K + 1) - 4 * K - K - (K - 1);
+  int row = std::ssize(c) - 2 * (K + 1) - 4 * K - K - (K - 1);
   for (int k = 1; k < K; ++k, ++row) {
     EXPECT_NEAR(c(row), swing_foot(theta(k))(1), 1e-14);
     EXPECT_NEAR(nlp.constraint_lower(row), 0.05 * 4.0 * (k / 4.0) * (1.0 - k / 4.0), 1e-15);
@@ -159,7 +159,7 @@ TEST(GaitRows, InSpaceLegsKeepToTheirSidesAndForcesToAPyramid) {
   const VectorXd x = 0.5 * some_point(nlp), c = rows_at(nlp, x);
   const GaitMotion m = gait.motion(x);
   const auto y = [&](int node, int point) { return m.points(node, 3 * point + 1); };  // foot, knee, hip, knee, foot
-  const int first = static_cast<int>(c.size()) - 4 * (2 * K + 1);
+  const int first = std::ssize(c) - 4 * (2 * K + 1);
   // straight legs of 1 m whose feet are 0.2 m apart touch 0.6 m below the hip and above
   const double foot = 0.03 / 0.6, knee = 0.03 * thigh / 0.6;
   for (int k = 0; k <= K; ++k) {

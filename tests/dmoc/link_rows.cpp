@@ -138,8 +138,7 @@ TEST(LinkRows, AttitudeRowsInSpaceAreTheSineOfTheRemainingRotation) {
   pose.from = 0;
   pose.place[2] = std::pair{Coefficient(-0.5), Coefficient(0.5)};
   pose.rotation.emplace();
-  for (std::size_t i = 0; i < 9; ++i)
-    (*pose.rotation)[i] = wanted(static_cast<Eigen::Index>(i / 3), static_cast<Eigen::Index>(i % 3));
+  for (std::size_t i = 0; i < 9; ++i) (*pose.rotation)[i] = wanted(i / 3, i % 3);
   add_pose(problem, 0, 0, pose);
   problem.problem().finish();
   const VectorXd x = some_point(problem.problem()), c = rows_at(problem.problem(), x),
@@ -179,8 +178,7 @@ TEST(Attitudes, AreThoseOfTheReferenceTurnedByTheAngles) {
   VectorXd q(12);
   q << 0.1, 0.2, 0.3, 0.5, -0.4, 0.3, 1.0, 2.0, 3.0, -0.6, 0.2, 0.9;
   const Reference none = system.no_reference(), here = attitudes.at(q, none);
-  for (int body = 0; body < 2; ++body)
-    EXPECT_LE((attitudes.rotation(static_cast<std::size_t>(body), q, none) - attitude(q, body)).norm(), 1e-14);
+  for (int body = 0; body < 2; ++body) EXPECT_LE((attitudes.rotation(body, q, none) - attitude(q, body)).norm(), 1e-14);
   const VectorXd moved = attitudes.moved(q, none, here);
   EXPECT_LE((moved - (VectorXd(12) << q.head(3), 0, 0, 0, q.segment(6, 3), 0, 0, 0).finished()).norm(), 1e-14);
   EXPECT_LE((attitudes.moved(moved, here, none) - q).norm(), 1e-14);
@@ -210,13 +208,11 @@ TEST(Attitudes, ReferencesServeUntilAChartHasTurnedByARadian) {
   const auto references = references_along(system, q);
   ASSERT_EQ(references.size(), 10u);
   for (int k = 0; k < 10; ++k) {
-    EXPECT_EQ(references[static_cast<std::size_t>(k)] == references[static_cast<std::size_t>(std::max(k - 1, 0))],
-              k == 0 || k % 4 != 0);
+    EXPECT_EQ(references[k] == references[std::max(k - 1, 0)], k == 0 || k % 4 != 0);
     EXPECT_NEAR(q(k, 9), 0.3 * (k % 4), 1e-14);
-    EXPECT_LE((attitudes.rotation(1, q.row(k).transpose(), references[static_cast<std::size_t>(k)]) -
-               attitude(before.row(k).transpose(), 1))
-                  .norm(),
-              1e-14);
+    EXPECT_LE(
+        (attitudes.rotation(1, q.row(k).transpose(), references[k]) - attitude(before.row(k).transpose(), 1)).norm(),
+        1e-14);
   }
 }
 

@@ -6,9 +6,9 @@
 
 #include "dmoc/path_function.hpp"
 #include "dmoc/position_constraint.hpp"
-#include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
 #include "rows.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::dmoc::test_orders {
 namespace {
@@ -70,8 +70,8 @@ PhaseMotion moved(const std::string& text, int order, int intervals, double dura
   Boundary start;
   const auto& moving = problem.functions(0).moving;
   for (std::size_t i = 0; i < moving.size(); ++i) {
-    start.coordinates.emplace_back(moving[i], q(static_cast<Eigen::Index>(i)));
-    start.rates.emplace_back(moving[i], v(static_cast<Eigen::Index>(i)));
+    start.coordinates.emplace_back(moving[i], q(i));
+    start.rates.emplace_back(moving[i], v(i));
   }
   problem.add_boundary(std::move(start));
   problem.add_boundary({0, true, {}, {}, true});

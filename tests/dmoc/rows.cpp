@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "dmoc/path_function.hpp"
-#include "nlp/check_derivatives.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::dmoc::test_rows {
 namespace {

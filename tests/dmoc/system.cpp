@@ -34,7 +34,7 @@ TEST(System, ActionIsThatOfTheHandWrittenLagrangian) {
     for (const bool timed : {false, true}) {
       const PinnedSystem& f = walker->system->pinned(held ? walker->feet() : std::vector<int>{});
       const Element action = timed ? element(f.timed_action, numbers, {0.25}) : element(f.action, numbers, {h});
-      const int m = static_cast<int>(f.moving.size()), first = held ? 2 : 0;
+      const int m = f.moving.size(), first = held ? 2 : 0;
       for (int trial = 0; trial < 10; ++trial) {
         const Vector6 a = random_posture(random, held), b = random_posture(random, held);
         Eigen::VectorXd z(2 * m + timed);

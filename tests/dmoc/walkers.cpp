@@ -7,7 +7,7 @@
 
 #include "dmoc/crossing.hpp"
 #include "gaits.hpp"
-#include "nlp/check_derivatives.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::dmoc::test_walkers {
 namespace {
@@ -119,7 +119,7 @@ TEST_P(WalkerGaits, AreFirstOrderOptimal) {
 TEST_P(WalkerGaits, GroundImpulsesBalanceTheWeight) {
   const auto& [gait, solution] = GetParam()();
   const GaitMotion m = gait.motion(solution.x);
-  const int K = static_cast<int>(m.u.rows()), base = gait.walker().base;
+  const int K = m.u.rows(), base = gait.walker().base;
   const double h = m.t(1) - m.t(0);
   Eigen::VectorXd total = m.impulse + 0.5 * h * (m.contact_force.row(0) + m.contact_force.row(K)).transpose();
   for (int k = 1; k < K; ++k) total += h * m.contact_force.row(k).transpose();
@@ -134,7 +134,7 @@ TEST_P(WalkerGaits, GroundImpulsesBalanceTheWeight) {
 TEST_P(WalkerGaits, StepOnToTheNextFootprint) {
   const auto& [gait, solution] = GetParam()();
   const GaitMotion m = gait.motion(solution.x);
-  const int K = static_cast<int>(m.u.rows()), base = gait.walker().base;
+  const int K = m.u.rows(), base = gait.walker().base;
   const Eigen::Index foot = m.points.cols() - base;  // the swing shank is the last link
   const double length = base == 2 ? 0.56 : 0.45;
   EXPECT_NEAR(m.points(K, foot), length, 1e-8);
@@ -162,7 +162,7 @@ TEST(WalkerGaits, ALinkWithoutAPartnerIsRefusedBeforeAnythingIsRecorded) {
     const Walker walker(systems::read_model(text, "lone.model", false));
     FAIL() << "no refusal";
   } catch (const ConfigError& error) {
-    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(trunk), '\n') + 1;
+    const auto line = std::count(text.begin(), text.begin() + trunk, '\n') + 1;
     EXPECT_EQ(std::string(error.what()),
               "lone.model:" + std::to_string(line) +
                   ": link trunk needs a counterpart that names it as its counterpart, for the exchange of "

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "dmoc/motion_problem.hpp"
-#include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::dmoc::test_work {
 namespace {

@@ -16,8 +16,8 @@ const Material material{3.0, 2.0, 1.5};
 
 template <int n>
 Nodes<n> places(const Mesh<n>& mesh) {
-  Nodes<n> x(n, static_cast<Eigen::Index>(mesh.nodes.size()));
-  for (std::size_t i = 0; i < mesh.nodes.size(); ++i) x.col(static_cast<Eigen::Index>(i)) = mesh.nodes[i];
+  Nodes<n> x(n, mesh.nodes.size());
+  for (std::size_t i = 0; i < mesh.nodes.size(); ++i) x.col(i) = mesh.nodes[i];
   return x;
 }
 
@@ -30,7 +30,7 @@ Mesh<n> irregular(const Vector<n>& size, const std::array<int, n>& cells) {
   for (auto& x : mesh.nodes) {
     bool inner = true;
     for (int a = 0; a < n; ++a) inner = inner && std::abs(x[a]) < 0.5 * size[a] - 1e-12;
-    for (int a = 0; inner && a < n; ++a) x[a] += share(random) * size[a] / cells[static_cast<std::size_t>(a)];
+    for (int a = 0; inner && a < n; ++a) x[a] += share(random) * size[a] / cells[a];
   }
   return mesh;
 }
@@ -127,7 +127,7 @@ TEST(Meshes, AreCutOutAndTheirOwnMirrorImage) {
     std::set<std::array<long, 3>> all;
     for (const auto& cell : cube.cells) {
       Vector<3> c = Vector<3>::Zero();
-      for (const int i : cell) c += cube.nodes[static_cast<std::size_t>(i)];
+      for (const int i : cell) c += cube.nodes[i];
       all.insert({std::lround(1e6 * sign * c[0]), std::lround(1e6 * c[1]), std::lround(1e6 * c[2])});
     }
     return all;

@@ -554,7 +554,7 @@ TEST_F(ServeTest, OneProcessAnswersAll) {
                              directory + "/asked\n" + answer + "done\n",
                          3);
   for (int i = 0; i < 3; ++i) {
-    const Evaluation& e = all[static_cast<std::size_t>(i)].evaluation;
+    const Evaluation& e = all[i].evaluation;
     EXPECT_TRUE(e.ok()) << e.reason;
     EXPECT_EQ(e.cost, i + 1);  // it counted: one process for all
     EXPECT_EQ(e.metrics(1), 2);

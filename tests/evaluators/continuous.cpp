@@ -188,7 +188,7 @@ TEST_F(Continuous, APlanThatItsControlsDoNotMakeIsRefinedOrRefused) {
   // Time steps of the study's mesh are larger than those of the refined motion; their rotations are not suspicious.
   EXPECT_EQ(fine.evaluation.reason.find("in one time step"), std::string::npos) << fine.evaluation.reason;
   // the motion of that mesh, at the study's nodes
-  const auto [meshed, error_there, there] = evaluated(static_cast<int>(more), "accuracy = 0\n");
+  const auto [meshed, error_there, there] = evaluated(more, "accuracy = 0\n");
   EXPECT_NEAR(fine.evaluation.cost, meshed.evaluation.cost, 1e-6 * meshed.evaluation.cost);
   EXPECT_NEAR(less, error_there, 1e-6);
   ASSERT_EQ(fine.trajectory.values[1].rows(), 17);

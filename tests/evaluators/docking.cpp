@@ -37,9 +37,7 @@ systems::Bodies<2> craft(const Given& given = {}) {
 }
 
 Pose<2> docked_pose(const systems::Values<double>& values, const systems::Model& model) {
-  const auto value = [&](const char* name) {
-    return values.parameters[static_cast<std::size_t>(model.parameter(name))];
-  };
+  const auto value = [&](const char* name) { return values.parameters[model.parameter(name)]; };
   Pose<2> pose;
   pose.position = {value("length") + value("depth") + value("mount_height"), 0.0};
   pose.angle = pi;
@@ -101,7 +99,7 @@ TEST(DockingCraft, KinematicMountHoldsTheDockedCraftInThreePoints) {
         Eigen::Matrix3d holds;
         std::multiset<int> ports;
         for (int k = 0; k < 3; ++k) {
-          const auto& c = touching[static_cast<std::size_t>(k)];
+          const auto& c = touching[k];
           EXPECT_NEAR(c.normal_gap(), 0.0, 1e-12);
           // the slope of the gap with respect to a translation and a rotation of the craft
           const auto turned = [&](const Vector<2>& arm, const Vector<2>& force) {
@@ -252,7 +250,7 @@ TEST_F(DockingStudy, ResultsDoNotDependOnTheParts) {
     for (std::size_t k = 0; k < channels.size(); ++k) {
       const auto &x = a.trajectory.values[k], &y = b.trajectory.values[k];
       EXPECT_EQ(x.rows(), channels[k].nodes);
-      EXPECT_EQ(x.cols(), static_cast<Eigen::Index>(channels[k].coordinates.size()));
+      EXPECT_EQ(x.cols(), channels[k].coordinates.size());
       for (Eigen::Index i = 0; i < x.size(); ++i) EXPECT_TRUE(x(i) == y(i) || (std::isnan(x(i)) && std::isnan(y(i))));
     }
   }

@@ -20,8 +20,7 @@ std::unique_ptr<Evaluator> made(const std::string& name, const std::vector<std::
 std::map<std::string, double> measured(const Evaluator& evaluator, const Outcome& outcome) {
   std::map<std::string, double> all;
   const auto list = evaluator.metrics();
-  for (std::size_t i = 0; i < list.size(); ++i)
-    all[list[i].name] = outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+  for (std::size_t i = 0; i < list.size(); ++i) all[list[i].name] = outcome.evaluation.metrics(i);
   return all;
 }
 std::string complaint(const std::vector<std::string>& words) {
@@ -97,7 +96,7 @@ TEST(Elastic, ShowsWhereItsNodesAre) {
   ASSERT_EQ(told->channels.size(), told->trajectory.values.size());
   for (std::size_t i = 0; i < told->channels.size(); ++i) {
     EXPECT_EQ(told->trajectory.values[i].rows(), told->channels[i].nodes) << told->channels[i].name;
-    EXPECT_EQ(told->trajectory.values[i].cols(), static_cast<Eigen::Index>(told->channels[i].coordinates.size()));
+    EXPECT_EQ(told->trajectory.values[i].cols(), told->channels[i].coordinates.size());
   }
   EXPECT_EQ(told->channels.back().coordinates.size(), 2u * 82u);
   EXPECT_EQ(told->channels.back().segments.size(), 2u * 2u * (40u + 1u));  // the outline
@@ -120,7 +119,7 @@ TEST(Elastic, AnotherMeshThanThatOfTheMiddleLeavesItsNodesOut) {
     ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
     const auto& nodes = outcome.trajectory.values.back();
     EXPECT_EQ(nodes.rows(), channels.back().nodes);
-    EXPECT_EQ(nodes.cols(), static_cast<Eigen::Index>(channels.back().coordinates.size()));
+    EXPECT_EQ(nodes.cols(), channels.back().coordinates.size());
     EXPECT_EQ(nodes.array().isNaN().all(), fine != 50.0);
   }
 }
@@ -182,7 +181,7 @@ TEST(Elastic, StartsAreCountedInParts) {
   for (int i = 0; i < 2; ++i) {
     Task task;
     task.part = i;
-    parts[static_cast<std::size_t>(i)] = halves->evaluate(task);
+    parts[i] = halves->evaluate(task);
   }
   const Outcome two = halves->join({}, std::move(parts));
   EXPECT_EQ(one.evaluation.cost, two.evaluation.cost);

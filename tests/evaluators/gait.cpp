@@ -43,12 +43,11 @@ TEST(GaitEvaluator, FillsWhatItDeclares) {
   const Evaluation& e = outcome.evaluation;
   ASSERT_EQ(e.status, Status::ok) << e.reason;
   EXPECT_TRUE(std::isfinite(e.cost));
-  ASSERT_EQ(e.metrics.size(), static_cast<Eigen::Index>(evaluator->metrics().size()));
+  ASSERT_EQ(e.metrics.size(), evaluator->metrics().size());
   ASSERT_EQ(outcome.trajectory.values.size(), evaluator->channels().size());
   for (std::size_t i = 0; i < evaluator->channels().size(); ++i) {
     EXPECT_EQ(outcome.trajectory.values[i].rows(), evaluator->channels()[i].nodes);
-    EXPECT_EQ(outcome.trajectory.values[i].cols(),
-              static_cast<Eigen::Index>(evaluator->channels()[i].coordinates.size()));
+    EXPECT_EQ(outcome.trajectory.values[i].cols(), evaluator->channels()[i].coordinates.size());
     if (evaluator->channels()[i].name == "optima") continue;  // has room for more than there are
     EXPECT_TRUE(outcome.trajectory.values[i].allFinite()) << evaluator->channels()[i].name;
   }
@@ -241,14 +240,14 @@ TEST(GaitEvaluator, CostOverTheKneeHasNoJumpThatARestartRemoves) {
     ASSERT_EQ(curve.back().evaluation.status, Status::ok);
   }
   for (int i = 0; i < designs; ++i) {
-    double restarted = curve[static_cast<std::size_t>(i)].evaluation.cost;
+    double restarted = curve[i].evaluation.cost;
     for (const int neighbour : {i - 1, i + 1}) {
       if (neighbour < 0 || neighbour >= designs) continue;
       Task t = task(knee(i), 100 + static_cast<std::uint64_t>(i));
-      t.warm_start = curve[static_cast<std::size_t>(neighbour)].trajectory;
+      t.warm_start = curve[neighbour].trajectory;
       restarted = std::min(restarted, evaluator->evaluate(t).evaluation.cost);
     }
-    EXPECT_GE(restarted, curve[static_cast<std::size_t>(i)].evaluation.cost * (1.0 - 1e-6)) << "knee " << knee(i);
+    EXPECT_GE(restarted, curve[i].evaluation.cost * (1.0 - 1e-6)) << "knee " << knee(i);
   }
 }
 

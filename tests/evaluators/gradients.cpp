@@ -51,12 +51,12 @@ nlp::Options sharp() {
 using Solve = std::function<nlp::Solution(const Eigen::VectorXd&, const nlp::Solution*, Eigen::VectorXd*)>;
 
 void expect_slopes(const Settings& settings, const std::vector<Free>& all, const Solve& solve) {
-  Eigen::VectorXd design(static_cast<Eigen::Index>(settings.variables.size()));
+  Eigen::VectorXd design(settings.variables.size());
   for (Eigen::Index i = 0; i < design.size(); ++i) {
-    const auto& variable = settings.variables[static_cast<std::size_t>(i)];
+    const auto& variable = settings.variables[i];
     design(i) = 0.5 * (variable.lower + variable.upper);
   }
-  ASSERT_EQ(design.size(), static_cast<Eigen::Index>(all.size()));
+  ASSERT_EQ(design.size(), all.size());
   Eigen::VectorXd gradient;
   const nlp::Solution middle = solve(design, nullptr, &gradient);
   ASSERT_EQ(middle.status, nlp::SolveStatus::solved) << middle.reason;
@@ -72,7 +72,7 @@ void expect_slopes(const Settings& settings, const std::vector<Free>& all, const
       return s.objective;
     };
     const double slope = (8.0 * (cost(1) - cost(-1)) - (cost(2) - cost(-2))) / (12.0 * step);
-    const std::string& name = settings.variables[static_cast<std::size_t>(i)].name;
+    const std::string& name = settings.variables[i].name;
     EXPECT_TRUE(solved) << name;
     // a constraint far from its bound keeps a trace of the barrier: the tolerance over its distance
     const double trace = 20.0 * sharp().tolerance;
@@ -89,9 +89,9 @@ void check_gait(const std::string& config, std::vector<std::string> words, bool 
   {
     const Settings settings = read_settings(path, words);
     const GaitDesigns designs(settings);
-    Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
+    Eigen::VectorXd middle(settings.variables.size());
     for (Eigen::Index i = 0; i < middle.size(); ++i) {
-      const auto& variable = settings.variables[static_cast<std::size_t>(i)];
+      const auto& variable = settings.variables[i];
       middle(i) = 0.5 * (variable.lower + variable.upper);
     }
     ASSERT_EQ(middle.size(), 0) << "the words are to fix what the study frees";
@@ -123,8 +123,7 @@ void check_gait(const std::string& config, std::vector<std::string> words, bool 
                     for (std::uint64_t seed = 1; seed < 12 && s.status != nlp::SolveStatus::solved; ++seed)
                       s = nlp::solve(gait.problem(), gait.cold_start(seed), options);
                   }
-                  if (gradient)
-                    *gradient = gait.problem().design_gradient(s.x, s.multipliers, static_cast<int>(design.size()));
+                  if (gradient) *gradient = gait.problem().design_gradient(s.x, s.multipliers, design.size());
                   return s;
                 });
 }
@@ -172,22 +171,22 @@ void check_motion(const std::string& config, std::vector<std::string> words, con
   std::erase_if(words, [](const std::string& word) { return word.starts_with("--design."); });
   const Settings settings = read_settings(path, freed(words, all));
   const MotionDesigns designs(settings);
-  expect_slopes(
-      settings, all, [&](const Eigen::VectorXd& design, const nlp::Solution* from, Eigen::VectorXd* gradient) {
-        nlp::Options options = sharp();
-        nlp::Solution s;
-        std::optional<TranscribedMotion> planned;
-        for (int start = 0; start < 12 && s.status != nlp::SolveStatus::solved; ++start) {
-          const MotionPath way = initial_path(designs.motion(), design, 1, start);
-          planned.emplace(designs.plan(design, way));
-          if (from) options.barrier = dmoc::barrier_of_neighbour;
-          s = from ? nlp::solve(planned->problem.problem(), *from, options)
-                   : nlp::solve(planned->problem.problem(), designs.start(*planned, way), options);
-        }
-        if (gradient)
-          *gradient = planned->problem.problem().design_gradient(s.x, s.multipliers, static_cast<int>(design.size()));
-        return s;
-      });
+  expect_slopes(settings, all,
+                [&](const Eigen::VectorXd& design, const nlp::Solution* from, Eigen::VectorXd* gradient) {
+                  nlp::Options options = sharp();
+                  nlp::Solution s;
+                  std::optional<TranscribedMotion> planned;
+                  for (int start = 0; start < 12 && s.status != nlp::SolveStatus::solved; ++start) {
+                    const MotionPath way = initial_path(designs.motion(), design, 1, start);
+                    planned.emplace(designs.plan(design, way));
+                    if (from) options.barrier = dmoc::barrier_of_neighbour;
+                    s = from ? nlp::solve(planned->problem.problem(), *from, options)
+                             : nlp::solve(planned->problem.problem(), designs.start(*planned, way), options);
+                  }
+                  if (gradient)
+                    *gradient = planned->problem.problem().design_gradient(s.x, s.multipliers, design.size());
+                  return s;
+                });
 }
 
 TEST(EveryParameter, OfAHopper) {

@@ -31,7 +31,7 @@ double metric(const std::string& name, const std::vector<std::string>& words, co
   EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   const auto list = evaluator->metrics();
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (list[i].name == what) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+    if (list[i].name == what) return outcome.evaluation.metrics(i);
   return not_a_number;
 }
 std::string complaint(const std::string& name, const std::vector<std::string>& words) {
@@ -87,7 +87,7 @@ TEST(Nonsmooth, AStrideLosesWhatItsResetRaises) {
     const auto list = evaluator->metrics();
     const auto of = [&](const char* name) {
       for (std::size_t i = 0; i < list.size(); ++i)
-        if (list[i].name == name) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+        if (list[i].name == name) return outcome.evaluation.metrics(i);
       return not_a_number;
     };
     EXPECT_NEAR(of("dissipated_energy"), raised, 1e-8) << step;
@@ -135,7 +135,7 @@ TEST(Nonsmooth, ShowsStepsAndBothSidesOfImpacts) {
   EXPECT_EQ(told->trajectory.values[0].rows(), 201 + 2 * 5);
   for (std::size_t i = 0; i < told->channels.size(); ++i) {
     EXPECT_EQ(told->trajectory.values[i].rows(), told->channels[i].nodes) << told->channels[i].name;
-    EXPECT_EQ(told->trajectory.values[i].cols(), static_cast<Eigen::Index>(told->channels[i].coordinates.size()));
+    EXPECT_EQ(told->trajectory.values[i].cols(), told->channels[i].coordinates.size());
   }
   // energies of a numpy-like reader: kinetic + potential is the same in all rows
   const auto& energy = told->trajectory.values[3];

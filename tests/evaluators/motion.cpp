@@ -410,7 +410,7 @@ TEST_F(Hopper, GradientIsTheSlopeOfTheCost) {
   for (int i : {0, 1}) {
     const auto cost = [&](double share) {
       std::vector<double> design = {2000, 0.4};
-      design[static_cast<std::size_t>(i)] += share * steps[i];
+      design[i] += share * steps[i];
       Task t = task(design);
       t.warm_start = middle.trajectory;
       return beside->evaluate(t).evaluation.cost;

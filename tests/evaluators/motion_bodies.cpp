@@ -11,8 +11,8 @@
 #include "evaluators/motion/design.hpp"
 #include "evaluators/motion/initial_guess.hpp"
 #include "geometry/hyperplanes.hpp"
-#include "nlp/check_derivatives.hpp"
 #include "tests/message_of.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 #include "whole.hpp"
 #include "written.hpp"
 
@@ -265,14 +265,13 @@ TEST(MotionBodies, DesignGradientIsThatOfResolvedProblems) {
   for (int i = 0; i < 2; ++i) {
     const auto along = [&](double step) {
       std::vector<double> design = middle;
-      design[static_cast<std::size_t>(i)] *= 1.0 + step;
+      design[i] *= 1.0 + step;
       Task t = task(design);
       t.warm_start = at.trajectory;
       return evaluator->evaluate(t).evaluation.cost;
     };
     const double e = 1e-3, difference = (8 * (along(e) - along(-e)) - (along(2 * e) - along(-2 * e))) / (12 * e);
-    EXPECT_NEAR(at.evaluation.gradient(i) * middle[static_cast<std::size_t>(i)], difference,
-                1e-6 * std::abs(difference));
+    EXPECT_NEAR(at.evaluation.gradient(i) * middle[i], difference, 1e-6 * std::abs(difference));
   }
 }
 
@@ -339,8 +338,8 @@ TEST(MotionBodies, AnArmReachesAPoseOfItsHandWithinItsLimits) {
       const MotionPath path = designs.initial_guess(Eigen::VectorXd(0), 3, number);
       const Eigen::VectorXd last = path.q[0].bottomRows(1).transpose();
       for (std::size_t i = 0; i < joints.size(); ++i) {
-        EXPECT_GE(last(static_cast<Eigen::Index>(i)), joints[i].from) << pose << " " << joints[i].link;
-        EXPECT_LE(last(static_cast<Eigen::Index>(i)), joints[i].to) << pose << " " << joints[i].link;
+        EXPECT_GE(last(i), joints[i].from) << pose << " " << joints[i].link;
+        EXPECT_LE(last(i), joints[i].to) << pose << " " << joints[i].link;
       }
       const auto frames = designs.system().model().tree<double>({}).frames(last.data());
       const auto aim = designs.motion().goal.placements.front();

@@ -96,9 +96,7 @@ void expect_proven(const MotionDesigns& designs, const std::vector<Eigen::Matrix
       for (int i = 0; i <= samples; ++i) {
         const auto at =
             boxes(between(q.row(k).transpose(), q.row(k + 1).transpose(), static_cast<double>(i) / samples));
-        for (const auto& pair : pairs)
-          least = std::min(
-              least, distance(at[static_cast<std::size_t>(pair.one)], at[static_cast<std::size_t>(pair.other)], plane));
+        for (const auto& pair : pairs) least = std::min(least, distance(at[pair.one], at[pair.other], plane));
       }
     EXPECT_GE(least, claimed.lower_bound - 1e-12);
     if (least > 0.0) {
@@ -106,15 +104,14 @@ void expect_proven(const MotionDesigns& designs, const std::vector<Eigen::Matrix
     }
     // the pair that is named, at the time that is named
     ASSERT_GE(claimed.pair, 0);
-    const auto& pair = pairs[static_cast<std::size_t>(claimed.pair)];
+    const auto& pair = pairs[claimed.pair];
     const double share = claimed.time / T * static_cast<double>(q.rows() - 1);
     const auto k = std::min(static_cast<Eigen::Index>(share), q.rows() - 2);
     const auto then = boxes(between(q.row(k).transpose(), q.row(k + 1).transpose(), share - static_cast<double>(k)));
-    const double gap =
-        distance(then[static_cast<std::size_t>(pair.one)], then[static_cast<std::size_t>(pair.other)], plane);
-    EXPECT_GE(gap, pair.margin_in(0, static_cast<int>(k)).value - claimed.violation - 1e-9);
+    const double gap = distance(then[pair.one], then[pair.other], plane);
+    EXPECT_GE(gap, pair.margin_in(0, k).value - claimed.violation - 1e-9);
     if (gap > 0.0) {
-      EXPECT_NEAR(gap, pair.margin_in(0, static_cast<int>(k)).value - claimed.violation, 2e-5);
+      EXPECT_NEAR(gap, pair.margin_in(0, k).value - claimed.violation, 2e-5);
     }
   }
 }

@@ -12,8 +12,8 @@
 #include "evaluators/motion/initial_guess.hpp"
 #include "evaluators/motion/open_loop.hpp"
 #include "evaluators/motion/read_motion.hpp"
-#include "nlp/check_derivatives.hpp"
 #include "tests/message_of.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_motion_contacts {

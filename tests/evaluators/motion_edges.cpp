@@ -12,8 +12,8 @@
 #include "evaluators/motion/initial_guess.hpp"
 #include "evaluators/motion/open_loop.hpp"
 #include "evaluators/motion/read_motion.hpp"
-#include "nlp/check_derivatives.hpp"
 #include "tests/message_of.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::evaluators::test_motion_edges {
 namespace {
@@ -153,7 +153,7 @@ TEST(MotionEdges, TheNearestOnesAreTaken) {
     for (const double gap : {0.1, 0.0, -0.05}) {  // they may lap over in a start
       const auto over = cube(turn, std::sqrt(2.0) + gap), under = cube(0.1, 0.0);
       const auto pair = dmoc::nearest_edges(over, under);
-      const auto at = [](const auto& corners, int i) { return corners[static_cast<std::size_t>(i)]; };
+      const auto at = [](const auto& corners, int i) { return corners[i]; };
       for (const int i : pair.one) EXPECT_NEAR(at(over, i)[2], std::sqrt(0.5) + gap, 1e-12);
       for (const int i : pair.other) EXPECT_NEAR(at(under, i)[2], std::sqrt(0.5), 1e-12);
       const auto meeting = dmoc::edge_distance<double>({at(over, pair.one[0]), at(over, pair.one[1])},

@@ -87,7 +87,7 @@ TEST(MotionGuesses, AMachineNearlyMakesADrivenGuess) {
       ASSERT_EQ(motion.size(), 1u);
       const Eigen::MatrixXd drift = q - motion.front();
       for (Eigen::Index k = 0; k <= last; ++k) {
-        const double share = acrobots.system().scheme().position(static_cast<int>(k)) / 40;
+        const double share = acrobots.system().scheme().position(k) / 40;
         EXPECT_LT((drift.row(k) - share * drift.row(last)).cwiseAbs().maxCoeff(), 1e-9) << order << ' ' << number;
       }
     }

@@ -152,13 +152,12 @@ struct Guessed {
   Eigen::Vector3d point(const std::string& name, std::size_t phase, Eigen::Index node) const {
     const dmoc::System& system = designs->system();
     auto tree = system.model().tree<double>({});
-    if (!path.references.empty())
-      system.refer(tree, autodiff::values_of(*path.references[phase][static_cast<std::size_t>(node)]).data());
+    if (!path.references.empty()) system.refer(tree, autodiff::values_of(*path.references[phase][node]).data());
     const Eigen::VectorXd q = path.q[phase].row(node).transpose();
     const auto frames = tree.frames(q.data());
     for (const auto& [called, place] : tree.named_points)
       if (called == name) {
-        const auto at = frames[static_cast<std::size_t>(place.link)].point(place.at);
+        const auto at = frames[place.link].point(place.at);
         return {at[0], at[1], at[2]};
       }
     throw std::out_of_range(name);

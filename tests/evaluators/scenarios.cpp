@@ -58,7 +58,7 @@ TEST(Scenarios, TheMeanIsWeightedAndRelative) {
     EXPECT_NEAR(e.gradient(0), (2 * bowl.gradient(0) / 0.5 + far.gradient(0) / 4 + wavy.gradient(0)) / 4, 1e-13);
     EXPECT_NEAR(e.cost_stderr, wavy.cost_stderr / 4, 1e-15);
     const auto metrics = evaluator->metrics();
-    ASSERT_EQ(e.metrics.size(), static_cast<Eigen::Index>(metrics.size()));
+    ASSERT_EQ(e.metrics.size(), metrics.size());
     ASSERT_EQ(metrics.size(), 9u);
     EXPECT_EQ(evaluator->report(all).find("length of gradient"), std::string::npos);  // each one's is not stored
     EXPECT_EQ(metrics[0].name, "bowl:cost");

@@ -192,7 +192,7 @@ TEST_F(Simulations, DroppedBodyLandsInTime) {
   ASSERT_EQ(channels.size(), outcome.trajectory.values.size());
   for (std::size_t i = 0; i < channels.size(); ++i) {
     EXPECT_EQ(channels[i].nodes, outcome.trajectory.values[i].rows()) << channels[i].name;
-    EXPECT_EQ(static_cast<Eigen::Index>(channels[i].coordinates.size()), outcome.trajectory.values[i].cols());
+    EXPECT_EQ(channels[i].coordinates.size(), outcome.trajectory.values[i].cols());
   }
   for (int k = 0; k < 16; ++k) {
     const double height = outcome.trajectory.values[0](k, 0);

@@ -17,7 +17,7 @@ namespace dodyn::evaluators {
 inline Task task(const std::vector<double>& design = {}, std::int64_t id = 0, std::uint64_t seed = 3) {
   Task t;
   t.evaluation.id = id;
-  t.evaluation.design = Eigen::Map<const Eigen::VectorXd>(design.data(), static_cast<Eigen::Index>(design.size()));
+  t.evaluation.design = Eigen::Map<const Eigen::VectorXd>(design.data(), design.size());
   t.evaluation.seed = seed;
   return t;
 }
@@ -25,16 +25,15 @@ inline Task task(const std::vector<double>& design = {}, std::int64_t id = 0, st
 // All parts, joined; the last one is evaluated first, as may happen on a farm.
 inline Outcome whole(const Evaluator& evaluator, Task t = task()) {
   if (evaluator.parts() == 1) return evaluator.evaluate(t);
-  std::vector<Outcome> parts(static_cast<std::size_t>(evaluator.parts()));
-  for (t.part = evaluator.parts() - 1; t.part >= 0; --t.part)
-    parts[static_cast<std::size_t>(t.part)] = evaluator.evaluate(t);
+  std::vector<Outcome> parts(evaluator.parts());
+  for (t.part = evaluator.parts() - 1; t.part >= 0; --t.part) parts[t.part] = evaluator.evaluate(t);
   return evaluator.join(t.evaluation, std::move(parts));
 }
 
 inline double metric(const Evaluator& evaluator, const Evaluation& evaluation, const std::string& name) {
   const auto list = evaluator.metrics();
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (list[i].name == name) return evaluation.metrics[static_cast<Eigen::Index>(i)];
+    if (list[i].name == name) return evaluation.metrics[i];
   ADD_FAILURE() << "no metric " << name;
   return not_a_number;
 }
@@ -47,7 +46,7 @@ inline void expect_gradient_of_optimal_cost(const Evaluator& evaluator, const st
                                             const std::string& what) {
   const Outcome at = evaluator.evaluate(task(design));
   ASSERT_EQ(at.evaluation.status, Status::ok) << at.evaluation.reason;
-  ASSERT_EQ(at.evaluation.gradient.size(), static_cast<Eigen::Index>(design.size()));
+  ASSERT_EQ(at.evaluation.gradient.size(), design.size());
   for (std::size_t i = 0; i < design.size(); ++i) {
     const double step = 1e-4;
     const auto cost = [&](double by) {
@@ -56,8 +55,7 @@ inline void expect_gradient_of_optimal_cost(const Evaluator& evaluator, const st
       return evaluator.evaluate(task(near)).evaluation.cost;
     };
     const double slope = (8.0 * (cost(step) - cost(-step)) - (cost(2 * step) - cost(-2 * step))) / (12.0 * step);
-    EXPECT_NEAR(at.evaluation.gradient(static_cast<Eigen::Index>(i)), slope, 2e-6 * std::max(1.0, std::abs(slope)))
-        << what << ", " << i;
+    EXPECT_NEAR(at.evaluation.gradient(i), slope, 2e-6 * std::max(1.0, std::abs(slope))) << what << ", " << i;
   }
 }
 

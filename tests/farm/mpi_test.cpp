@@ -35,7 +35,7 @@ std::map<std::int64_t, Outcome> run(Farm& farm, int n, Task (*make_task)(std::in
     const std::int64_t id = outcome->evaluation.id;
     EXPECT_TRUE(outcomes.emplace(id, std::move(*outcome)).second) << "twice: " << id;
   }
-  EXPECT_EQ(static_cast<int>(outcomes.size()), n);
+  EXPECT_EQ(std::ssize(outcomes), n);
   EXPECT_EQ(farm.outstanding(), 0);
   return outcomes;
 }

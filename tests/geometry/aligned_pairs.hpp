@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenes.hpp"
+#include "tests/geometry/solids.hpp"
 
 namespace dodyn::geometry {
 

@@ -3,6 +3,7 @@
 
 #include "scenes.hpp"
 #include "tests/allocations.hpp"
+#include "tests/geometry/solids.hpp"
 
 namespace dodyn::geometry::test_allocation {
 namespace {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "scenes.hpp"
+#include "tests/geometry/solids.hpp"
 
 namespace dodyn::geometry {
 namespace {
@@ -167,12 +168,10 @@ void expect_as_sampled() {
       Vector<n> point = Vector<n>::Zero();
       double sum = 0.0;
       for (int i = 0; i < found.feature_size[side]; ++i) {
-        const auto j = static_cast<std::size_t>(i);
-        EXPECT_GE(found.dual[side][j], 0.0);
-        point += found.dual[side][j] * corners[static_cast<std::size_t>(found.vertex[side][j])];
-        sum += found.dual[side][j];
-        EXPECT_NEAR(found.normal().dot(corners[static_cast<std::size_t>(found.vertex[side][j])] - found.witness[side]),
-                    0.0, 1e-8);
+        EXPECT_GE(found.dual[side][i], 0.0);
+        point += found.dual[side][i] * corners[found.vertex[side][i]];
+        sum += found.dual[side][i];
+        EXPECT_NEAR(found.normal().dot(corners[found.vertex[side][i]] - found.witness[side]), 0.0, 1e-8);
       }
       EXPECT_NEAR(sum, 1.0, 1e-9);
       EXPECT_LE((point - found.witness[side]).norm(), 1e-9) << round;

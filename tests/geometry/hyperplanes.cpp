@@ -7,6 +7,7 @@
 
 #include "aligned_pairs.hpp"
 #include "scenes.hpp"
+#include "tests/geometry/solids.hpp"
 
 namespace dodyn::geometry::test_hyperplanes {
 namespace {

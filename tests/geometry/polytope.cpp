@@ -7,6 +7,7 @@
 
 #include "geometry/supporting_corner.hpp"
 #include "scenes.hpp"
+#include "tests/geometry/solids.hpp"
 
 namespace dodyn::geometry::test_polytope {
 namespace {
@@ -86,7 +87,7 @@ TEST(Polytope, SliversEndInAReason) {
       }
       const std::string reason = refusal([&] {
         const Polytope<3> k(corners, "sliver");
-        EXPECT_EQ(static_cast<int>(k.facets().size()), 2 * k.size() - 4);
+        EXPECT_EQ(std::ssize(k.facets()), 2 * k.size() - 4);
         EXPECT_NEAR(k.volume() / squeezed, 1.0, 1.0 + (i % 3 ? 2.0 : 4.0));
       });
       if (squeezed == 1e-4) {
@@ -130,7 +131,7 @@ TEST(Polytope, FacetsAreTheHull) {
   Random random(1);
   for (int i = 0; i < 20; ++i) {
     const auto k = random_polytope<3>(random, 4 + 5 * i);
-    EXPECT_EQ(static_cast<int>(k.facets().size()), 2 * k.size() - 4);  // Euler, triangles
+    EXPECT_EQ(std::ssize(k.facets()), 2 * k.size() - 4);  // Euler, triangles
     Vector<3> closed = Vector<3>::Zero();
     for (const auto& f : k.facets()) {
       const Vector<3> m = (k.corner(f[1]) - k.corner(f[0])).cross(k.corner(f[2]) - k.corner(f[0]));

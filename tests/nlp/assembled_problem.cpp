@@ -7,8 +7,8 @@
 #include <map>
 
 #include "autodiff/tape.hpp"
-#include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::nlp::test_assembled_problem {
 namespace {
@@ -94,10 +94,10 @@ TEST(AssembledProblem, IsTheSumOfItsPartsInTheOrderTheyWereAdded) {
       for (int j = 0; j <= i; ++j) hessian.push_back(H[i * in + j]);
   }
   const auto vector = [](const std::vector<double>& v) {
-    return VectorXd(Eigen::Map<const VectorXd>(v.data(), static_cast<Eigen::Index>(v.size())));
+    return VectorXd(Eigen::Map<const VectorXd>(v.data(), v.size()));
   };
-  ASSERT_EQ(p.jacobian_pattern.size(), static_cast<int>(jacobian.size()));
-  ASSERT_EQ(p.hessian_pattern.size(), static_cast<int>(hessian.size()));
+  ASSERT_EQ(p.jacobian_pattern.size(), std::ssize(jacobian));
+  ASSERT_EQ(p.hessian_pattern.size(), std::ssize(hessian));
   VectorXd values(22), g(24), J(p.jacobian_pattern.size()), H(p.hessian_pattern.size());
   p.constraint_values(x, values);
   p.derivatives(x, 0.7, y, g, J, H);

@@ -1,4 +1,4 @@
-#include "nlp/check_derivatives.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <numbers>
 
 #include "jet_problem.hpp"
-#include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::nlp::test_hock_schittkowski {
 namespace {

@@ -349,7 +349,7 @@ Quadratic random_quadratic(Random& r, int n, int m) {
 TEST(NativeQuadratic, AgreesWithTheClosedForm) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     Random r{std::mt19937_64(seed)};
-    const int n = 20 + static_cast<int>(r.engine() % 60), m = static_cast<int>(r.engine() % 20);
+    const int n = 20 + static_cast<int>(r.engine() % 60), m = r.engine() % 20;
     const Quadratic problem = random_quadratic(r, n, m);
     MatrixXd K = MatrixXd::Zero(n + m, n + m);
     K << problem.H, problem.A.transpose(), problem.A, MatrixXd::Zero(m, m);
@@ -541,7 +541,7 @@ TEST(NativeOverflow, EndsWithAReasonAndANumber) {
 TEST(SymmetricFactor, InertiaAndSolutionsOfRandomKktMatrices) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random r{std::mt19937_64(seed)};
-    const int n = 3 + static_cast<int>(r.engine() % 50), m = static_cast<int>(r.engine() % static_cast<unsigned>(n));
+    const int n = 3 + static_cast<int>(r.engine() % 50), m = r.engine() % static_cast<unsigned>(n);
     MatrixXd A = MatrixXd::Zero(n + m, n + m);
     const MatrixXd H = r.sparse(n, n, 0.1);
     A.topLeftCorner(n, n) = H + H.transpose();

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
+#include "tests/nlp/check_derivatives.hpp"
 
 namespace dodyn::nlp::test_sparse {
 namespace {

@@ -42,7 +42,7 @@ struct Saddle {
       for (int l = 0; l < 4; ++l) add(n + k, (k * (n - 4) / std::max(1, m - 1)) + l, normal(random));
       if (e != 0.0) add(n + k, n + k, -e);
     }
-    values = Eigen::Map<VectorXd>(v.data(), static_cast<int>(v.size()));
+    values = Eigen::Map<VectorXd>(v.data(), v.size());
   }
 };
 
@@ -90,7 +90,7 @@ TEST(SymmetricFactor, RowsWithSlacksOfAllSizes) {
       add(a.n + k, k + 1, 0.5);
       add(a.n + k, a.n + k, k % 3 == 0 ? 0.0 : -std::pow(10.0, exponent(random)));
     }
-    a.values = Eigen::Map<VectorXd>(values.data(), static_cast<int>(values.size()));
+    a.values = Eigen::Map<VectorXd>(values.data(), values.size());
     SymmetricFactor factor;
     factor.analyse(a.n + a.m, a.rows, a.columns, a.m);
     ASSERT_TRUE(factor.factorise(a.values));

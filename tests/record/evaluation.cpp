@@ -37,7 +37,7 @@ TEST(Evaluation, EveryFieldHasItsOwnName) {
     names.insert(field.name);
     EXPECT_FALSE(field.name.empty());
   });
-  EXPECT_EQ(static_cast<int>(names.size()), visited);
+  EXPECT_EQ(std::ssize(names), visited);
   EXPECT_TRUE(names.count("design") && names.count("cost") && names.count("status"));
 }
 
@@ -49,14 +49,13 @@ TEST(Evaluation, TheListCoversTheStruct) {
   for_each_field(e, [&](const Field& field, const auto& value) {
     const char* at = reinterpret_cast<const char*>(&value);
     EXPECT_GE(at, end) << field.name << " is out of the order of the struct";
-    EXPECT_LT(at - end, static_cast<std::ptrdiff_t>(alignof(std::max_align_t))) << "a field before " << field.name;
+    EXPECT_LT(at - end, alignof(std::max_align_t)) << "a field before " << field.name;
     end = at + sizeof(value);
   });
   // The last member is no field: the trajectory holds these costs.
   const char* const last = reinterpret_cast<const char*>(&e.paired_costs);
-  EXPECT_LT(last - end, static_cast<std::ptrdiff_t>(alignof(std::max_align_t)));
-  EXPECT_LT(begin + sizeof(e) - last - static_cast<std::ptrdiff_t>(sizeof(e.paired_costs)),
-            static_cast<std::ptrdiff_t>(alignof(std::max_align_t)));
+  EXPECT_LT(last - end, alignof(std::max_align_t));
+  EXPECT_LT(begin + sizeof(e) - last - static_cast<std::ptrdiff_t>(sizeof(e.paired_costs)), alignof(std::max_align_t));
 }
 
 TEST(Evaluation, AVisitorFillsARecordThatReadsBackTheSame) {

@@ -17,7 +17,7 @@ std::vector<long> code_points(const std::string& text) {
     if (length == 0 || i + static_cast<std::size_t>(length) > text.size()) return {-1};
     long point = length == 1 ? byte : byte & (0x7F >> length);
     for (int k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]);
+      const auto next = static_cast<unsigned char>(text[i + k]);
       if (next >> 6 != 2) return {-1};
       point = point << 6 | (next & 0x3F);
     }

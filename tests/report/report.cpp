@@ -557,7 +557,7 @@ TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
     const auto &own = own_slices["slices"][i], &converted = slices["slices"][i];
     EXPECT_EQ(converted["median"], own["median"]);
     EXPECT_DOUBLE_EQ(converted["x"].back(), factors(i) * own["x"].back().get<double>());
-    const std::string name = contents.layout.variables[static_cast<std::size_t>(i)].name;
+    const std::string name = contents.layout.variables[i].name;
     EXPECT_DOUBLE_EQ(slices["design"][name], factors(i) * design(i));
     EXPECT_DOUBLE_EQ(slices["optimum"]["variables"][name][1],
                      factors(i) * own_slices["optimum"]["variables"][name][1].get<double>());

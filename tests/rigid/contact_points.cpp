@@ -9,6 +9,7 @@
 
 #include "rigid/detection.hpp"
 #include "rigid/director.hpp"
+#include "tests/geometry/solids.hpp"
 
 namespace dodyn::rigid::test_contact_points {
 namespace {

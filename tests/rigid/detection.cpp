@@ -71,13 +71,13 @@ template <int n>
 void finds_all(double far, double within) {
   Cloud<n> cloud;
   Detection<n> detection(cloud.world);
-  const int count = static_cast<int>(cloud.world.bodies.size());
+  const int count = cloud.world.bodies.size();
   int near = 0, asked = 0;
   for (int step = 0; step < 40; ++step, cloud.move(far)) {
     std::map<std::array<int, 4>, double> gaps;
     PairKey last = -1;
     for (const auto &c : detection.find(cloud.frames, within)) {
-      const PairKey key = detection.key(static_cast<int>(gaps.size()));
+      const PairKey key = detection.key(gaps.size());
       EXPECT_LT(last, key);
       last = key;
       EXPECT_TRUE(gaps.emplace(std::array{c.body[0], c.part[0], c.body[1], c.part[1]}, c.normal_gap()).second);
@@ -89,8 +89,8 @@ void finds_all(double far, double within) {
         const auto &A = cloud.world.bodies[a], &B = cloud.world.bodies[b];
         const bool none = (A.fixed && B.fixed) || (a == 2 && b == 4) || (a == 3 && b == cloud.moving / 2);
         const int one = A.has_outward() ? b : a, two = A.has_outward() ? a : b;
-        for (int i = 0; i < static_cast<int>(cloud.world.bodies[one].parts.size()); ++i)
-          for (int j = 0; j < static_cast<int>(cloud.world.bodies[two].parts.size()); ++j) {
+        for (int i = 0; i < std::ssize(cloud.world.bodies[one].parts); ++i)
+          for (int j = 0; j < std::ssize(cloud.world.bodies[two].parts); ++j) {
             const auto it = gaps.find({one, i, two, j});
             if (none) {
               EXPECT_EQ(it, gaps.end());

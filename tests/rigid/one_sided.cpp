@@ -33,7 +33,7 @@ OneSidedConstraint<n> rope(const std::string& name, int body, const Vector<n>& a
   constraint.bodies = {body};
   constraint.restitution = restitution;
   constraint.gap = [=](std::span<const Pose<n>> poses, std::span<Twist<n>> gap, std::span<Twist<n>> slip) {
-    const auto frame = poses[static_cast<std::size_t>(body)].frame();
+    const auto frame = poses[body].frame();
     const Vector<n> arm = frame.directors * at, reach = frame.position + arm - from;
     const double distance = reach.norm();
     if (!gap.empty()) {
@@ -62,7 +62,7 @@ OneSidedConstraint<2> floor_under(int body, double height, double restitution, d
       gap[0] = Twist<2>(0.0, 1.0, 0.0);
       slip[0] = Twist<2>(1.0, 0.0, 0.0);
     }
-    return poses[static_cast<std::size_t>(body)].position[1] - height;
+    return poses[body].position[1] - height;
   };
   return constraint;
 }

@@ -9,6 +9,7 @@
 
 #include "drawn.hpp"
 #include "rigid/director.hpp"
+#include "tests/geometry/solids.hpp"
 
 namespace dodyn::rigid {
 namespace {

@@ -74,7 +74,7 @@ archive::Contents tried(const std::string& scenario, const std::vector<int>& fai
     const auto [low, high] = evaluators::simulation::wilson_interval(count, n);
     e.cost = cost_is_rate ? rate : 0.5 * (low + high);  // another number within the interval
     const std::vector<double> numbers = {e.cost, 1 - rate, 0.75 * rate, 0.25 * rate, low, high, 0.3};
-    const auto first = static_cast<Eigen::Index>(scenario.empty());
+    const Eigen::Index first = scenario.empty();
     e.metrics = Eigen::Map<const Eigen::VectorXd>(numbers.data(), 7).tail(7 - first);
     contents.evaluations.push_back(e);
   }

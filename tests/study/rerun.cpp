@@ -70,8 +70,8 @@ class Rerun : public ::testing::TestWithParam<Case> {
 TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {
   start("a.h5", true, {}, 7);
   const auto before = answers("a.h5");
-  const auto failed = static_cast<std::size_t>(
-      std::count_if(before.begin(), before.end(), [](const auto& e) { return e.status == Status::failed; }));
+  const std::size_t failed =
+      std::count_if(before.begin(), before.end(), [](const auto& e) { return e.status == Status::failed; });
   ASSERT_GT(failed, 0u);
   const std::size_t earlier = rows("a.h5").size();
   const Summary again = start("a.h5", false, failed_ones);

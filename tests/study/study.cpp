@@ -48,7 +48,7 @@ class TimedFarm : public farm::Farm {
  public:
   TimedFarm(Work work, int evaluators) : work_(std::move(work)), evaluators_(evaluators) {}
   int evaluators() const override { return evaluators_; }
-  int outstanding() const override { return static_cast<int>(queued_.size() + running_.size()); }
+  int outstanding() const override { return queued_.size() + running_.size(); }
   void submit(Task task) override {
     queued_.push_back(std::move(task));
     begin();
@@ -70,7 +70,7 @@ class TimedFarm : public farm::Farm {
 
  private:
   void begin() {
-    while (!queued_.empty() && static_cast<int>(running_.size()) < evaluators_) {
+    while (!queued_.empty() && std::ssize(running_) < evaluators_) {
       const auto id = static_cast<std::uint64_t>(queued_.front().evaluation.id);
       const double seconds = 1 + static_cast<double>(evaluation_seed(7, static_cast<std::int64_t>(id)) % 1000) / 1000;
       running_.emplace(now_ + seconds, std::move(queued_.front()));
@@ -176,7 +176,7 @@ TEST_F(StudyTest, ArchivesWhatItDid) {
   EXPECT_EQ(archived.stopped, summary.reason);
   EXPECT_EQ(archived.provenance.evaluator, "testfunction");
   EXPECT_EQ(differences(settings("a.h5"), archived.provenance.configuration), "");
-  ASSERT_EQ(static_cast<int>(archived.evaluations.size()), summary.evaluated);
+  ASSERT_EQ(std::ssize(archived.evaluations), summary.evaluated);
   std::set<std::uint64_t> seeds;
   for (std::size_t i = 0; i < archived.evaluations.size(); ++i) {
     EXPECT_EQ(archived.evaluations[i].id, static_cast<std::int64_t>(i));
@@ -1009,7 +1009,7 @@ TEST_F(StudyTest, ALowerLimitLeavesTheEndAsItWas) {
     const archive::Contents before = contents(name);
     const Summary lower = run(name, {"--strategy", "ego", "--study.max-evaluations", "3"});
     EXPECT_EQ(lower.evaluated, 0);
-    EXPECT_EQ(lower.restored, static_cast<int>(before.evaluations.size()));
+    EXPECT_EQ(lower.restored, std::ssize(before.evaluations));
     EXPECT_TRUE(lower.was_finished);
     const archive::Contents after = contents(name);
     EXPECT_EQ(after.ending, ending);

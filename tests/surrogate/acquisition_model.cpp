@@ -93,7 +93,7 @@ TEST(AcquisitionModel, TheSlopeOfAScoreIsThatOfItsDifferences) {
       EXPECT_NEAR(together, value, 1e-5 * (1 + std::abs(value)));  // far beyond a limit a variance of rounding decides
       const VectorXd parts = acquisition.parts_of_score(u);
       const Index first = 2 * static_cast<Index>(told.observed.objectives.size());
-      ASSERT_EQ(parts.size(), static_cast<Index>(AcquisitionModel::parts(told.observed).size()));
+      ASSERT_EQ(parts.size(), AcquisitionModel::parts(told.observed).size());
       EXPECT_NEAR(parts.tail(parts.size() - first).sum(), value, 1e-9 * (1 + std::abs(value)));
     }
     EXPECT_GT(sloping, 5) << name;

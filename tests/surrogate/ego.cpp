@@ -126,7 +126,7 @@ TEST(Ego, AsksAgainWhileDesignsArePending) {
     e.design = out[which];
     e.id = id++;
     least = std::min(least, e.cost);
-    out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
+    out.erase(out.begin() + which);
     strategy->tell(e);
   }
   EXPECT_NEAR(least, 2, 0.02);
@@ -203,7 +203,7 @@ TEST(Ego, DescribesTheDesignsThatItConsidered) {
   search(*strategy, bowl, 1, 20);
   const Iteration i = strategy->describe(0);
   ASSERT_GE(i.candidates.rows(), 2);
-  ASSERT_EQ(i.candidates.cols(), static_cast<Eigen::Index>(columns.size()));
+  ASSERT_EQ(i.candidates.cols(), columns.size());
   EXPECT_EQ(Eigen::VectorXd(i.candidates.row(0).head(2)), i.next);
   for (Eigen::Index k = 0; k < i.candidates.rows(); ++k) {
     const auto row = i.candidates.row(k);

@@ -15,7 +15,7 @@ double wave(const VectorXd& x) { return std::sin(3.0 * x(0)) + x(1) * x(1); }
 
 Samples some(Index n, bool gradients) {
   Samples s;
-  s.x = sobol(2, static_cast<int>(n), 1);
+  s.x = sobol(2, n, 1);
   s.y = VectorXd::NullaryExpr(n, [&](Index i) { return wave(s.x.col(i)); });
   if (gradients) {
     s.gradient.resize(2, n);
@@ -73,7 +73,7 @@ TEST(IncrementalKriging, GrowsByWhatIsNew) {
 TEST(IncrementalKriging, CostsThatAreEqualToRoundingDoNotDeepenTheWarp) {
   const auto width = [](Index on_edge) {
     Samples s, fewer;
-    s.x = sobol(2, static_cast<int>(16 + on_edge), 1);
+    s.x = sobol(2, 16 + on_edge, 1);
     s.x.row(0).tail(on_edge).setZero();
     s.y = VectorXd::NullaryExpr(s.x.cols(), [&](Index i) {
       return i >= 16 ? 1e-16 * static_cast<double>(i % 5)

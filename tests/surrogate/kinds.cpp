@@ -290,10 +290,10 @@ TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
     choice.name = kind.name;
     choice.sweep.points = {5};
     const std::size_t variables = kind.name == "spline" ? 1 : 2;
-    const auto strategy = make_strategy(choice, {box.begin(), box.begin() + static_cast<std::ptrdiff_t>(variables)});
+    const auto strategy = make_strategy(choice, {box.begin(), box.begin() + variables});
     for (const std::size_t size : {std::size_t{0}, variables - 1, variables + 1}) {
       Evaluation e = bowl(Eigen::Vector2d(7, 4));
-      e.design = VectorXd::Constant(static_cast<Eigen::Index>(size), 3);
+      e.design = VectorXd::Constant(size, 3);
       EXPECT_THROW(strategy->tell(e), std::invalid_argument) << kind.name << ", " << size;
     }
     const Search after = search(
@@ -317,7 +317,7 @@ TEST(Kinds, EveryStrategyThatEndsEndsAsynchronously) {
     std::vector<Evaluation> out;
     int asked = 0, told = 0;
     for (; told < 150 && strategy->stopped().empty(); ++told) {
-      for (const VectorXd& x : strategy->ask(4 - static_cast<int>(out.size()))) {
+      for (const VectorXd& x : strategy->ask(4 - std::ssize(out))) {
         out.push_back(cost(x));
         out.back().design = x;
         out.back().id = asked++;

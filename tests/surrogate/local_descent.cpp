@@ -19,9 +19,8 @@ using Eigen::VectorXd;
 
 // A quadratic with curvatures from 1 to 10^decades along directions that are no axes.
 struct Bowl {
-  explicit Bowl(Index d, std::uint64_t seed, double decades = 2)
-      : at(0.3 + 0.4 * latin_hypercube(static_cast<int>(d), 1, seed).array()) {
-    const MatrixXd random = latin_hypercube(static_cast<int>(d), static_cast<int>(d), seed + 7).array() - 0.5;
+  explicit Bowl(Index d, std::uint64_t seed, double decades = 2) : at(0.3 + 0.4 * latin_hypercube(d, 1, seed).array()) {
+    const MatrixXd random = latin_hypercube(d, d, seed + 7).array() - 0.5;
     const MatrixXd axes = random.householderQr().householderQ();
     hessian = axes *
               VectorXd::LinSpaced(d, 0, decades).unaryExpr([](double e) { return std::pow(10, e); }).asDiagonal() *
@@ -45,7 +44,7 @@ ObservedData observed_in(const std::vector<Variable>& box, const std::vector<Dom
 // Descends from a Latin hypercube until the descent has converged.
 std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double tolerance, bool gradient = false,
                               std::size_t limit = 200) {
-  const auto d = static_cast<int>(observed.space.dimensions());
+  const int d = observed.space.dimensions();
   const MatrixXd first = latin_hypercube(d, gradient ? 3 : 2 * d + 2, 1);
   std::vector<VectorXd> units;
   LocalDescent descent;
@@ -54,7 +53,7 @@ std::vector<VectorXd> descend(ObservedData& observed, const Function& f, double 
     LocalDescent::Step step;
     VectorXd unit;
     if (i < static_cast<std::size_t>(first.cols())) {
-      unit = first.col(static_cast<Index>(i));
+      unit = first.col(i);
     } else {
       step = descent.step(observed, tolerance, gradient);
       if (step.at.size() == 0) break;
@@ -74,7 +73,7 @@ TEST(LocalDescent, SolvesAQuadraticToTheTolerance) {
   for (Index d = 1; d <= 5; ++d)
     for (const std::uint64_t seed : {1, 2, 3}) {
       const Bowl bowl(d, seed);
-      ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", 0, 1}));
+      ObservedData observed = observed_in(std::vector<Variable>(d, {"x", "", 0, 1}));
       const auto units = descend(observed, bowl, 1e-6);
       EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
       // the first ones, 4 for each variable, and those that determine a quadratic
@@ -88,10 +87,10 @@ TEST(LocalDescent, FollowsANarrowValley) {
   for (const Index d : {2, 5})
     for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
       const Bowl bowl(d, seed, 6);
-      ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", 0, 1}));
+      ObservedData observed = observed_in(std::vector<Variable>(d, {"x", "", 0, 1}));
       const auto units = descend(observed, bowl, 1e-6);
       EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
-      EXPECT_LE(units.size(), static_cast<std::size_t>((d + 1) * (d + 2))) << d << ", seed " << seed;
+      EXPECT_LE(units.size(), (d + 1) * (d + 2)) << d << ", seed " << seed;
     }
 }
 
@@ -100,7 +99,7 @@ TEST(LocalDescent, GradientsSpareEvaluations) {
   for (const Index d : {1, 2, 5, 9, 20, 40})
     for (const std::uint64_t seed : {1, 2, 3}) {
       const Bowl bowl(d, seed, 4);
-      ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", -1, 3}));
+      ObservedData observed = observed_in(std::vector<Variable>(d, {"x", "", -1, 3}));
       const auto units = descend(
           observed,
           [&](const VectorXd& unit) {
@@ -110,7 +109,7 @@ TEST(LocalDescent, GradientsSpareEvaluations) {
           },
           1e-6, true);
       EXPECT_LT(observed.best()->cost - 1, 1e-6) << d << ", seed " << seed;
-      EXPECT_LE(units.size(), static_cast<std::size_t>(2 * d + 16)) << d << ", seed " << seed;
+      EXPECT_LE(units.size(), 2 * d + 16) << d << ", seed " << seed;
     }
 }
 
@@ -120,7 +119,7 @@ TEST(LocalDescent, GradientsLeadToAMinimumAtBounds) {
     Bowl bowl(d, 1, 0);
     const VectorXd minimum = VectorXd::LinSpaced(d, -0.5, 1.5);
     bowl.at = minimum;  // axes of one curvature: the minimum in the box is the nearest point
-    ObservedData observed = observed_in(std::vector<Variable>(static_cast<std::size_t>(d), {"x", "", 0, 1}));
+    ObservedData observed = observed_in(std::vector<Variable>(d, {"x", "", 0, 1}));
     const auto units = descend(observed, bowl, 1e-6, true);
     for (const VectorXd& u : units) EXPECT_TRUE(u.minCoeff() >= 0 && u.maxCoeff() <= 1) << u.transpose();
     EXPECT_LT((observed.best()->design - minimum.cwiseMax(0).cwiseMin(1)).cwiseAbs().maxCoeff(), 1e-6) << d;
@@ -149,7 +148,7 @@ std::vector<Evaluation> follow_valley(int variables, std::size_t limit) {
   o.gradient = true;
   o.trust_region = variables > 9;
   o.seed = 2;
-  const auto strategy = make_ego(std::vector<Variable>(static_cast<std::size_t>(variables), {"x", "", -2, 2}), o);
+  const auto strategy = make_ego(std::vector<Variable>(variables, {"x", "", -2, 2}), o);
   std::vector<Evaluation> all;
   while (all.size() < limit && (all.empty() || all.back().cost > 1e-8)) {
     const auto designs = strategy->ask(1);
@@ -165,7 +164,7 @@ std::vector<Evaluation> follow_valley(int variables, std::size_t limit) {
 // `ego` follows a curved valley to its end in few variables, `trust-region` in many; again by the same designs.
 TEST(LocalDescent, ASearchWithGradientsFollowsACurvedValley) {
   for (const int d : {5, 10, 20}) {
-    const auto limit = static_cast<std::size_t>(10 * d + 50);
+    const std::size_t limit = 10 * d + 50;
     const auto all = follow_valley(d, limit), again = follow_valley(d, limit);
     EXPECT_LT(all.back().cost, 1e-8) << d << ", after " << all.size();
     ASSERT_EQ(all.size(), again.size());

@@ -37,7 +37,7 @@ VectorXd slope_of(double (*f)(const VectorXd&), const VectorXd& x) {
 
 Samples samples_of(double (*f)(const VectorXd&), Index n, std::uint64_t seed, bool gradients) {
   Samples s;
-  s.x = latin_hypercube(2, static_cast<int>(n), seed);
+  s.x = latin_hypercube(2, n, seed);
   s.y = VectorXd::NullaryExpr(n, [&](Index i) { return f(s.x.col(i)); });
   if (!gradients) return s;
   s.gradient.resize(2, n);
@@ -261,7 +261,7 @@ Function evaluation_of(const std::function<double(const VectorXd&)>& f) {
 
 std::vector<Evaluation> cheap_study(const TwoFidelities& pair, const std::function<double(const VectorXd&)>& f,
                                     std::uint64_t seed) {
-  const int d = static_cast<int>(pair.box.size());
+  const int d = pair.box.size();
   const DesignSpace space(pair.box, {}, "");
   const MatrixXd units = latin_hypercube(d, 20 * d, seed);
   std::vector<Evaluation> all;

@@ -42,7 +42,7 @@ Samples errors_of(const std::vector<Evaluation>& all) {
 }
 
 ObservedData observed_of(int variables, bool pairs = true) {
-  const std::vector<Variable> x(static_cast<std::size_t>(variables), {"x", "", 0, 1});
+  const std::vector<Variable> x(variables, {"x", "", 0, 1});
   return {.space = DesignSpace(x, {}, "test"), .constraints = {}, .objectives = {-1}, .costs_paired = pairs};
 }
 
@@ -69,7 +69,7 @@ TEST(Paired, WithoutCorrelationAreAsIndependent) {
   ASSERT_EQ(s.covariance.rows(), 5);
   for (Index i = 0; i < 5; ++i)
     for (Index j = 0; j < 5; ++j) {
-      const double expected = i == j ? std::pow(all[static_cast<std::size_t>(i)].cost_stderr, 2) : 0;
+      const double expected = i == j ? std::pow(all[i].cost_stderr, 2) : 0;
       EXPECT_DOUBLE_EQ(s.covariance(i, j), expected);
       EXPECT_DOUBLE_EQ(s.working(i, j), expected);
     }
@@ -77,7 +77,7 @@ TEST(Paired, WithoutCorrelationAreAsIndependent) {
   s.x = MatrixXd(1, 5);
   s.y = VectorXd(5);
   s.y << 0.3, 0.35, 0.2, 0.5, 0.6;
-  for (Index i = 0; i < 5; ++i) s.x(0, i) = all[static_cast<std::size_t>(i)].design(0);
+  for (Index i = 0; i < 5; ++i) s.x(0, i) = all[i].design(0);
   KrigingOptions options;
   const Kriging model = Kriging::fit(s, options);
   s.covariance.resize(0, 0);
@@ -145,7 +145,7 @@ TEST(Paired, TheSlopeOfThePosteriorIsThatOfItsDifferences) {
   Samples s = errors_of(all);
   s.x = x;
   s.y.resize(12);
-  for (Index i = 0; i < 12; ++i) s.y(i) = all[static_cast<std::size_t>(i)].cost;
+  for (Index i = 0; i < 12; ++i) s.y(i) = all[i].cost;
   KrigingOptions options;
   VectorXd at(3), slope;
   at << -0.7, -0.2, 0.3;
@@ -193,7 +193,7 @@ TEST(Paired, VariancesAreThoseOfTheWeightsWithTheErrorsOwnCovariance) {
   Samples s = errors_of(all);
   s.x = VectorXd::LinSpaced(n, 0, 0.9).transpose();
   s.y.resize(n);
-  for (Index i = 0; i < n; ++i) s.y(i) = all[static_cast<std::size_t>(i)].cost;
+  for (Index i = 0; i < n; ++i) s.y(i) = all[i].cost;
   KrigingOptions options;
   Hyperparameters h;
   h.log_length = VectorXd::Constant(1, std::log(0.3));

@@ -33,7 +33,7 @@ class PairedProblem {
     Eigen::VectorXd fails(count);
     for (double& value : fails) {
       const double own = shared_ * random.normal();
-      value = common + own + wave(random, static_cast<int>(design.size()), 3).at(design) > 0;
+      value = common + own + wave(random, design.size(), 3).at(design) > 0;
     }
     return fails;
   }

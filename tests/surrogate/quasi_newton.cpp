@@ -15,9 +15,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-MatrixXd points(Index variables, Index count, std::uint64_t seed) {
-  return latin_hypercube(static_cast<int>(variables), static_cast<int>(count), seed);
-}
+MatrixXd points(Index variables, Index count, std::uint64_t seed) { return latin_hypercube(variables, count, seed); }
 
 // Curvatures from 1 to 10^decades along directions that are no axes.
 MatrixXd hessian_of(Index variables, double decades, std::uint64_t seed) {

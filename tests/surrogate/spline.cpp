@@ -80,7 +80,7 @@ TEST_P(SmoothCost, BothSplinesFindTheMinimum) {
     RecordProperty(gradient ? "hermite" : "natural", static_cast<int>(r.evaluations.size()));
     EXPECT_NEAR(r.x(), c.minimum, 5e-4 * range);
     EXPECT_LE(r.best().cost - c.f(c.minimum), 3e-7 * std::max(std::abs(c.f(c.minimum)), 0.3)) << r.stopped;
-    EXPECT_LE(static_cast<int>(r.evaluations.size()), gradient ? c.hermite : c.natural) << r.stopped;
+    EXPECT_LE(std::ssize(r.evaluations), gradient ? c.hermite : c.natural) << r.stopped;
     EXPECT_GE(r.evaluations.size(), 4u);
     EXPECT_TRUE(contains(r.stopped, "inside the bounds of knee")) << r.stopped;
   }
@@ -312,8 +312,7 @@ TEST(Spline, SolverNoiseIsNotChased) {
           e.gradient *= 1 + normal(random);
           return e;
         });
-        EXPECT_LE(static_cast<int>(r.evaluations.size()), (gradient ? c.hermite : c.natural) + 3)
-            << c.name << r.stopped;
+        EXPECT_LE(std::ssize(r.evaluations), (gradient ? c.hermite : c.natural) + 3) << c.name << r.stopped;
         EXPECT_NEAR(r.x(), c.minimum, 1e-3 * (c.upper - c.lower)) << c.name << r.stopped;
       }
     }

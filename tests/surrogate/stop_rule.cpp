@@ -231,7 +231,7 @@ Search search_with_running(Strategy& strategy, const Function& f, std::size_t co
   std::deque<VectorXd> running;
   const auto fill = [&] {
     while (running.size() < count) {
-      const auto designs = strategy.ask(static_cast<int>(count - running.size()));
+      const auto designs = strategy.ask(count - running.size());
       if (designs.empty()) return;
       running.insert(running.end(), designs.begin(), designs.end());
     }

@@ -32,7 +32,7 @@ std::set<std::vector<double>> designs(const Search& r) {
 
 TEST(Sweep, AsksEveryPointOfTheGridOnce) {
   for (const auto& points : std::vector<std::vector<int>>{{1}, {2}, {3}, {7}, {16}, {25}, {5, 4}, {3, 1, 6}}) {
-    const auto variables = box(static_cast<int>(points.size()));
+    const auto variables = box(points.size());
     const auto sweep = make_sweep(variables, {points});
     const Search r = search(*sweep, bowl, 1000000, 1000);
     std::size_t total = 1;
@@ -43,7 +43,7 @@ TEST(Sweep, AsksEveryPointOfTheGridOnce) {
     for (std::size_t k = 0; k < points.size(); ++k) {
       std::set<double> values;
       for (const Evaluation& e : r.evaluations) values.insert(e.design[k]);
-      ASSERT_EQ(static_cast<int>(values.size()), points[k]);
+      ASSERT_EQ(std::ssize(values), points[k]);
       if (points[k] == 1) continue;
       EXPECT_EQ(*values.begin(), variables[k].lower);
       EXPECT_EQ(*values.rbegin(), variables[k].upper);

@@ -75,7 +75,7 @@ inline std::vector<TwoFidelities> published_two_fidelities() {
 // Sets the minimum of `high` and the target: pattern searches from the best of 4096 points of the unit cube.
 inline void find_minimum(TwoFidelities& pair) {
   constexpr int points = 4096, starts = 20;
-  const auto d = static_cast<int>(pair.box.size());
+  const int d = pair.box.size();
   const Eigen::MatrixXd at = sobol(d, points, 1);
   std::vector<std::pair<double, Eigen::Index>> costs;
   double sum = 0, squares = 0;
@@ -87,8 +87,8 @@ inline void find_minimum(TwoFidelities& pair) {
   std::sort(costs.begin(), costs.end());
   pair.least = costs[0].first;
   for (int start = 0; start < starts; ++start) {
-    Eigen::VectorXd x = at.col(costs[static_cast<std::size_t>(start)].second);
-    double cost = costs[static_cast<std::size_t>(start)].first;
+    Eigen::VectorXd x = at.col(costs[start].second);
+    double cost = costs[start].first;
     for (double step = 0.02; step > 1e-7; step /= 2)
       for (bool moved = true; moved;) {
         moved = false;

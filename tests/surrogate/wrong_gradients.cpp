@@ -111,7 +111,7 @@ std::vector<Function> functions() {
 ObservedData observed_by(const Function& f, const Gradient& stated, int count, std::uint64_t seed) {
   std::vector<Variable> box;
   const std::string names = "abcdefgh";
-  for (int k = 0; k < f.dimensions; ++k) box.push_back({names.substr(static_cast<std::size_t>(k), 1), "m", 0, 1});
+  for (int k = 0; k < f.dimensions; ++k) box.push_back({names.substr(k, 1), "m", 0, 1});
   ObservedData observed{DesignSpace(box, {}, "test"), {}, {-1}, false};
   Random random(seed);
   const auto anywhere = [&] {

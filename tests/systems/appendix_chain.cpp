@@ -38,12 +38,12 @@ struct Chain {
     state = view.state(q, v);
     std::array<Vector3d, 4> joint;
     for (std::size_t b = 0; b < 4; ++b) {
-      const auto& place = view.links[static_cast<std::size_t>(link("bar_" + std::to_string(b + 1)))];
+      const auto& place = view.links[link("bar_" + std::to_string(b + 1))];
       body[b] = place.body;
-      const auto& pose = state.poses[static_cast<std::size_t>(place.body)];
+      const auto& pose = state.poses[place.body];
       R[b] = pose.directors;
       at[b] = pose.position;
-      const auto& twist = state.twists[static_cast<std::size_t>(place.body)];
+      const auto& twist = state.twists[place.body];
       pace[b] = twist.head<3>();
       omega[b] = twist.tail<3>();
       joint[b] = at[b] + R[b] * Vector3d(place.origin[0], place.origin[1], place.origin[2]);
@@ -60,11 +60,11 @@ struct Chain {
   }
   double rate(const std::string& name) const {
     const auto& names = view.tree.coordinate_names;
-    return v[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+    return v[std::find(names.begin(), names.end(), name) - names.begin()];
   }
   double angle(const std::string& name) const {
     const auto& names = view.tree.coordinate_names;
-    return q[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+    return q[std::find(names.begin(), names.end(), name) - names.begin()];
   }
   // (A.4): [phi1'; omega1; theta2'; omega3; theta4'], theta' the whole spin of a body about its hinge.
   Eigen::VectorXd nu() const {
@@ -130,9 +130,7 @@ TEST(AppendixChain, NullSpacesAreThoseOfBothViewsAndMisprintsAreNot) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     const Chain chain(seed);
     Eigen::VectorXd rates(18);
-    for (Eigen::Index b = 1; b < 4; ++b)
-      rates.segment<6>(6 * (b - 1)) << chain.pace[static_cast<std::size_t>(b)],
-          chain.omega[static_cast<std::size_t>(b)];
+    for (Eigen::Index b = 1; b < 4; ++b) rates.segment<6>(6 * (b - 1)) << chain.pace[b], chain.omega[b];
     EXPECT_LT((chain.P(none) * chain.nu() - rates).cwiseAbs().maxCoeff(), 1e-12);
     for (const Misprint wrong : {sign_of_A12, sign_of_A23, sign_of_A34, block_of_body_4, I33})
       EXPECT_GT((chain.P(wrong) * chain.nu() - rates).cwiseAbs().maxCoeff(), 1e-3) << wrong;
@@ -142,11 +140,7 @@ TEST(AppendixChain, NullSpacesAreThoseOfBothViewsAndMisprintsAreNot) {
     std::vector<rigid::Multibody<3>::Jacobian> J(chain.view.world.bodies.size());
     joined.jacobians(chain.state.poses, joined.trees().front(), J);
     for (Eigen::Index b = 1; b < 4; ++b)
-      EXPECT_LT((chain.P(none).middleRows<6>(6 * (b - 1)) -
-                 J[static_cast<std::size_t>(chain.body[static_cast<std::size_t>(b)])])
-                    .cwiseAbs()
-                    .maxCoeff(),
-                1e-13);
+      EXPECT_LT((chain.P(none).middleRows<6>(6 * (b - 1)) - J[chain.body[b]]).cwiseAbs().maxCoeff(), 1e-13);
   }
 }
 
@@ -184,13 +178,13 @@ TEST(AppendixChain, UpdatesKeepJointsAndMisprintsDoNot) {
     joined.reparametrise(chain.state.poses, u, poses);
     const auto next = chain.moved(u, none), printed = chain.moved(u, places_before);
     for (std::size_t b = 0; b < 4; ++b) {
-      const auto& pose = poses[static_cast<std::size_t>(chain.body[b])];
+      const auto& pose = poses[chain.body[b]];
       EXPECT_LT((next[b].position - pose.position).norm(), 1e-13) << b;
       EXPECT_LT((next[b].directors - pose.directors).norm(), 1e-13) << b;
     }
     EXPECT_NEAR((printed[1].position - next[1].position).norm(), u.head<3>().norm(), 1e-13);
     EXPECT_LT(joined.constraint_residual(chain.state.poses, poses), 1e-13);
-    for (std::size_t b = 0; b < 4; ++b) poses[static_cast<std::size_t>(chain.body[b])].position = printed[b].position;
+    for (std::size_t b = 0; b < 4; ++b) poses[chain.body[b]].position = printed[b].position;
     EXPECT_GT(joined.constraint_residual(chain.state.poses, poses), 1e-2);
   }
 }

@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
   if (argc != 2) return 2;
   const systems::Model model = systems::find_model(argv[1]);
   const systems::Tree<double> tree = model.tree<double>(model.evaluate<double>().numbers);
-  const auto n = static_cast<std::size_t>(tree.n());
+  const std::size_t n = tree.n();
   for (const auto& name : tree.coordinate_names) std::printf("%s ", name.c_str());
   std::printf("\n");
   using Once = autodiff::Dual<double>;

@@ -10,6 +10,7 @@
 #include "geometry/polytope.hpp"
 #include "settings/config_error.hpp"
 #include "systems/description.hpp"
+#include "tests/geometry/solids.hpp"
 #include "tests/message_of.hpp"
 
 namespace dodyn::systems::test_model {
@@ -139,8 +140,8 @@ TEST(Model, RecordedOnceServesEveryDesign) {
   std::mt19937_64 random(1);
   for (const auto& [name, text] : texts) {
     const Model model = read_model(text, name);
-    const int n = static_cast<int>(model.structure.coordinate_names.size()), m = model.numbers();
-    const int controls = static_cast<int>(model.structure.actuators.size());
+    const int n = model.structure.coordinate_names.size(), m = model.numbers();
+    const int controls = model.structure.actuators.size();
     autodiff::Program program;
     {
       autodiff::Recording recording;
@@ -256,7 +257,7 @@ TEST(Model, BallsAreNearlyBalls) {
         "t.model");
     const auto values = model.evaluate<double>();
     const auto points = model.corners(model.shapes[0], values.numbers);
-    ASSERT_EQ(static_cast<int>(points.size()), corners);
+    ASSERT_EQ(std::ssize(points), corners);
     for (const auto& p : points) EXPECT_NEAR(std::hypot(p[0], p[1], p[2]), 0.5, 1e-14);
     if (corners == 12) {  // an icosahedron: 30 edges of one length
       const double edge = 0.5 * 4.0 / std::sqrt(10.0 + 2.0 * std::sqrt(5.0));
@@ -306,7 +307,7 @@ TEST(Model, ForcesDoThePowerThatIsSaidOfThem) {
   std::mt19937_64 random(7);
   for (int trial = 0; trial < 20; ++trial) {
     const Vector q = random_vector(random, n, 1.0), v = random_vector(random, n, 1.0),
-                 u = random_vector(random, static_cast<int>(tree.actuators.size()), 3.0);
+                 u = random_vector(random, tree.actuators.size(), 3.0);
     const double h = 1e-5;
     Vector ahead = q, behind = q;
     for (int i = 0; i < n; ++i) ahead[i] += h * v[i], behind[i] -= h * v[i];

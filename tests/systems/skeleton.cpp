@@ -27,7 +27,7 @@ TEST(Skeleton, LinesOfLinksThatTurnKeepTheirLengths) {
     std::uniform_real_distribution<double> uniform(-1.0, 1.0);
     std::vector<std::vector<double>> postures;
     for (int k = 0; k < 3; ++k) {
-      std::vector<double> q(static_cast<std::size_t>(tree.n()));
+      std::vector<double> q(tree.n());
       for (double& x : q) x = uniform(random);
       postures.push_back(tree.points(q.data()));
     }
@@ -40,7 +40,7 @@ TEST(Skeleton, LinesOfLinksThatTurnKeepTheirLengths) {
       const auto length = [&](const std::vector<double>& p) {
         double square = 0;
         for (int x = 0; x < tree.dimension; ++x) {
-          const std::size_t axis = static_cast<std::size_t>(x), d = static_cast<std::size_t>(tree.dimension);
+          const std::size_t axis = x, d = tree.dimension;
           square += std::pow(p[a * d + axis] - p[b * d + axis], 2);
         }
         return std::sqrt(square);

@@ -119,8 +119,8 @@ TEST(Tree, LagrangianIsTheSumOverItsBodies) {
         if (link.follower) moves.push_back(link.follower->move);
         for (std::size_t i = 0; i < moves.size(); ++i) {
           const int own = moves[i].axis - 3;
-          const Eigen::Vector3d axis = own < 0 ? Eigen::Vector3d(Eigen::Vector3d::Unit(moves[i].axis))
-                                               : Eigen::Vector3d(link.axes[static_cast<std::size_t>(own)].data());
+          const Eigen::Vector3d axis =
+              own < 0 ? Eigen::Vector3d(Eigen::Vector3d::Unit(moves[i].axis)) : Eigen::Vector3d(link.axes[own].data());
           const double x = link.follower ? 0.3 - 2.0 * q[0] * q[1] : q[link.first + i];
           if (moves[i].kind == Move::slide) {
             shift(x * axis);
@@ -276,7 +276,7 @@ TEST(Tree, TurnAnglesInvertTurns) {
     std::vector<Move> turns;
     for (const char c : axes) turns.push_back({Move::turn, c - 'X'});
     for (int trial = 0; trial < 10; ++trial) {
-      Vector angles = random_vector(random, static_cast<int>(axes.size()), 1.5);
+      Vector angles = random_vector(random, axes.size(), 1.5);
       if (axes.size() == 3 && axes[0] == axes[2]) angles[1] = std::abs(angles[1]) + 0.01;
       Frame<double> frame = Frame<double>::at_rest();
       for (std::size_t i = 0; i < angles.size(); ++i) frame.turn(turns[i].axis, angles[i], 0.0);

@@ -70,7 +70,7 @@ TEST(HybridParts, BarOnOneTip) {
   const auto t = m->times(Event::impact);
   const double expected[] = {0.416928184, 0.611221611, 0.781831093, 1.723472290, 1.908023301};
   ASSERT_EQ(t.size(), 5u);
-  for (int i = 0; i < 5; ++i) EXPECT_NEAR(t[static_cast<std::size_t>(i)], expected[i], 2e-9);
+  for (int i = 0; i < 5; ++i) EXPECT_NEAR(t[i], expected[i], 2e-9);
   EXPECT_NEAR(m->q(1), -0.090149521, 5e-9);
   EXPECT_NEAR(m->q(2), 2.475981660, 5e-9);
 }
@@ -81,7 +81,7 @@ TEST(HybridParts, BarOnAWire) {
   const auto t = m->times(Event::impact);
   const double expected[] = {0.44280604, 0.63206849, 0.81508238, 1.759736};
   ASSERT_EQ(t.size(), 4u);
-  for (int i = 0; i < 4; ++i) EXPECT_NEAR(t[static_cast<std::size_t>(i)], expected[i], i < 3 ? 1e-8 : 5e-7);
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(t[i], expected[i], i < 3 ? 1e-8 : 5e-7);
   EXPECT_NEAR(m->q(1), 0.786259106, 2e-8);
   EXPECT_NEAR(m->q(0), 0.011728648, 2e-8);
   EXPECT_NEAR(m->q(2), 2.755663154, 2e-8);

@@ -34,11 +34,11 @@ class ElasticEvaluator final : public Evaluator {
       throw settings.error("elastic.initial-state",
                            formatted("there are only %d initial states; choose one of them", starts_.count()));
     statistics_.outcomes = outcomes_.names();
-    statistics_.failed = static_cast<int>(statistics_.outcomes.size()) - 1;
+    statistics_.failed = std::ssize(statistics_.outcomes) - 1;
     statistics_.end = own_.duration;
-    Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
+    Eigen::VectorXd middle(settings.variables.size());
     for (std::size_t i = 0; i < settings.variables.size(); ++i)
-      middle[static_cast<Eigen::Index>(i)] = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
+      middle[i] = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
     check_dimensions(settings, {});
     const Numbers parameters = started(middle, 0);
     if (dimension_ == 2)
@@ -91,11 +91,11 @@ class ElasticEvaluator final : public Evaluator {
     if (!tries) return outcome;
     auto& values = outcome.trajectory.values;
     if (const auto list = starts_.names(); !list.empty()) {
-      Eigen::MatrixXd where(starts_.count(), static_cast<Eigen::Index>(list.size()));
+      Eigen::MatrixXd where(starts_.count(), list.size());
       const Numbers parameters = elastic_text::parameters(settings_, asked.design);
       for (int i = 0; i < starts_.count(); ++i) {
         const Numbers start = starts_.start(i, parameters);
-        for (std::size_t k = 0; k < list.size(); ++k) where(i, static_cast<Eigen::Index>(k)) = start.at(list[k]);
+        for (std::size_t k = 0; k < list.size(); ++k) where(i, k) = start.at(list[k]);
       }
       values.push_back(std::move(where));
     }
@@ -120,7 +120,7 @@ class ElasticEvaluator final : public Evaluator {
       result.report += "\n";
     }
     result.report += elastic_text::describe_run(ran, names_.size(), dimension_);
-    const auto which = static_cast<std::size_t>(outcome_of(ran, parameters));
+    const std::size_t which = outcome_of(ran, parameters);
     if (statistics_.outcomes.size() > 2) result.report += "outcome         " + statistics_.outcomes[which] + "\n";
     if (ran.reason.empty() && statistics_.success_outcome < 0)
       result.report += formatted("cost            %.10g\n", cost_of(ran, parameters));
@@ -138,8 +138,7 @@ class ElasticEvaluator final : public Evaluator {
     const auto& list = elastic_text::run_metrics();
     std::string lines;
     for (Eigen::Index i = 0; i < m.size(); ++i)
-      lines += formatted("%-18s %.6g %s\n", list[static_cast<std::size_t>(i)].name.c_str(), m(i),
-                         list[static_cast<std::size_t>(i)].unit.c_str());
+      lines += formatted("%-18s %.6g %s\n", list[i].name.c_str(), m(i), list[i].unit.c_str());
     return lines;
   }
 
@@ -190,7 +189,7 @@ class ElasticEvaluator final : public Evaluator {
       const auto at = std::find(list.begin(), list.end(), share->value);
       if (at == list.end())
         throw share->error("no outcome of that name" + did_you_mean(share->value, list) + "; allowed: " + listed(list));
-      statistics_.success_outcome = static_cast<int>(at - list.begin());
+      statistics_.success_outcome = at - list.begin();
     }
     statistics_.formula = statistics_.success_outcome < 0;
   }
@@ -208,7 +207,7 @@ class ElasticEvaluator final : public Evaluator {
     RunResult ran = dimension_ == 2 ? elastic_text::run<2>(elastic_text::scene<2>(settings_, parameters), own, task)
                                     : elastic_text::run<3>(elastic_text::scene<3>(settings_, parameters), own, task);
     // The archive has columns for one mesh: that at the middle of the ranges.
-    if (const auto columns = static_cast<Eigen::Index>(points_.coordinates.size());
+    if (const Eigen::Index columns = points_.coordinates.size();
         own.points && ran.trajectory.values.back().cols() != columns)
       ran.trajectory.values.back().setConstant(own.nodes, columns, not_a_number);
     return ran;
@@ -219,10 +218,10 @@ class ElasticEvaluator final : public Evaluator {
     const Numbers parameters = started(e.design, 0);
     RunResult ran = simulated(parameters, task, true);
     const auto& list = elastic_text::run_metrics();
-    e.metrics.resize(static_cast<Eigen::Index>(list.size()));
+    e.metrics.resize(list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto at = ran.seen.find(list[i].name);
-      e.metrics(static_cast<Eigen::Index>(i)) = at == ran.seen.end() ? not_a_number : at->second;
+      e.metrics(i) = at == ran.seen.end() ? not_a_number : at->second;
     }
     e.status = ran.timed_out ? Status::timed_out : ran.reason.empty() ? Status::ok : Status::failed;
     e.reason = ran.reason;

@@ -43,7 +43,7 @@ Numbers InitialStates::start(int number, const Numbers& parameters) const {
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     const Range& range = ranges_[i];
     const double from = value(range.entry, range.from, parameters), to = value(range.entry, range.to, parameters);
-    all[range.entry.key] = from + shares_(static_cast<Eigen::Index>(i), number) * (to - from);
+    all[range.entry.key] = from + shares_(i, number) * (to - from);
   }
   return all;
 }
@@ -67,9 +67,9 @@ std::vector<std::string> Outcomes::names() const {
 }
 
 int Outcomes::of(const Numbers& known) const {
-  int first = static_cast<int>(rules_.size());
+  int first = rules_.size();
   for (std::size_t i = rules_.size(); i-- > 0;)
-    if (value(rules_[i].entry, rules_[i].when, known) != 0.0) first = static_cast<int>(i);
+    if (value(rules_[i].entry, rules_[i].when, known) != 0.0) first = i;
   return first;
 }
 

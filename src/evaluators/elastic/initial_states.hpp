@@ -19,7 +19,7 @@ class InitialStates {
   explicit InitialStates(const Settings& settings);
 
   bool several() const { return several_; }  // whether there is a section [initial-states]
-  int count() const { return static_cast<int>(shares_.cols()); }
+  int count() const { return shares_.cols(); }
   std::vector<std::string> names() const;
   // Returns the values of initial state `number` (from 0). The ends of ranges may depend on the design's parameters.
   // Throws ConfigError.

@@ -89,8 +89,7 @@ Channel points_channel(const Scene<n>& scene, int rows) {
   for (const auto& body : scene.world.deformable) {
     const auto node = [&](int i) { return body.name + "." + std::to_string(i); };
     for (std::size_t i = 0; i < body.mesh.nodes.size(); ++i)
-      for (int a = 0; a < n; ++a)
-        points.coordinates.push_back(node(static_cast<int>(i)) + "_" + std::string(1, "xyz"[a]));
+      for (int a = 0; a < n; ++a) points.coordinates.push_back(node(i) + "_" + std::string(1, "xyz"[a]));
     std::vector<std::pair<int, int>> edges;
     for (const auto& face : elastic::boundary_faces(body.mesh))
       for (const int i : face)
@@ -130,7 +129,7 @@ struct Observer {
   Eigen::Matrix<double, 2 * n, 1> state(int b) const {
     Eigen::Matrix<double, 2 * n, 1> all;
     if (b < rigid)
-      all << simulation.poses()[static_cast<std::size_t>(b)].position, simulation.twist(b).template head<n>();
+      all << simulation.poses()[b].position, simulation.twist(b).template head<n>();
     else
       all << simulation.centre(b - rigid), simulation.velocity(b - rigid);
     return all;
@@ -138,8 +137,8 @@ struct Observer {
 
   void lay_out(const std::vector<std::string>& bodies) {
     for (const auto& channel : run_channels(bodies, n, options.nodes))
-      ran.trajectory.values.push_back(Eigen::MatrixXd::Constant(
-          options.nodes, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
+      ran.trajectory.values.push_back(
+          Eigen::MatrixXd::Constant(options.nodes, channel.coordinates.size(), not_a_number));
     if (options.points)
       ran.trajectory.values.push_back(
           Eigen::MatrixXd::Constant(options.nodes, simulation.nodes().size(), not_a_number));
@@ -173,15 +172,14 @@ struct Observer {
   // Returns an error if the centre of a moving body is behind a wall. A wall is a large box: a fast body may miss it.
   std::string find_body_behind_wall(const std::vector<std::string>& bodies) const {
     const auto& world = simulation.world().rigid.bodies;
-    for (int w = 0; w < rigid && world[static_cast<std::size_t>(w)].has_outward(); ++w) {
-      const auto frame = simulation.poses()[static_cast<std::size_t>(w)].frame();
-      for (int b = 0; b < static_cast<int>(bodies.size()); ++b) {
-        if (b < rigid && world[static_cast<std::size_t>(b)].fixed) continue;
+    for (int w = 0; w < rigid && world[w].has_outward(); ++w) {
+      const auto frame = simulation.poses()[w].frame();
+      for (int b = 0; b < std::ssize(bodies); ++b) {
+        if (b < rigid && world[b].fixed) continue;
         const Vector<n> centre = state(b).template head<n>();
         if (frame.directors.col(n - 1).dot(centre - frame.position) >= 0.0) continue;
         return formatted("'%s' is behind the wall '%s' at t = %g s; use a shorter step or less speed",
-                         bodies[static_cast<std::size_t>(b)].c_str(), bodies[static_cast<std::size_t>(w)].c_str(),
-                         simulation.time());
+                         bodies[b].c_str(), bodies[w].c_str(), simulation.time());
       }
     }
     return "";
@@ -201,9 +199,8 @@ struct Observer {
                 {"momentum_change", momentum_change}};
     const auto list = places(n);
     for (std::size_t b = 0; b < bodies.size(); ++b) {
-      const auto all = state(static_cast<int>(b));
-      for (std::size_t a = 0; a < list.size(); ++a)
-        ran.seen[bodies[b] + "." + list[a]] = all[static_cast<Eigen::Index>(a)];
+      const auto all = state(b);
+      for (std::size_t a = 0; a < list.size(); ++a) ran.seen[bodies[b] + "." + list[a]] = all[a];
     }
   }
 };
@@ -213,7 +210,7 @@ struct Observer {
 template <int n>
 RunResult run(Scene<n> scene, const RunOptions& options, const Task& task) {
   const auto bodies = names(scene);
-  const int count = static_cast<int>(bodies.size()), rigid = static_cast<int>(scene.world.rigid.bodies.size());
+  const int count = bodies.size(), rigid = scene.world.rigid.bodies.size();
   RunResult ran;
   const elastic::Options how = options_of(scene, options);
   ran.step = how.step;

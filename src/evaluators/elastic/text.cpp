@@ -39,10 +39,9 @@ struct Reader {
   template <int n>
   Vector<n> list(const CustomEntry& entry) const {
     const auto parts = split_list(entry.value);
-    if (static_cast<int>(parts.size()) != n)
-      throw entry.error(formatted("expected %d numbers, separated by commas", n));
+    if (std::ssize(parts) != n) throw entry.error(formatted("expected %d numbers, separated by commas", n));
     Vector<n> v;
-    for (int a = 0; a < n; ++a) v[a] = number(entry, parts[static_cast<std::size_t>(a)]);
+    for (int a = 0; a < n; ++a) v[a] = number(entry, parts[a]);
     if (!v.allFinite()) throw entry.error("has a value that is not a finite number");
     return v;
   }
@@ -113,10 +112,10 @@ elastic::Mesh<n> cut(const Reader& reader) {
     count *= given[a];
     if (!(given[a] >= 1) || given[a] != std::round(given[a]) || !(count <= 1e6))
       throw entry.error("allowed: integers of 1 or more, with a product of at most 1000000");
-    cells[static_cast<std::size_t>(a)] = static_cast<int>(given[a]);
+    cells[a] = static_cast<int>(given[a]);
   }
   auto beside = [known = reader.known](const Vector<n>& at) mutable -> const Numbers& {
-    for (int a = 0; a < n; ++a) known[letters[static_cast<std::size_t>(a)]] = at[a];
+    for (int a = 0; a < n; ++a) known[letters[a]] = at[a];
     return known;
   };
   std::function<bool(const Vector<n>&)> there;
@@ -131,13 +130,13 @@ elastic::Mesh<n> cut(const Reader& reader) {
   elastic::Mesh<n> mesh = elastic::block<n>(size, cells, there);
   if (const CustomEntry* map = reader.section.find("map")) {
     const auto parts = split_list(map->value);
-    if (static_cast<int>(parts.size()) != n)
+    if (std::ssize(parts) != n)
       throw map->error(formatted("expected %d expressions of %s, separated by commas", n, n == 2 ? "x, y" : "x, y, z"));
     std::vector<Expression> to;
     for (const auto& part : parts) to.push_back(map->parsed(part));
     for (Vector<n>& node : mesh.nodes) {
       const Numbers& known = beside(Vector<n>(node));
-      for (int a = 0; a < n; ++a) node[a] = value(*map, to[static_cast<std::size_t>(a)], known);
+      for (int a = 0; a < n; ++a) node[a] = value(*map, to[a], known);
       if (!node.allFinite()) throw map->error("the map gives a position that is not finite for a corner of the mesh");
     }
   }

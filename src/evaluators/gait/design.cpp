@@ -54,8 +54,8 @@ void free_joints(systems::Model& model) {
     ranges[i].from.reset();
     ranges[i].to.reset();
     if (ranges[i].speed) continue;
-    ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(i));
-    model.range_lines.erase(model.range_lines.begin() + static_cast<std::ptrdiff_t>(i));
+    ranges.erase(ranges.begin() + i);
+    model.range_lines.erase(model.range_lines.begin() + i);
   }
 }
 
@@ -378,7 +378,7 @@ systems::Values<double> GaitDesigns::plain(const Eigen::VectorXd& design) const 
 
 Coefficient GaitDesigns::named(const Values& values, const std::string& parameter) const {
   if (const auto at = values.motion.find(parameter); at != values.motion.end()) return at->second;
-  return values.model.parameters[static_cast<std::size_t>(walker_->system->model().parameter(parameter))];
+  return values.model.parameters[walker_->system->model().parameter(parameter)];
 }
 
 GaitDesigns::Rejection GaitDesigns::rejection(const Eigen::VectorXd& design) const {
@@ -444,7 +444,7 @@ double GaitDesigns::push_of_cold_start() const { return walker_->base == 2 ? dmo
 std::optional<systems::Place<double>> GaitDesigns::landing(int, const Eigen::VectorXd& design) const {
   const int swing = system().structure().swing_link;
   const auto tree = system().model().tree<double>(plain(design).numbers);
-  return systems::Place<double>{swing, tree.links[static_cast<std::size_t>(swing)].end};
+  return systems::Place<double>{swing, tree.links[swing].end};
 }
 
 }  // namespace dodyn::evaluators

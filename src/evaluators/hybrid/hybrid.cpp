@@ -228,7 +228,7 @@ class HybridEvaluator final : public Evaluator {
     std::string lines;
     const auto list = metrics();
     for (std::size_t i = 0; i < list.size(); ++i)
-      lines += formatted("%-18s %.10g%s\n", list[i].name.c_str(), e.metrics(static_cast<Eigen::Index>(i)),
+      lines += formatted("%-18s %.10g%s\n", list[i].name.c_str(), e.metrics(i),
                          list[i].unit.empty() || list[i].unit == "1" ? "" : (" " + list[i].unit).c_str());
     if (own_.find == Find::gait) {
       const double m = e.metrics(9), T = e.metrics(8);
@@ -284,9 +284,7 @@ class HybridEvaluator final : public Evaluator {
     for (const auto& name : f.names) {
       const int parameter = model_.parameter(name);
       const auto at = seen.find(name);
-      x.push_back(parameter >= 0     ? values.parameters[static_cast<std::size_t>(parameter)]
-                  : at != seen.end() ? at->second
-                                     : not_a_number);
+      x.push_back(parameter >= 0 ? values.parameters[parameter] : at != seen.end() ? at->second : not_a_number);
     }
     return f.expression.evaluate<double>(x);
   }
@@ -329,8 +327,8 @@ class HybridEvaluator final : public Evaluator {
   void fill(HybridResult ran, const systems::Values<double>& values, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
     const auto names = run_->metric_names();
-    e.metrics.resize(static_cast<Eigen::Index>(names.size()));
-    for (std::size_t i = 0; i < names.size(); ++i) e.metrics(static_cast<Eigen::Index>(i)) = ran.seen.at(names[i]);
+    e.metrics.resize(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) e.metrics(i) = ran.seen.at(names[i]);
     e.cost = cost_of(ran, values);
     e.status = Status::ok;
     if (!std::isfinite(e.cost)) {
@@ -356,7 +354,7 @@ class HybridEvaluator final : public Evaluator {
     };
     Eigen::VectorXd slope = Eigen::VectorXd::Zero(design.size());
     for (Eigen::Index i = 0; i < design.size(); ++i) {
-      const auto& range = settings_.variables[static_cast<std::size_t>(i)];
+      const auto& range = settings_.variables[i];
       const double d = 1e-3 * (range.upper - range.lower);
       for (const auto& [share, weight] : {std::pair(1.0, 8.0), {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}) {
         Eigen::VectorXd beside = design;

@@ -36,7 +36,7 @@ HybridRun::HybridRun(const systems::HybridModel& system, const HybridOptions& op
     if (at == names.end())
       throw ConfigError("'" + name + "' is not a coordinate" + did_you_mean(name, names) +
                         "; allowed: " + listed(names));
-    travels_.push_back(static_cast<int>(at - names.begin()));
+    travels_.push_back(at - names.begin());
   }
   options_.gait.translating_coordinates = travels_;
   if (options.method == Method::projected) projected_.emplace(system);
@@ -119,7 +119,7 @@ struct HybridRun::Recorder {
   Trajectory trajectory() const {
     Trajectory all;
     for (const auto& channel : rows) {
-      Eigen::MatrixXd m(static_cast<Eigen::Index>(channel.size()), static_cast<Eigen::Index>(channel.front().size()));
+      Eigen::MatrixXd m(channel.size(), channel.front().size());
       for (Eigen::Index i = 0; i < m.rows(); ++i)
         for (Eigen::Index j = 0; j < m.cols(); ++j) m(i, j) = channel[i][j];
       all.values.push_back(std::move(m));
@@ -133,7 +133,7 @@ struct HybridRun::Projection {
   const systems::Projected& projected;
   const variational::Mechanics& mechanics;
   variational::HybridIntegrator& integrator;
-  Eigen::VectorXd& z;  // among all coordinates
+  Eigen::VectorXd& z;  // coordinates before the projection, fixed ones included
   const systems::Projected::Instance sides;
   variational::SwitchedFlow flow;
 
@@ -206,15 +206,11 @@ std::string turns_too_fast(const systems::Model& model, const Eigen::VectorXd& b
             "angle %s of [link %s] turns by %.2g rad in one step at t = %.4g s, as beside the attitude at which the "
             "angles are singular, so the motion after it may be wrong; shorten hybrid.step, or choose another order of "
             "the joint's axes",
-            model.structure.coordinate_names[static_cast<std::size_t>(c)].c_str(), link.name.c_str(), turn, now.time);
+            model.structure.coordinate_names[c].c_str(), link.name.c_str(), turn, now.time);
     }
   }
   return "";
 }
-
-}  // namespace
-
-namespace {
 
 // Returns a sentence if initial rates violate a constraint, so that others replace them; empty: they do not.
 std::string replaced_rates(const systems::Model& model, const variational::Assembly& assembly, const Eigen::VectorXd& q,
@@ -228,17 +224,13 @@ std::string replaced_rates(const systems::Model& model, const variational::Assem
     std::string rates;
     for (Eigen::Index c = 0; c < v.size(); ++c)
       if (std::abs(now(c) - v(c)) > rounding * v.norm())
-        rates += formatted("%srate(%s) = %.4g", rates.empty() ? "" : ", ",
-                           model.structure.coordinate_names[static_cast<std::size_t>(c)].c_str(), now(c));
+        rates += formatted("%srate(%s) = %.4g", rates.empty() ? "" : ", ", model.structure.coordinate_names[c].c_str(),
+                           now(c));
     return "the initial rates violate " + assembly.constraint_names[i] +
            "; the nearest ones that satisfy it replace them: " + rates;
   }
   return "";
 }
-
-}  // namespace
-
-namespace {
 
 // Returns a sentence if hybrid.jump = discrete-energy applies to no contact; empty: it does, or another jump is chosen.
 std::string idle_jump(const variational::Assembly& assembly, const variational::IntegratorOptions& options) {
@@ -276,8 +268,7 @@ void HybridRun::drive(double end, bool every_step, variational::HybridIntegrator
     if (!every_step && ran.reason.empty()) recorder.add(integrator.now());
   }
   if (!every_step)  // after an early end the last row is repeated
-    while (ran.reason.empty() && static_cast<int>(recorder.rows[0].size()) < options_.nodes)
-      recorder.add(integrator.now());
+    while (ran.reason.empty() && std::ssize(recorder.rows[0]) < options_.nodes) recorder.add(integrator.now());
 }
 
 HybridResult HybridRun::run(const systems::Values<double>& values, const std::vector<double>& start,

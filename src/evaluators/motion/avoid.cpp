@@ -24,10 +24,10 @@ bool placed(const PhasedMotion& motion, const MotionEnd& at, int one, int other)
   const auto of = [&](int link) { return group[link < 0 ? links.size() : static_cast<std::size_t>(link)]; };
   const auto join = [&](int a, int b) { std::replace(group.begin(), group.end(), of(a), of(b)); };
   for (std::size_t l = 0; l < links.size(); ++l) {
-    const int first = links[l].first, end = first + static_cast<int>(links[l].moves.size());
+    const int first = links[l].first, end = first + std::ssize(links[l].moves);
     int known = 0;
     for (int c = first; c < end; ++c) known += at.gives(c);
-    if (known == end - first) join(static_cast<int>(l), links[l].parent);
+    if (known == end - first) join(l, links[l].parent);
   }
   for (const Placement& p : at.placements) {
     bool whole = p.attitude;
@@ -63,7 +63,7 @@ void read_avoided(PhasedMotion& motion) {
   const auto link_of = [&](const CustomEntry& entry, const std::string& name) {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) throw entry.error("there is no link '" + name + "'" + did_you_mean(name, names));
-    const int l = static_cast<int>(at - names.begin());
+    const int l = at - names.begin();
     if (motion.system->model().shapes_of(l).empty())
       throw entry.error("link '" + name + "' has no [shape]; add one to the model, or remove the pair");
     return l;
@@ -124,7 +124,7 @@ std::vector<dmoc::PartPair> avoided_parts(const PhasedMotion& motion, const Eige
     for (const bool end : {false, true}) {
       if (!placed(motion, motion.at(end), clear.one, clear.other)) continue;
       const auto gaps = dmoc::gaps(*motion.system, numbers, motion.system->no_reference(), end ? last : first, these);
-      const int phase = end ? static_cast<int>(motion.phases.size()) - 1 : 0;
+      const int phase = end ? std::ssize(motion.phases) - 1 : 0;
       const std::pair<int, int> where = {phase, end ? motion.phases.back().intervals - 1 : 0};
       for (std::size_t p = 0; p < these.size(); ++p)
         if (gaps[p] < these[p].margin.value + 1e-6)
@@ -134,10 +134,10 @@ std::vector<dmoc::PartPair> avoided_parts(const PhasedMotion& motion, const Eige
     for (const MotionContact& c : motion.contacts) {
       const auto [one, other] = links_of(motion, c);
       if (std::minmax(clear.one, clear.other) != std::minmax(one, other)) continue;
-      const auto at = [&motion](int phase) { return motion.phases[static_cast<std::size_t>(phase)].intervals; };
+      const auto at = [&motion](int phase) { return motion.phases[phase].intervals; };
       std::vector<std::pair<int, int>> beside = {{c.phase, at(c.phase) - 1}, {c.phase + 1, 0}};
       for (int k = 1; c.stays && k < at(c.phase + 1); ++k) beside.emplace_back(c.phase + 1, k);
-      if (c.stays && c.phase + 2 < static_cast<int>(motion.phases.size())) beside.emplace_back(c.phase + 2, 0);
+      if (c.stays && c.phase + 2 < std::ssize(motion.phases)) beside.emplace_back(c.phase + 2, 0);
       for (auto& pair : these)
         for (const auto& where : beside) pair.nearer.emplace_back(where, dmoc::Coefficient(-contact_slack));
       if (both_move(motion, c) && motion.keys.node_planes)
@@ -157,9 +157,7 @@ std::string overlap(const PhasedMotion& motion, const MotionValues& values, cons
     const auto gaps = dmoc::gaps(*motion.system, numbers, motion.system->no_reference(), ends.at[end ? 1 : 0], all);
     for (std::size_t p = 0; p < all.size(); ++p) {
       const auto& shapes = motion.system->model().shapes;
-      if (!placed(motion, motion.at(end), shapes[static_cast<std::size_t>(all[p].one)].link,
-                  shapes[static_cast<std::size_t>(all[p].other)].link))
-        continue;
+      if (!placed(motion, motion.at(end), shapes[all[p].one].link, shapes[all[p].other].link)) continue;
       if (gaps[p] < -1e-6)
         return formatted("[%s]: %s and %s overlap by %.3g mm", end ? "goal" : "initial-state",
                          part_name(*motion.system, all[p].one).c_str(), part_name(*motion.system, all[p].other).c_str(),
@@ -181,7 +179,7 @@ std::string behind_face(const PhasedMotion& motion, const MotionValues& values) 
   };
   for (const MotionContact& contact : motion.contacts)
     if (!contact.edges && !contact.side && is_behind(contact, false) && is_behind(contact, true)) {
-      const auto& shape = motion.system->model().shapes[static_cast<std::size_t>(contact.shape)];
+      const auto& shape = motion.system->model().shapes[contact.shape];
       return formatted(
           "[contact %s]: at the start and the goal the face of '%s' that outward names is turned away; "
           "name the opposite face by outward of [shape %s]",

@@ -20,7 +20,7 @@ dmoc::ContactEvent contact_event(const PhasedMotion& motion, const MotionContact
   } else if (c.side) {
     event.outward = *c.side;
   } else {
-    const auto& outward = *model.shapes[static_cast<std::size_t>(c.shape)].outward;
+    const auto& outward = *model.shapes[c.shape].outward;
     double length = 0.0;
     for (std::size_t i = 0; i < 3; ++i) {
       event.outward[i] = systems::Model::at(outward[i], values.model.numbers).value;
@@ -45,9 +45,8 @@ std::pair<double, double> bounce(const PhasedMotion& motion, const MotionContact
 
 std::pair<int, int> links_of(const PhasedMotion& motion, const MotionContact& c) {
   const auto& model = motion.system->model();
-  return {c.point >= 0 ? model.structure.named_points[static_cast<std::size_t>(c.point)].place.link
-                       : model.shapes[static_cast<std::size_t>(c.part)].link,
-          model.shapes[static_cast<std::size_t>(c.shape)].link};
+  return {c.point >= 0 ? model.structure.named_points[c.point].place.link : model.shapes[c.part].link,
+          model.shapes[c.shape].link};
 }
 
 void add_penalties(PhasedMotion& motion) {
@@ -90,14 +89,14 @@ std::vector<TouchingFeature> touching(const PhasedMotion& motion, const MotionVa
   if (motion.penalty > 0.0) return all;
   const auto numbers = autodiff::values_of(values.model.numbers);
   for (const MotionContact& c : motion.contacts) {
-    const Eigen::VectorXd q = path.q[static_cast<std::size_t>(c.phase)].bottomRows(1).transpose();
+    const Eigen::VectorXd q = path.q[c.phase].bottomRows(1).transpose();
     const dmoc::ContactEvent event = contact_event(motion, c, values);
     TouchingFeature& one = all.emplace_back();
     if (c.edges) {
       one.edges = dmoc::edges_at(*motion.system, numbers, event, motion.system->no_reference(), q).first;
     } else if (c.part >= 0) {
       const auto heights = dmoc::heights(*motion.system, numbers, event, motion.system->no_reference(), q);
-      one.corner = static_cast<int>(std::min_element(heights.begin(), heights.end()) - heights.begin());
+      one.corner = std::min_element(heights.begin(), heights.end()) - heights.begin();
     }
   }
   return all;
@@ -139,8 +138,7 @@ void add_contacts(const PhasedMotion& motion, TranscribedMotion& planned, const 
       using systems::operator-;
       const auto seen = [&](const auto& row) {
         return dmoc::seen_from_face(*motion.system, autodiff::values_of(values.model.numbers), event,
-                                    motion.system->no_reference(),
-                                    row.transpose())[static_cast<std::size_t>(std::max(event.corner, 0))];
+                                    motion.system->no_reference(), row.transpose())[std::max(event.corner, 0)];
       };
       // From end to end, because initial guesses bend the path between
       event.way = seen(path.q.back().bottomRows(1)) - seen(path.q.front().topRows(1));
@@ -149,8 +147,7 @@ void add_contacts(const PhasedMotion& motion, TranscribedMotion& planned, const 
     planned.begin.push_back(add_contact(problem, event));
   }
   for (const CutPhase& whole : motion.cut_phases) {
-    planned.asked.emplace_back(next(),
-                               "duration of [phase " + motion.phases[static_cast<std::size_t>(whole.first)].name + "]");
+    planned.asked.emplace_back(next(), "duration of [phase " + motion.phases[whole.first].name + "]");
     const int row = problem.problem().add_rows(1, values.evaluated(whole.shortest), values.evaluated(whole.longest));
     for (int i = whole.first; i < whole.first + whole.count; ++i)
       problem.problem().add_linear(row, problem.index(i).duration, 1.0);

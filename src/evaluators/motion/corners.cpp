@@ -30,7 +30,7 @@ std::vector<Eigen::Vector3d> outward_of_corners(const std::vector<systems::Vecto
   for (const auto& side : polytope.facets()) {
     Eigen::Vector3d normal = Eigen::Vector3d::Zero();
     normal.head<n>() = polytope.normal(side).normalized();
-    for (const int c : side) all[static_cast<std::size_t>(c)] += normal;
+    for (const int c : side) all[c] += normal;
   }
   for (Eigen::Vector3d& direction : all) direction.normalize();
   return all;
@@ -39,7 +39,7 @@ std::vector<Eigen::Vector3d> outward_of_corners(const std::vector<systems::Vecto
 Eigen::Matrix3d eigen_of(const systems::Matrix3<double>& R) {
   Eigen::Matrix3d all;
   for (std::size_t i = 0; i < 3; ++i)
-    for (std::size_t j = 0; j < 3; ++j) all(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = R[i][j];
+    for (std::size_t j = 0; j < 3; ++j) all(i, j) = R[i][j];
   return all;
 }
 
@@ -53,7 +53,7 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
   const auto numbers = autodiff::values_of(values.model.numbers);
   const auto tree = model.tree<double>(numbers);
   const dmoc::ContactEvent event = contact_event(motion, contact, values);
-  const auto& part = model.shapes[static_cast<std::size_t>(contact.part)];
+  const auto& part = model.shapes[contact.part];
   const auto corners = model.corners(part, numbers);
   const auto outward = model.dimension == 2 ? outward_of_corners<2>(corners) : outward_of_corners<3>(corners);
   double size = 0.0;
@@ -62,7 +62,7 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
       using systems::operator-;
       size = std::max(size, std::sqrt(systems::dot(r - other, r - other)));
     }
-  const int face = model.shapes[static_cast<std::size_t>(contact.shape)].link;
+  const int face = model.shapes[contact.shape].link;
   std::vector<int> turns;
   for (const auto& link : tree.links)
     for (std::size_t i = 0; i < link.moves.size(); ++i) {
@@ -76,22 +76,20 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
   // The corner's direction, in the frame of the face's link
   const auto seen = [&](const Eigen::VectorXd& at) -> Eigen::Vector3d {
     const auto frames = tree.frames(at.data());
-    return eigen_of(frames[static_cast<std::size_t>(face)].rotation).transpose() *
-           eigen_of(frames[static_cast<std::size_t>(part.link)].rotation) * outward[static_cast<std::size_t>(corner)];
+    return eigen_of(frames[face].rotation).transpose() * eigen_of(frames[part.link].rotation) * outward[corner];
   };
   for (int step = 0; step < most_turn_steps; ++step) {
     auto heights = dmoc::heights(*motion.system, numbers, event, motion.system->no_reference(), q);
-    const double own = heights[static_cast<std::size_t>(corner)];
+    const double own = heights[corner];
     heights.erase(heights.begin() + corner);
     if (*std::min_element(heights.begin(), heights.end()) - own >= clearly_lower * size) {
       touch(motion, contact, values, q);
       return true;
     }
     const Eigen::Vector3d now = seen(q);
-    Eigen::MatrixXd slopes(3, static_cast<Eigen::Index>(turns.size()));
+    Eigen::MatrixXd slopes(3, turns.size());
     for (Eigen::Index i = 0; i < slopes.cols(); ++i)
-      slopes.col(i) =
-          (seen(q + 1e-6 * Eigen::VectorXd::Unit(q.size(), turns[static_cast<std::size_t>(i)])) - now) / 1e-6;
+      slopes.col(i) = (seen(q + 1e-6 * Eigen::VectorXd::Unit(q.size(), turns[i])) - now) / 1e-6;
     Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factor;
     factor.setThreshold(1e-5);
     Eigen::Vector3d miss = down - now;
@@ -122,23 +120,22 @@ std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, con
   for (std::size_t i = 0; i < motion.contacts.size(); ++i) {
     const MotionContact& contact = motion.contacts[i];
     if (contact.part < 0 || contact.edges) continue;
-    // first ... contact.phase: the change increases; until `stands`: constant; until `last`: it decreases
+    // The change increases in the phases from `first` to contact.phase, is constant up to `stands`, and decreases up to
+    // `last`.
     const int first = i > 0 ? motion.contacts[i - 1].phase + (motion.contacts[i - 1].stays ? 2 : 1) : 0;
     const int stands = contact.phase + (contact.stays ? 1 : 0);
-    const int last =
-        i + 1 < motion.contacts.size() ? motion.contacts[i + 1].phase : static_cast<int>(motion.phases.size()) - 1;
+    const int last = i + 1 < motion.contacts.size() ? motion.contacts[i + 1].phase : std::ssize(motion.phases) - 1;
     const auto time = [&](int from, int to) {
       double sum = 0.0;
-      for (int p = from; p <= to; ++p) sum += path.duration[static_cast<std::size_t>(p)];
+      for (int p = from; p <= to; ++p) sum += path.duration[p];
       return sum;
     };
     const double before = time(first, contact.phase), after = time(stands + 1, last);
-    const Eigen::VectorXd q = path.q[static_cast<std::size_t>(contact.phase)].bottomRows(1).transpose();
+    const Eigen::VectorXd q = path.q[contact.phase].bottomRows(1).transpose();
     const int count =
-        static_cast<int>(motion.system->model()
-                             .corners(motion.system->model().shapes[static_cast<std::size_t>(contact.part)],
-                                      autodiff::values_of(values.model.numbers))
-                             .size());
+        motion.system->model()
+            .corners(motion.system->model().shapes[contact.part], autodiff::values_of(values.model.numbers))
+            .size();
     for (int corner = 0; corner < count; ++corner) {
       Eigen::VectorXd turned = q;
       if (corner == touched[i].corner || !bring_down(motion, contact, corner, values, turned)) continue;
@@ -146,8 +143,8 @@ std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, con
       MotionPath other = path;
       other.references.clear();
       for (int p = first; p <= last; ++p) {
-        Eigen::MatrixXd& rows = other.q[static_cast<std::size_t>(p)];
-        const double T = path.duration[static_cast<std::size_t>(p)];
+        Eigen::MatrixXd& rows = other.q[p];
+        const double T = path.duration[p];
         const auto K = static_cast<double>(rows.rows() - 1);
         for (Eigen::Index k = 0; k < rows.rows(); ++k) {
           const double t = T * static_cast<double>(k) / K;

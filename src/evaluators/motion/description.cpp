@@ -16,9 +16,9 @@ int MotionDescription::intervals() const {
 int MotionDescription::knots() const { return intervals() * degree() + static_cast<int>(outline().size()); }
 
 Eigen::VectorXd MotionDescription::middle(const Settings& settings) {
-  Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
+  Eigen::VectorXd middle(settings.variables.size());
   for (std::size_t i = 0; i < settings.variables.size(); ++i)
-    middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
+    middle(i) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
   return middle;
 }
 
@@ -31,7 +31,7 @@ MotionPath MotionDescription::path_about_none(const dmoc::MotionProblem& problem
     Eigen::MatrixXd q = Eigen::MatrixXd::Zero(index.knots(), system().n());
     Eigen::MatrixXd u(index.knots() - 1, index.controls);
     for (int k = 0; k < index.knots(); ++k) {
-      for (std::size_t j = 0; j < moving.size(); ++j) q(k, moving[j]) = x(index.knot(k) + static_cast<int>(j));
+      for (std::size_t j = 0; j < moving.size(); ++j) q(k, moving[j]) = x(index.knot(k) + j);
       q.row(k) = attitudes.moved(q.row(k).transpose(), problem.reference(i, k), system().no_reference()).transpose();
       if (k < u.rows())
         u.row(k) = x.segment(index.control(k / index.degree, k % index.degree), index.controls).transpose();
@@ -68,15 +68,14 @@ Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const
   const dmoc::MotionProblem& problem = planned.problem;
   Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.problem().lower.size());
   for (int i = 0; i < problem.phases(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
     const auto& index = problem.index(i);
     const auto& moving = problem.functions(i).moving;
     for (int k = 0; k < index.knots(); ++k)
-      for (std::size_t j = 0; j < moving.size(); ++j) x(index.knot(k) + static_cast<int>(j)) = path.q[at](k, moving[j]);
+      for (std::size_t j = 0; j < moving.size(); ++j) x(index.knot(k) + j) = path.q[i](k, moving[j]);
     for (int k = 0; k + 1 < index.knots() && !path.controls.empty(); ++k)
       x.segment(index.control(k / index.degree, k % index.degree), index.controls) =
-          path.controls[at].row(k).transpose();
-    if (index.duration >= 0) x(index.duration) = path.duration[at];
+          path.controls[i].row(k).transpose();
+    if (index.duration >= 0) x(index.duration) = path.duration[i];
   }
   problem.fill(x);
   if (balanced && path.controls.empty()) {

@@ -51,7 +51,7 @@ std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design)
 std::string idle_coordinate(const MotionDesigns& designs, const PhasedMotion& motion) {
   const Eigen::VectorXd middle = middle_design(motion);
   const auto tree = motion.system->model().tree<double>(plain_values(motion, middle).numbers);
-  const std::vector<double> rest(static_cast<std::size_t>(tree.n()), 0.0);
+  const std::vector<double> rest(tree.n(), 0.0);
   std::optional<TranscribedMotion> planned;  // expensive, and rarely needed
   Eigen::VectorXd x;
   for (const int c : systems::massless_coordinates(tree, rest)) {
@@ -60,7 +60,7 @@ std::string idle_coordinate(const MotionDesigns& designs, const PhasedMotion& mo
       planned = designs.plan(middle, guess);
       x = designs.start(*planned, guess);
       for (Eigen::Index i = 0; i < x.size(); ++i)
-        x(i) += 0.1 * std::sin(1.0 + 2.3 * static_cast<double>(i));  // generic
+        x(i) += 0.1 * std::sin(1.0 + 2.3 * static_cast<double>(i));  // no value is special, such as 0
     }
     const auto& phases = motion.phases;
     const bool moves = std::any_of(phases.begin(), phases.end(), [&](const MotionPhase& phase) {

@@ -37,7 +37,7 @@ void drift(const PhasedMotion& motion, const Eigen::RowVectorXd& change, MotionP
   double begin = 0.0;
   for (std::size_t i = 0; i < path.q.size(); ++i) {
     for (Eigen::Index k = 0; k < path.q[i].rows(); ++k) {
-      const double share = motion.system->scheme().position(static_cast<int>(k)) / motion.phases[i].intervals;
+      const double share = motion.system->scheme().position(k) / motion.phases[i].intervals;
       path.q[i].row(k) += (begin + path.duration[i] * share) / whole * change;
     }
     begin += path.duration[i];

@@ -34,14 +34,13 @@ constexpr double open_range = 1.0;
 // coordinates that may change in `first` and in `last`.
 void close(const autodiff::Element& exchange, const std::vector<int>& begins, const std::vector<int>& ends,
            const Eigen::VectorXd& ahead, Eigen::VectorXd& first, Eigen::VectorXd& last) {
-  const Eigen::Index n = first.size(), b = static_cast<Eigen::Index>(begins.size()),
-                     e = static_cast<Eigen::Index>(ends.size());
+  const Eigen::Index n = first.size(), b = begins.size(), e = ends.size();
   for (int step = 0; step < 8; ++step) {
     const Eigen::VectorXd theta = last(ends);
     Eigen::MatrixXd slopes(n, e + b);
     slopes << dmoc::jacobian(exchange, theta), Eigen::MatrixXd::Zero(n, b);
     if (step >= 3)
-      for (Eigen::Index i = 0; i < b; ++i) slopes(begins[static_cast<std::size_t>(i)], e + i) = -1.0;
+      for (Eigen::Index i = 0; i < b; ++i) slopes(begins[i], e + i) = -1.0;
     const Eigen::VectorXd change =
         slopes.completeOrthogonalDecomposition().solve(first + ahead - dmoc::value(exchange, theta));
     last(ends) += change.head(e);
@@ -95,13 +94,12 @@ void enter_ranges(const systems::Tree<Coefficient>& tree, Eigen::VectorXd& q, Ei
 // phases.
 std::vector<double> durations_of_pieces(const PhasedMotion& motion, const MotionValues& all) {
   std::vector<double> durations(motion.phases.size(), 0.0);
-  const auto intervals = [&](int i) { return motion.phases[static_cast<std::size_t>(i)].intervals; };
+  const auto intervals = [&](int i) { return motion.phases[i].intervals; };
   for (const CutPhase& whole : motion.cut_phases) {
     const double T = 0.5 * (all.evaluated(whole.shortest).value + all.evaluated(whole.longest).value);
     int K = 0;
     for (int i = whole.first; i < whole.first + whole.count; ++i) K += intervals(i);
-    for (int i = whole.first; i < whole.first + whole.count; ++i)
-      durations[static_cast<std::size_t>(i)] = T * intervals(i) / K;
+    for (int i = whole.first; i < whole.first + whole.count; ++i) durations[i] = T * intervals(i) / K;
   }
   return durations;
 }
@@ -116,7 +114,7 @@ double share_of(const MotionContact& contact, const PhasedMotion& motion, const 
                          ? pieces[i]
                          : std::sqrt(all.evaluated(phase.shortest).value * all.evaluated(phase.longest).value);
     whole += T;
-    const int number = static_cast<int>(i);
+    const int number = i;
     if (number < contact.phase || (number == contact.phase && contact.node == 0)) passed_by += T;
     if (number == contact.phase) passed_by += T * contact.node / phase.intervals;
   }
@@ -158,7 +156,7 @@ std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& m
     Eigen::VectorXd q =
         posture_between(system, before, after, (share - before.share) / std::max(after.share - before.share, 1e-9));
     touch(motion, contact, all, q);
-    knots.insert(knots.begin() + static_cast<std::ptrdiff_t>(i), {share, std::move(q)});
+    knots.insert(knots.begin() + i, {share, std::move(q)});
   }
   return knots;
 }
@@ -247,11 +245,11 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
             const systems::Tree<Coefficient>& tree, MotionPath& path) {
   const dmoc::System& system = *motion.system;
   const int n = system.n();
-  std::vector<double> moving_time(static_cast<std::size_t>(n), 0.0), passed = moving_time;
+  std::vector<double> moving_time(n, 0.0), passed = moving_time;
   std::vector<std::vector<int>> moving;
   for (std::size_t i = 0; i < motion.phases.size(); ++i) {
     moving.push_back(system.pinned(motion.phases[i].held).moving);
-    for (const int c : moving[i]) moving_time[static_cast<std::size_t>(c)] += path.duration[i];
+    for (const int c : moving[i]) moving_time[c] += path.duration[i];
   }
   const dmoc::Attitudes attitudes(system);
   const auto along = [&](double share) -> Eigen::VectorXd {
@@ -263,8 +261,7 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
     const int K = motion.phases[i].intervals;
     Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K * motion.degree() + 1, n), detours = q;
     const auto share_of = [&](int c, int k) {
-      const auto at = static_cast<std::size_t>(c);
-      return (passed[at] + path.duration[i] * system.scheme().position(k) / K) / moving_time[at];
+      return (passed[c] + path.duration[i] * system.scheme().position(k) / K) / moving_time[c];
     };
     for (int k = 0; k < q.rows(); ++k)
       for (const int c : moving[i]) {
@@ -279,8 +276,8 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
     q += detours;
     for (int k = 0; k < q.rows(); ++k) {
       for (std::size_t c = 0; c < system.charts().size(); ++c) {
-        const auto& link = system.structure().links[static_cast<std::size_t>(system.charts()[c])];
-        const int turn = link.first + static_cast<int>(link.moves.size()) - 3;
+        const auto& link = system.structure().links[system.charts()[c]];
+        const int turn = link.first + std::ssize(link.moves) - 3;
         if (std::find(moving[i].begin(), moving[i].end(), turn) == moving[i].end()) continue;
         Eigen::VectorXd row = q.row(k).transpose();
         const Eigen::Vector3d detour = row.segment<3>(turn);
@@ -292,7 +289,7 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
       }
     }
     path.q.push_back(std::move(q));
-    for (const int c : moving[i]) passed[static_cast<std::size_t>(c)] += path.duration[i];
+    for (const int c : moving[i]) passed[c] += path.duration[i];
   }
 }
 

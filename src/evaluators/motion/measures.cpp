@@ -34,19 +34,18 @@ Totals totals_of(const MotionDescription::MetricInputs& seen) {
   const int degree = scheme.degree;
   Totals all;
   for (int i = 0; i < problem.phases(); ++i) {
-    const dmoc::PhaseMotion& m = seen.motion.phases[static_cast<std::size_t>(i)];
+    const dmoc::PhaseMotion& m = seen.motion.phases[i];
     const auto& held = problem.functions(i).held;
     const Eigen::Index K = m.u.rows();
-    if (!held.empty() && held.front() == 0 && static_cast<int>(held.size()) >= tree.dimension) {
+    if (!held.empty() && held.front() == 0 && std::ssize(held) >= tree.dimension) {
       const double least = m.held_force.col(tree.dimension - 1).minCoeff();
       all.normal = std::isfinite(all.normal) ? std::min(all.normal, least) : least;
     }
     for (Eigen::Index k = 0; k < K; ++k) {
       if (k > 0) all.drift = std::max(all.drift, std::abs(m.energy(k) - m.energy(k - 1)));
       for (Eigen::Index a = 0; a < m.u.cols(); ++a) {
-        const int c = tree.actuators[static_cast<std::size_t>(a)].coordinate;
-        if (c >= 0)
-          all.work += std::abs(m.u(k, a) * scheme.change(static_cast<int>(k % degree), m.q, k - k % degree, c));
+        const int c = tree.actuators[a].coordinate;
+        if (c >= 0) all.work += std::abs(m.u(k, a) * scheme.change(k % degree, m.q, k - k % degree, c));
       }
     }
     if (m.u.size() > 0) all.largest = std::max(all.largest, m.u.cwiseAbs().maxCoeff());
@@ -104,8 +103,8 @@ void add_energies(const dmoc::System& system, const systems::Tree<double>& tree,
                   const Eigen::MatrixXd& u, const KnotRows& nodes, ExaminedQuantities& m) {
   for (std::size_t a = 0; a < tree.actuators.size(); ++a)
     for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
-      const int c = tree.actuators[a].coordinate, point = static_cast<int>((k - nodes.first) % system.scheme().degree);
-      const double work = u(k, static_cast<Eigen::Index>(a)) * system.scheme().change(point, q, k - point, c);
+      const int c = tree.actuators[a].coordinate, point = (k - nodes.first) % system.scheme().degree;
+      const double work = u(k, a) * system.scheme().change(point, q, k - point, c);
       m.balance += work;
       m.work += std::abs(work);
     }
@@ -223,9 +222,9 @@ ExaminedQuantities MotionDesigns::examined(const Eigen::VectorXd& design, const 
   ExaminedQuantities m;
   if (!motion_.avoided.empty() && metric("clearance_pair") >= 0.0) {
     m.overlap = metric("clearance_share");
-    m.overlap_text = dmoc::violation_text(
-        *motion_.system, avoided_parts(motion_, design)[static_cast<std::size_t>(metric("clearance_pair"))],
-        metric("clearance_missing"), metric("clearance_time"));
+    m.overlap_text = dmoc::violation_text(*motion_.system,
+                                          avoided_parts(motion_, design)[static_cast<int>(metric("clearance_pair"))],
+                                          metric("clearance_missing"), metric("clearance_time"));
   }
   if (trajectory.empty()) return m;
   const auto tree = motion_.system->model().tree<double>(plain(design).numbers);
@@ -239,7 +238,7 @@ ExaminedQuantities MotionDesigns::examined(const Eigen::VectorXd& design, const 
   const MotionValues given = motion_values(motion_, design);
   const auto& numbers = given.model.numbers;
   // A root whose position is held in some phases and free in others is a foot.
-  std::vector<int> root(static_cast<std::size_t>(tree.dimension));
+  std::vector<int> root(tree.dimension);
   std::iota(root.begin(), root.end(), 0);
   const auto stands = [&](const MotionPhase& phase) {
     return std::includes(phase.held.begin(), phase.held.end(), root.begin(), root.end());
@@ -313,7 +312,7 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
              : formatted("  [contact %s] touches at %.6g s", contact.name.c_str(), metric("contact_" + contact.name));
     if (motion_.penalty == 0.0 && contact.part >= 0 && !contact.edges)
       s += formatted(" by corner %.0f of %s", metric("corner_" + contact.name),
-                     motion_.system->model().shapes[static_cast<std::size_t>(contact.part)].name.c_str());
+                     motion_.system->model().shapes[contact.part].name.c_str());
     s += "\n";
   }
   s += formatted("  largest control %.4g; integral of squared controls %.5g", metric("max_control"),
@@ -344,7 +343,7 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const MetricInputs& seen
   auto all = pictures(motion_, seen.design, seen.trajectory.values[MotionChannel::coordinates]);
   const auto names = hold_names(motion_);
   if (names.empty()) return all;
-  Eigen::MatrixXd& forces = all.emplace_back(Eigen::MatrixXd::Zero(knots(), static_cast<Eigen::Index>(names.size())));
+  Eigen::MatrixXd& forces = all.emplace_back(Eigen::MatrixXd::Zero(knots(), names.size()));
   Eigen::Index row = 0;
   const dmoc::MotionProblem& problem = seen.solved.planned.problem;
   for (std::size_t p = 0; p < motion_.phases.size(); ++p) {
@@ -352,10 +351,10 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const MetricInputs& seen
     if (phase.holds) {
       // The hold of a contact that stays, if any, comes first.
       const Eigen::MatrixXd of_phase =
-          constraint_forces(problem, problem.position_constraints(static_cast<int>(p)).back(), seen.solved.solution.x);
+          constraint_forces(problem, problem.position_constraints(p).back(), seen.solved.solution.x);
       for (std::size_t i = 0; i < phase.holds->names.size(); ++i) {
         const auto column = std::find(names.begin(), names.end(), phase.holds->names[i]) - names.begin();
-        forces.col(column).segment(row, of_phase.rows()) = of_phase.col(static_cast<Eigen::Index>(i));
+        forces.col(column).segment(row, of_phase.rows()) = of_phase.col(i);
       }
     }
     row += phase.intervals * degree() + 1;
@@ -378,7 +377,7 @@ std::optional<Simulated> MotionDesigns::open_loop_run(const Outcome& archived) c
 
 // A root that is held in the next phase, but not in this one, is a foot that touches down.
 std::optional<systems::Place<double>> MotionDesigns::landing(int phase, const Eigen::VectorXd&) const {
-  const std::size_t i = static_cast<std::size_t>(phase), count = motion_.phases.size();
+  const std::size_t i = phase, count = motion_.phases.size();
   if (!motion_.phases[i].held.empty() || motion_.phases[(i + 1) % count].held.empty() ||
       (i + 1 == count && !motion_.periodic))
     return {};

@@ -175,8 +175,8 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   assess(found, e);
   // Envelope theorem: at a solution, d cost / d design equals the partial derivative of the Lagrangian.
   if (const nlp::Solution& solution = found.best->solution; e.ok())
-    e.gradient = found.best->planned.problem.problem().design_gradient(solution.x, solution.multipliers,
-                                                                       static_cast<int>(e.design.size()));
+    e.gradient =
+        found.best->planned.problem.problem().design_gradient(solution.x, solution.multipliers, e.design.size());
   const int stride = found.mesh->intervals() / description_->intervals();
   outcome.trajectory = stride > 1 ? thinned(*description_, found.trajectory, stride) : std::move(found.trajectory);
   if (search_.gains)
@@ -194,7 +194,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
 void MotionEvaluator::assess(const FoundMotion& found, Evaluation& e) const {
   e.cost = found.best->solution.objective;
   const MotionDescription::MetricInputs seen{e.design, *found.best, found.motion, found.trajectory, found.clearance};
-  e.metrics.resize(static_cast<Eigen::Index>(metrics_.size()));
+  e.metrics.resize(metrics_.size());
   Eigen::Index at = 0;
   for (const Measure& measure : measures(&seen, &found)) e.metrics(at++) = measure.value;
   judge(findings(*found.mesh, e, found.trajectory), search_.rejects, e);
@@ -232,7 +232,7 @@ std::vector<Finding> MotionEvaluator::findings(const MotionDescription& mesh, co
 }
 
 void MotionEvaluator::conclude(const FoundMotion& found, Evaluation& e) const {
-  const auto count = [&](SolveStatus status) { return found.ends[static_cast<std::size_t>(status)]; };
+  const auto count = [&](SolveStatus status) { return found.ends[static_cast<int>(status)]; };
   const std::string tried = std::to_string(found.tried) + " initial guesses", what = description_->section();
   e.reason = found.note;
   if (found.solved > 0) {

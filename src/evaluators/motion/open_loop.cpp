@@ -48,7 +48,7 @@ class Driver {
     state_ = first();
     Eigen::Index row = 0;
     for (std::size_t i = 0; i < plan_.phases.size(); ++i) {
-      const auto* contact = contact_before(static_cast<int>(i));
+      const auto* contact = contact_before(i);
       if (contact && contact->stays) {
         result_.note = "what stays after [contact " + contact->name + "] is not driven forward";
         break;
@@ -57,14 +57,14 @@ class Driver {
       // uses the contact law of its end.
       const auto* next = contact_before(static_cast<int>(i) + 1);
       const int K = plan_.phases[i].intervals * plan_.degree(), half = contact && next && K > 1 ? K / 2 : K;
-      if (!move(static_cast<int>(i), row, 0, half, contact ? contact : next)) break;
-      if (half < K && !move(static_cast<int>(i), row, half, K, next)) break;
+      if (!move(i, row, 0, half, contact ? contact : next)) break;
+      if (half < K && !move(i, row, half, K, next)) break;
       row += K + 1;
     }
     result_.time = time_;
     for (std::size_t c = 0; c < rows_.size(); ++c) {
       Channel& channel = result_.channels[c];
-      channel.nodes = static_cast<int>(rows_[0].size());
+      channel.nodes = rows_[0].size();
       result_.trajectory.values.push_back(by_rows(rows_[c], channel.coordinates.size()));
     }
     if (result_.channels[2].coordinates.empty()) {
@@ -100,20 +100,20 @@ class Driver {
     const Eigen::VectorXd about = attitudes.moved(q, system.no_reference(), reference),
                           p = attitudes.about_angles(motion_.values[2].row(0).transpose(), about, reference);
     const auto& functions = system.pinned(plan_.phases.front().held);
-    const int m = static_cast<int>(functions.moving.size());
+    const int m = functions.moving.size();
     std::vector<dmoc::Coefficient> numbers(values_.numbers.begin(), values_.numbers.end());
     const dmoc::Element momentum = dmoc::element(functions.momentum, numbers, {}, {reference});
     Eigen::VectorXd z = Eigen::VectorXd::Zero(2 * m), push(m);
     for (int i = 0; i < m; ++i) {
-      z(i) = about(functions.moving[static_cast<std::size_t>(i)]);
-      push(i) = p(functions.moving[static_cast<std::size_t>(i)]);
+      z(i) = about(functions.moving[i]);
+      push(i) = p(functions.moving[i]);
     }
     const Eigen::MatrixXd J = dmoc::jacobian(*momentum, z);
     Eigen::MatrixXd mass(m, m);
-    for (int i = 0; i < m; ++i) mass.row(i) = J.row(functions.moving[static_cast<std::size_t>(i)]).tail(m);
+    for (int i = 0; i < m; ++i) mass.row(i) = J.row(functions.moving[i]).tail(m);
     const Eigen::VectorXd moving = mass.llt().solve(push);
-    std::vector<double> v(static_cast<std::size_t>(system.n()), 0.0);
-    for (int i = 0; i < m; ++i) v[static_cast<std::size_t>(functions.moving[static_cast<std::size_t>(i)])] = moving(i);
+    std::vector<double> v(system.n(), 0.0);
+    for (int i = 0; i < m; ++i) v[functions.moving[i]] = moving(i);
 
     auto tree = system.model().tree<double>(values_.numbers);
     system.refer(tree, autodiff::values_of(*reference).data());
@@ -127,12 +127,12 @@ class Driver {
       using systems::operator*;
       const auto pace = frames[l].velocity_of({-origin[0], -origin[1], -origin[2]});
       const auto spin = frames[l].rotation * frames[l].spin;
-      auto& twist = state.twists[static_cast<std::size_t>(body)];
-      for (int i = 0; i < n; ++i) twist[i] = pace[static_cast<std::size_t>(i)];
+      auto& twist = state.twists[body];
+      for (int i = 0; i < n; ++i) twist[i] = pace[i];
       if constexpr (n == 2)
         twist[2] = spin[2];
       else
-        for (int i = 0; i < 3; ++i) twist[3 + i] = spin[static_cast<std::size_t>(i)];
+        for (int i = 0; i < 3; ++i) twist[3 + i] = spin[i];
     }
     return state;
   }
@@ -145,7 +145,7 @@ class Driver {
     const auto seen = bodies.coordinates(planned).q;
     for (std::size_t l = 0; l + 1 < bodies.links.size(); ++l)
       for (int c = bodies.tree.links[l].first; bodies.links[l].ring && c < bodies.tree.links[l + 1].first; ++c)
-        if (const auto i = static_cast<std::size_t>(c); std::cos(seen[i] - q[i]) < 0.99)
+        if (const std::size_t i = c; std::cos(seen[i] - q[i]) < 0.99)
           result_.note =
               bodies.tree.coordinate_names[i] +
               " is not driven as planned: the middle hinge through its point comes beyond a quarter turn; give it a "
@@ -155,11 +155,11 @@ class Driver {
   // Simulates the nodes `first` ... `last` of a phase. `row`: row of the phase's first node. Returns false if the
   // simulation ends early.
   bool move(int phase, Eigen::Index row, Eigen::Index first, Eigen::Index last, const MotionContact* contact) {
-    const Eigen::Index K = plan_.phases[static_cast<std::size_t>(phase)].intervals * plan_.degree();
+    const Eigen::Index K = plan_.phases[phase].intervals * plan_.degree();
     const double begin = motion_.values[0](row, 0),
                  h = (motion_.values[0](row + K, 0) - begin) / static_cast<double>(K);
     const auto interval = [=](double t) {
-      return row + std::clamp<Eigen::Index>(static_cast<Eigen::Index>((t - begin) / h), 0, K - 1);
+      return row + std::clamp(static_cast<Eigen::Index>((t - begin) / h), Eigen::Index(0), K - 1);
     };
     auto bodies = view([&](double t, std::span<const double>, std::span<const double>, std::span<double> u) {
       for (std::size_t i = 0; i < u.size(); ++i) u[i] = motion_.values[3](interval(t), static_cast<Eigen::Index>(i));
@@ -240,10 +240,6 @@ class Driver {
   OpenLoopRun result_;
   std::array<std::vector<double>, 4> rows_;  // [channel] row by row
 };
-
-}  // namespace
-
-namespace {
 
 template <int n>
 OpenLoopRun simulate_bodies(const PhasedMotion& plan, const Eigen::VectorXd& design, const Trajectory& motion,

@@ -19,7 +19,7 @@ struct OpenLoopRun {
   int cuts = 0;                                    // number of steps that the simulation divided
   double time = 0.0;                               // end of the simulation, s
   std::string failure;                             // why it ended early; empty: it reached the end
-  std::string note;                                // what was not simulated
+  std::string note;                                // parts of the plan that were not simulated
   // Set if contact forces acted although no contact was planned: deviations (m, rad) of a second simulation without
   // contacts.
   std::optional<std::pair<double, double>> without_contacts;

@@ -18,7 +18,7 @@ bool MotionEnd::gives(int coordinate) const {
 Coefficient MotionValues::named(const std::string& name) const {
   for (const auto& [known, value] : motion)
     if (known == name) return value;
-  return model.parameters[static_cast<std::size_t>(system->model().parameter(name))];
+  return model.parameters[system->model().parameter(name)];
 }
 
 Coefficient MotionValues::evaluated(const Expression& e) const {

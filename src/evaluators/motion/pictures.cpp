@@ -30,7 +30,7 @@ Channels channels_of(const PhasedMotion& motion, int nodes) {
       poses.coordinates.push_back(body.name + " " + part);
       poses.units.emplace_back(part[0] == 'q' ? "1" : part[0] == 'a' ? "rad" : "m");
     }
-  return {std::move(poses), shapes_channel(n, static_cast<int>(shapes(view->world).rows()))};
+  return {std::move(poses), shapes_channel(n, shapes(view->world).rows())};
 }
 
 template <int n>
@@ -40,7 +40,7 @@ std::vector<Eigen::MatrixXd> pictures_of(const PhasedMotion& motion, const Eigen
   if (!view) return {};
   constexpr int columns = n == 2 ? 3 : 7;
   Eigen::MatrixXd poses(q.rows(), columns * static_cast<Eigen::Index>(view->world.bodies.size()));
-  const std::vector<double> still(static_cast<std::size_t>(q.cols()), 0.0);
+  const std::vector<double> still(q.cols(), 0.0);
   for (Eigen::Index k = 0; k < q.rows(); ++k) {
     const std::vector<double> at(q.row(k).begin(), q.row(k).end());
     Eigen::Index column = 0;

@@ -72,21 +72,20 @@ void add_positions(const PhasedMotion& motion, const MotionValues& values,
   const auto frames = tree.frames(q.data());
   for (const auto& [name, place] : tree.named_points) {
     const std::vector<int> coordinates = system.coordinates_of(place.link);
-    if (place.link < 0 || !std::all_of(coordinates.begin(), coordinates.end(),
-                                       [&](int c) { return given[static_cast<std::size_t>(c)].has_value(); }))
+    if (place.link < 0 ||
+        !std::all_of(coordinates.begin(), coordinates.end(), [&](int c) { return given[c].has_value(); }))
       continue;
-    const auto at = frames[static_cast<std::size_t>(place.link)].point(place.at);
-    for (int axis = 0; axis < tree.dimension; ++axis)
-      pinned.emplace(name + "." + "xyz"[axis], at[static_cast<std::size_t>(axis)]);
+    const auto at = frames[place.link].point(place.at);
+    for (int axis = 0; axis < tree.dimension; ++axis) pinned.emplace(name + "." + "xyz"[axis], at[axis]);
   }
 }
 
 // Returns the coordinates, or rates, that the start or the goal gives, [coordinates]; nullopt: not given.
 std::vector<std::optional<double>> given_at(const PhasedMotion& motion, const MotionValues& values, bool end,
                                             bool rates) {
-  std::vector<std::optional<double>> given(static_cast<std::size_t>(motion.system->n()));
+  std::vector<std::optional<double>> given(motion.system->n());
   for (const GivenCoordinate& g : motion.at(end).given)
-    if (g.rate == rates) given[static_cast<std::size_t>(g.coordinate)] = values.evaluated(g.value).value;
+    if (g.rate == rates) given[g.coordinate] = values.evaluated(g.value).value;
   return given;
 }
 
@@ -106,7 +105,7 @@ Values held(const PhasedMotion& motion, const MotionPhase& phase, const Values& 
   const auto keep = [&](const std::string& name) {
     if (const auto at = pinned.find(name); at != pinned.end()) all.insert(*at);
   };
-  for (const int c : phase.held) keep(motion.system->structure().coordinate_names[static_cast<std::size_t>(c)]);
+  for (const int c : phase.held) keep(motion.system->structure().coordinate_names[c]);
   if (!phase.holds) return all;
   for (std::size_t i = 0; i < phase.holds->names.size(); ++i)  // a pair of points has the name of its first point
     if (phase.holds->expressions[i].text() == phase.holds->names[i]) keep(phase.holds->names[i]);
@@ -125,7 +124,7 @@ std::optional<double> pinned_value(const dmoc::PathFunction& condition, const Va
 std::optional<double> given_time(const PhasedMotion& motion, int phase, int knot, const MotionValues& values) {
   double time = 0.0;
   for (int i = 0; i <= phase; ++i) {
-    const MotionPhase& one = motion.phases[static_cast<std::size_t>(i)];
+    const MotionPhase& one = motion.phases[i];
     if (one.timed()) return std::nullopt;
     const double share = i < phase ? 1.0 : motion.system->scheme().position(knot) / one.intervals;
     time += share * values.evaluated(one.shortest).value;
@@ -269,7 +268,7 @@ bool is_settled(const PhasedMotion& motion, int phase, int knot, const dmoc::Pat
 }
 
 std::string pinned_violation(const PhasedMotion& motion, const MotionValues& values) {
-  const int count = static_cast<int>(motion.phases.size());
+  const int count = motion.phases.size();
   for (const bool end : {false, true})
     if (std::string text = settled_violation(motion, end ? count - 1 : 0, 1, end ? "[goal]" : "[initial-state]",
                                              motion.at(end).conditions, values);
@@ -285,7 +284,7 @@ std::string pinned_violation(const PhasedMotion& motion, const MotionValues& val
   if (std::string text = moved_hold(motion, values); !text.empty()) return text;
   for (std::size_t i = 0; i < motion.phases.size(); ++i) {
     const MotionPhase& phase = motion.phases[i];
-    if (std::string text = settled_violation(motion, static_cast<int>(i), phase.intervals * motion.degree() + 1,
+    if (std::string text = settled_violation(motion, i, phase.intervals * motion.degree() + 1,
                                              "[phase " + phase.name + "]", phase.constraints, values);
         !text.empty())
       return text;

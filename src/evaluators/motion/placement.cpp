@@ -71,9 +71,9 @@ std::vector<std::string> link_names(const dmoc::System& system) {
 std::vector<std::string> coordinates_of(const dmoc::System& system, int link) {
   const auto& tree = system.structure();
   std::size_t first = 0;
-  for (int l = 0; l < link; ++l) first += tree.links[static_cast<std::size_t>(l)].moves.size();
-  const auto begin = tree.coordinate_names.begin() + static_cast<std::ptrdiff_t>(first);
-  const std::size_t count = link < 0 ? 0 : tree.links[static_cast<std::size_t>(link)].moves.size();
+  for (int l = 0; l < link; ++l) first += tree.links[l].moves.size();
+  const auto begin = tree.coordinate_names.begin() + first;
+  const std::size_t count = link < 0 ? 0 : tree.links[link].moves.size();
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
@@ -133,23 +133,22 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
         throw entry.error("'" + clause + "' gives the " + quantity + " again; remove one of them");
     };
     const auto three = [&](int count, const char* unit_of) {
-      if (static_cast<int>(words.size()) != count + 1)
+      if (std::ssize(words) != count + 1)
         throw entry.error(what + " needs " + counted(count, "number") + unit_of + allowed);
       std::array<Expression, 3> values{};
-      for (int i = 0; i < count; ++i)
-        values[static_cast<std::size_t>(count == 1 ? 2 : i)] = read(words[static_cast<std::size_t>(i) + 1]);
+      for (int i = 0; i < count; ++i) values[count == 1 ? 2 : i] = read(words[i + 1]);
       return values;
     };
     if (what == "pose" || what == "place") {
-      if (static_cast<int>(words.size()) != d + 1)
+      if (std::ssize(words) != d + 1)
         throw entry.error(what + " needs " + std::to_string(d) + " numbers (m)" + allowed);
       gives("place");
       for (int i = 0; i < d; ++i) {
-        const std::string& word = words[static_cast<std::size_t>(i) + 1];
+        const std::string& word = words[i + 1];
         if (word == "free") continue;
         const auto dots = word.find("..");
         const Expression low = read(word.substr(0, dots));
-        p.place[static_cast<std::size_t>(i)] = {low, dots == std::string::npos ? low : read(word.substr(dots + 2))};
+        p.place[i] = {low, dots == std::string::npos ? low : read(word.substr(dots + 2))};
       }
       p.attitude = p.attitude || what == "pose";
     } else if (what == "turn") {
@@ -233,44 +232,39 @@ void put(const std::vector<Placement>& placements, const Evaluate& evaluate, con
   const int d = tree.dimension;
   const dmoc::Attitudes attitudes(system);
   for (const Placement& p : placements) {
-    const auto& link = tree.links[static_cast<std::size_t>(p.link)];
+    const auto& link = tree.links[p.link];
     const dmoc::LinkPose pose = pose_of(p, evaluate, d);
     const auto frames = tree.frames(q.data());
     const auto rest = systems::Frame<double>::at_rest();
-    const auto& base = p.from < 0 ? rest : frames[static_cast<std::size_t>(p.from)];
+    const auto& base = p.from < 0 ? rest : frames[p.from];
     // For a link on the ground whose joint begins with slides along all axes, the slides are the world position.
     int slides = 0;
-    while (slides < static_cast<int>(link.moves.size()) &&
-           link.moves[static_cast<std::size_t>(slides)].kind == systems::Move::slide &&
-           !link.moves[static_cast<std::size_t>(slides)].is_oblique())
+    while (slides < std::ssize(link.moves) && link.moves[slides].kind == systems::Move::slide &&
+           !link.moves[slides].is_oblique())
       ++slides;
     if (link.parent < 0 && slides == d) {
       systems::Vector3<double> wanted{};
-      const auto now = frames[static_cast<std::size_t>(p.link)].origin;
+      const auto now = frames[p.link].origin;
       for (int i = 0; i < d; ++i) {  // current position in the frame of the base
-        for (int j = 0; j < 3; ++j)
-          wanted[static_cast<std::size_t>(i)] +=
-              base.rotation[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] *
-              (now[static_cast<std::size_t>(j)] - base.origin[static_cast<std::size_t>(j)]);
-        if (const auto& range = pose.place[static_cast<std::size_t>(i)])
-          wanted[static_cast<std::size_t>(i)] = 0.5 * (range->first.value + range->second.value);
+        for (int j = 0; j < 3; ++j) wanted[i] += base.rotation[j][i] * (now[j] - base.origin[j]);
+        if (const auto& range = pose.place[i]) wanted[i] = 0.5 * (range->first.value + range->second.value);
       }
       const auto there = base.point(wanted);
       for (int i = 0; i < d; ++i) {
-        const int axis = link.moves[static_cast<std::size_t>(i)].axis;
-        q(link.first + i) = there[static_cast<std::size_t>(axis)] - link.at[static_cast<std::size_t>(axis)];
+        const int axis = link.moves[i].axis;
+        q(link.first + i) = there[axis] - link.at[axis];
       }
     }
-    if (d == 2 && link.parent < 0 && pose.angle && static_cast<int>(link.moves.size()) == slides + 1)
+    if (d == 2 && link.parent < 0 && pose.angle && std::ssize(link.moves) == slides + 1)
       q(link.first + slides) = pose.angle->value + base.angle;
     if (pose.rotation)
       for (std::size_t c = 0; c < system.charts().size(); ++c)
         if (system.charts()[c] == p.link) {
-          const auto& parent = link.parent < 0 ? rest : frames[static_cast<std::size_t>(link.parent)];
+          const auto& parent = link.parent < 0 ? rest : frames[link.parent];
           Eigen::Matrix3d R, B, P;
           for (int i = 0; i < 9; ++i) {
             const auto row = static_cast<std::size_t>(i / 3), column = static_cast<std::size_t>(i % 3);
-            R(i / 3, i % 3) = (*pose.rotation)[static_cast<std::size_t>(i)].value;
+            R(i / 3, i % 3) = (*pose.rotation)[i].value;
             B(i / 3, i % 3) = base.rotation[row][column];
             P(i / 3, i % 3) = parent.rotation[row][column];
           }

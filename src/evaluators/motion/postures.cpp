@@ -21,8 +21,8 @@ void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<d
                   std::vector<double>& all) {
   using systems::operator-, systems::operator*;
   const auto rest = systems::Frame<double>::at_rest();
-  const auto& base = pose.from < 0 ? rest : frames[static_cast<std::size_t>(pose.from)];
-  const auto& link = frames[static_cast<std::size_t>(pose.link)];
+  const auto& base = pose.from < 0 ? rest : frames[pose.from];
+  const auto& link = frames[pose.link];
   const auto way = link.origin - base.origin;
   for (std::size_t i = 0; i < static_cast<std::size_t>(dimension); ++i) {
     if (!pose.place[i]) continue;
@@ -94,7 +94,7 @@ void approach(const std::function<Eigen::VectorXd(const Eigen::VectorXd&)>& resi
 std::string describe_conflict(const systems::Tree<double>& tree, const GivenCoordinate& given, double value) {
   for (const auto& limit : tree.ranges) {
     if (limit.coordinate != given.coordinate) continue;
-    const std::string& name = tree.coordinate_names[static_cast<std::size_t>(given.coordinate)];
+    const std::string& name = tree.coordinate_names[given.coordinate];
     const std::string start =
         given.source + ": " + (given.rate ? "rate(" + name + ")" : name) + formatted(" = %.6g", value);
     const std::string end = " of [joint-limit " + limit.name + "]; change one of them (SI)";
@@ -145,7 +145,7 @@ Reached reach(const PhasedMotion& motion, const MotionValues& values, bool end, 
       all.push_back(at(g.coordinate) - values.evaluated(g.value).value);
       sources.push_back(g.source);
     }
-    return VectorXd(Eigen::Map<const VectorXd>(all.data(), static_cast<Index>(all.size())));
+    return VectorXd(Eigen::Map<const VectorXd>(all.data(), all.size()));
   };
   const auto [low, high] = reaches_of(tree);
   VectorXd least = residual(best.q);
@@ -170,7 +170,7 @@ Reached reach(const PhasedMotion& motion, const MotionValues& values, bool end, 
   residual(best.q);
   Index worst = 0;
   best.missed = least.cwiseAbs().maxCoeff(&worst);
-  best.source = sources[static_cast<std::size_t>(worst)];
+  best.source = sources[worst];
   return best;
 }
 

@@ -25,7 +25,7 @@ struct Wanted {
 
 VectorXd inputs_of(const Wanted& wanted, const dmoc::Element& function, const VectorXd& q) {
   VectorXd z = VectorXd::Zero(function->inputs);
-  z.head(static_cast<Index>(wanted.moving.size())) = q(wanted.moving);
+  z.head(wanted.moving.size()) = q(wanted.moving);
   return z;
 }
 
@@ -78,7 +78,7 @@ class Projection {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const Wanted& wanted = all[i];
       const VectorXd z = inputs_of(wanted, functions[i], q);
-      const Index rows = wanted.at.size(), columns = static_cast<Index>(wanted.moving.size());
+      const Index rows = wanted.at.size(), columns = wanted.moving.size();
       missed.segment(row, rows) = wanted.at - VectorXd(dmoc::value(*functions[i], z)(wanted.components));
       slopes(Eigen::seqN(row, rows), wanted.moving) =
           dmoc::jacobian(*functions[i], z)(wanted.components, Eigen::seqN(0, columns));
@@ -98,14 +98,14 @@ std::optional<Wanted> held_in(const PhasedMotion& motion, const MotionValues& va
   if (!holds) return std::nullopt;
   Wanted wanted;
   for (std::size_t k = 0; k < holds->names.size(); ++k)
-    if (chosen(k)) wanted.components.push_back(static_cast<int>(k));
+    if (chosen(k)) wanted.components.push_back(k);
   if (wanted.components.empty()) return std::nullopt;
-  const dmoc::PositionConstraint hold = holds_of(motion, static_cast<int>(phase), values).front();
+  const dmoc::PositionConstraint hold = holds_of(motion, phase, values).front();
   wanted.function = [&values, hold](const dmoc::Reference& reference) {
     return dmoc::element(hold.function.values, values.model.numbers, hold.parameters, {reference});
   };
   wanted.moving = motion.system->pinned(motion.phases[phase].held).moving;
-  wanted.at = VectorXd::Zero(static_cast<Index>(wanted.components.size()));
+  wanted.at = VectorXd::Zero(wanted.components.size());
   return wanted;
 }
 
@@ -201,7 +201,7 @@ std::vector<std::optional<Wanted>> held_along(const PhasedMotion& motion, const 
     const VectorXd here = at(path.q[i], 0), at_goal = at(path.q.back(), path.q.back().rows() - 1);
     for (std::size_t k = 0; k < holds.names.size(); ++k) {
       if (holds.at_zero[k]) continue;
-      const Index c = static_cast<Index>(k), before = i > 0 ? component(motion.phases[i - 1], holds.names[k]) : -1;
+      const Index c = k, before = i > 0 ? component(motion.phases[i - 1], holds.names[k]) : -1;
       bool until_goal = i > 0 && !motion.periodic;
       for (std::size_t later = i; later < count; ++later)
         until_goal = until_goal && component(motion.phases[later], holds.names[k]) >= 0;
@@ -262,7 +262,7 @@ void move_onto_holds(const PhasedMotion& motion, const MotionValues& values, Mot
     // its configurations.
     VectorXd carried = VectorXd::Zero(n);
     for (Index k = 0; k <= K; ++k) {
-      const double share = motion.system->scheme().position(static_cast<int>(k)) / motion.phases[i].intervals;
+      const double share = motion.system->scheme().position(k) / motion.phases[i].intervals;
       const VectorXd spread = path.q[i].row(k).transpose() + (1.0 - share) * correction[i] + share * correction[i + 1];
       VectorXd at = spread;
       if (k > 0 && k < K && !all.empty()) {

@@ -30,7 +30,7 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
   if (point == names.end())
     throw where.error("there is no [point " + parts[0] + "] or [shape " + parts[0] + "]" +
                       did_you_mean(parts[0], names));
-  const int index = static_cast<int>(point - names.begin()), count = static_cast<int>(points.size());
+  const int index = point - names.begin(), count = points.size();
   (index < count ? contact.point : contact.part) = index < count ? index : index - count;
   std::string shape = parts[1], side;
   if (const auto blank = shape.find(' '); blank != std::string::npos) {
@@ -41,8 +41,8 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
   for (const auto& s : model.shapes) names.push_back(s.name);
   const auto at = std::find(names.begin(), names.end(), shape);
   if (at == names.end()) throw where.error("there is no [shape " + shape + "]" + did_you_mean(shape, names));
-  contact.shape = static_cast<int>(at - names.begin());
-  const auto& of = model.shapes[static_cast<std::size_t>(contact.shape)];
+  contact.shape = at - names.begin();
+  const auto& of = model.shapes[contact.shape];
   if (contact.edges) {
     if (contact.part < 0 || !side.empty()) throw where.error("expected edges SHAPE, SHAPE, without a side");
   } else if (side.empty()) {
@@ -57,8 +57,7 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
     contact.side = std::array<double, 3>{};
     (*contact.side)[axis] = side[0] == '+' ? 1.0 : -1.0;
   }
-  if ((contact.point >= 0 ? points[static_cast<std::size_t>(contact.point)].place.link
-                          : model.shapes[static_cast<std::size_t>(contact.part)].link) == of.link)
+  if ((contact.point >= 0 ? points[contact.point].place.link : model.shapes[contact.part].link) == of.link)
     throw where.error("both belong to the same link; choose shapes or points of two links");
 }
 

@@ -121,14 +121,14 @@ void read_ends(PhasedMotion& motion) {
   for (const GivenCoordinate& g : motion.guess)
     if (motion.start.gives(g.coordinate))
       throw ConfigError(g.source + ": [initial-state] gives " +
-                        motion.system->structure().coordinate_names[static_cast<std::size_t>(g.coordinate)] +
+                        motion.system->structure().coordinate_names[g.coordinate] +
                         ", so this guess has no effect; remove it");
   const auto refuse_held = [&](const std::vector<GivenCoordinate>& all, const MotionPhase& phase) {
     for (const GivenCoordinate& g : all)
       if (std::find(phase.held.begin(), phase.held.end(), g.coordinate) != phase.held.end())
-        throw ConfigError(
-            g.source + ": " + motion.system->structure().coordinate_names[static_cast<std::size_t>(g.coordinate)] +
-            " is fixed at zero in [phase " + phase.name + "], so it has no other value; remove this entry");
+        throw ConfigError(g.source + ": " + motion.system->structure().coordinate_names[g.coordinate] +
+                          " is fixed at zero in [phase " + phase.name +
+                          "], so it has no other value; remove this entry");
   };
   refuse_held(motion.start.given, motion.phases.front());
   refuse_held(motion.goal.given, motion.phases.back());

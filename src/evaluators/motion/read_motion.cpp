@@ -255,7 +255,7 @@ void check_places(const dmoc::PathFunction& function, const MotionPhase& phase) 
 }
 
 dmoc::PhaseClock clock_of(const PhasedMotion& motion, const MotionPhase& phase, std::size_t earlier) {
-  const auto end = motion.phases.begin() + static_cast<std::ptrdiff_t>(earlier);
+  const auto end = motion.phases.begin() + earlier;
   const auto timed = std::count_if(motion.phases.begin(), end, [](const MotionPhase& other) { return other.timed(); });
   return {phase.timed(), static_cast<int>(timed)};
 }

@@ -95,7 +95,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
         phase.hold_forces.push_back(comparison.what);
         continue;
       }
-      if (of_point && (phase.held.empty() || phase.held.front() != 0 || static_cast<int>(phase.held.size()) < d))
+      if (of_point && (phase.held.empty() || phase.held.front() != 0 || std::ssize(phase.held) < d))
         throw entry.error("uses the force on a point that this phase does not hold; add the point to fixed or hold");
       for (const auto& q : quantities) {
         if (q.name != "reaction") continue;
@@ -150,16 +150,15 @@ void read_phase(PhasedMotion& motion, const CustomSection& section,
   if (motion.penalty > 0.0) {
     for (const Cut& cut : cuts) {
       if (cut.release) continue;
-      read_contact(motion, *cut.contact, static_cast<int>(motion.phases.size()));
+      read_contact(motion, *cut.contact, motion.phases.size());
       motion.contacts.back().node = cut.node;
     }
     cuts.clear();
   }
-  const int pieces = static_cast<int>(cuts.size()) + 1, K = phase.intervals;
+  const int pieces = std::ssize(cuts) + 1, K = phase.intervals;
   if (pieces > 1) motion.cut_phases.push_back({static_cast<int>(motion.phases.size()), pieces, shortest, longest});
   for (int i = 0; i < pieces; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const int from = i == 0 ? 0 : cuts[at - 1].node, to = i + 1 == pieces ? K : cuts[at].node;
+    const int from = i == 0 ? 0 : cuts[i - 1].node, to = i + 1 == pieces ? K : cuts[i].node;
     MotionPhase piece = phase;
     piece.intervals = to - from;
     const double share = static_cast<double>(to - from) / K;
@@ -173,8 +172,8 @@ void read_phase(PhasedMotion& motion, const CustomSection& section,
     if (const CustomEntry* require = section.find("require"))
       for (const std::string& text : split_list(require->value)) read_requirement(motion, piece, *require, text);
     motion.phases.push_back(std::move(piece));
-    if (i + 1 < pieces && !cuts[at].release)
-      read_contact(motion, *cuts[at].contact, static_cast<int>(motion.phases.size()) - 1);
+    if (i + 1 < pieces && !cuts[i].release)
+      read_contact(motion, *cuts[i].contact, static_cast<int>(motion.phases.size()) - 1);
   }
 }
 

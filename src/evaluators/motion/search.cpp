@@ -116,7 +116,7 @@ std::string times_text(const SolveTimes& times) {
             formatted("%8.3f s  %5.1f %%  %7.3f ms an iteration\n", seconds, 100.0 * seconds / times.seconds,
                       1e3 * seconds / std::max(1, times.iterations));
   };
-  if (timing.factorisations > 0) {  // by the native solver
+  if (timing.factorisations > 0) {  // only the native solver measures these times
     line("derivatives   ", timing.derivatives);
     line("factorisation ", timing.factorisation);
     line("line search   ", timing.functions);
@@ -170,7 +170,7 @@ double farthest_chart(const dmoc::MotionProblem& problem, const Eigen::VectorXd&
     for (int k = 0; k <= problem.index(i).intervals; ++k)
       for (std::size_t j = 0; j < moving.size(); ++j)
         if (problem.system().is_chart(moving[j]))
-          farthest = std::max(farthest, std::abs(x(problem.index(i).theta(k) + static_cast<int>(j))));
+          farthest = std::max(farthest, std::abs(x(problem.index(i).theta(k) + j)));
   }
   return farthest;
 }
@@ -200,7 +200,7 @@ class Search {
       from_cold_guesses();
     if (found_.solved > 0) bend();
     if (found_.solved > 0) try_corners();
-    if (found_.ends[static_cast<std::size_t>(SolveStatus::infeasible)] < found_.tried) look();
+    if (found_.ends[static_cast<int>(SolveStatus::infeasible)] < found_.tried) look();
     if (found_.solved > 0) choose();
     found_.out_of_time = out_of_time();
     return std::move(found_);
@@ -277,7 +277,7 @@ class Search {
 
   void count(const SolvedMotion& motion) {
     ++found_.tried;
-    ++found_.ends[static_cast<std::size_t>(motion.solution.status)];
+    ++found_.ends[static_cast<int>(motion.solution.status)];
     found_.solved += is_solved(motion);
   }
   void keep(SolvedMotion motion, int start) {
@@ -310,7 +310,7 @@ class Search {
       for (int c = 0; c < q.cols(); ++c)
         if (moves(problem, c))
           for (const double position : q.col(c)) all.push_back(position - constant(c));
-    return Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
+    return Eigen::Map<const Eigen::VectorXd>(all.data(), all.size());
   }
   static bool moves(const dmoc::MotionProblem& problem, int coordinate) {
     for (int i = 0; i < problem.phases(); ++i) {
@@ -370,7 +370,7 @@ class Search {
       found_.solved = std::max(found_.solved, 1);
     } else if (found_.solved > 0 && found_.best) {  // solved on the coarse mesh only: not a result of the study's mesh
       found_.ends = {};
-      found_.ends[static_cast<std::size_t>(found_.best->solution.status)] = found_.tried;
+      found_.ends[static_cast<int>(found_.best->solution.status)] = found_.tried;
       found_.solved = 0;
     }
   }

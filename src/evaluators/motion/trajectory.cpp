@@ -10,7 +10,7 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Returns `slide` or `turn` for each coordinate.
+// Returns the unit of each coordinate: `slide` of lengths, `turn` of angles.
 std::vector<std::string> units_of_coordinates(const systems::Model& model, const char* slide, const char* turn) {
   std::vector<std::string> units;
   for (int c = 0; c < model.structure.n(); ++c) units.emplace_back(model.slides(c) ? slide : turn);
@@ -36,7 +36,7 @@ Channels motion_channels(const MotionDescription& description) {
   const std::vector<std::string> letters = {"_x", "_y", "_z"};
   for (std::size_t p = 0; p <= tree.links.size(); ++p)
     for (int i = 0; i < tree.dimension; ++i)
-      ends.push_back((p == 0 ? root : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
+      ends.push_back((p == 0 ? root : tree.links[p - 1].name + "_end") + letters[i]);
   const int N = description.knots();
   const MotionDescription::Forces forces = description.forces();
   const char* const between = description.degree() == 1 ? "controls of the interval that begins at the node"
@@ -70,22 +70,22 @@ Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design
   double time = 0.0;
   Eigen::Index row = 0;
   for (int i = 0; i < problem.phases(); ++i) {
-    const dmoc::PhaseMotion& m = motion.phases[static_cast<std::size_t>(i)];
+    const dmoc::PhaseMotion& m = motion.phases[i];
     const auto& held = problem.functions(i).held;
     const Eigen::Index K = m.u.rows();
     for (Eigen::Index k = 0; k <= K; ++k, ++row) {
-      t(row, 0) = time + system.scheme().position(static_cast<int>(k)) * m.h;
-      const dmoc::Reference& reference = problem.reference(i, static_cast<int>(k));
+      t(row, 0) = time + system.scheme().position(k) * m.h;
+      const dmoc::Reference& reference = problem.reference(i, k);
       q.row(row) = attitudes.moved(m.q.row(k).transpose(), reference, system.no_reference()).transpose();
       p.row(row) = attitudes.along_axes(m.p.row(k).transpose(), m.q.row(k).transpose(), reference).transpose();
       u.row(row) = m.u.row(std::min(k, K - 1));
       energy(row, 0) = m.energy(std::min(k, K - 1));
       phase(row, 0) = i;
-      for (std::size_t j = 0; j < held.size(); ++j) force(row, held[j]) = m.held_force(k, static_cast<Eigen::Index>(j));
+      for (std::size_t j = 0; j < held.size(); ++j) force(row, held[j]) = m.held_force(k, j);
       const std::vector<double> at(q.row(row).begin(), q.row(row).end());
       const auto ends = tree.points(at.data());
-      if (points.size() == 0) points.resize(N, static_cast<Eigen::Index>(ends.size()));
-      for (std::size_t j = 0; j < ends.size(); ++j) points(row, static_cast<Eigen::Index>(j)) = ends[j];
+      if (points.size() == 0) points.resize(N, ends.size());
+      for (std::size_t j = 0; j < ends.size(); ++j) points(row, j) = ends[j];
     }
     time += m.h * problem.index(i).intervals;
   }
@@ -190,7 +190,7 @@ std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Tr
   for (std::size_t i = 0; i < phases.size(); ++i) {
     PlannedPhase& phase = phases[i];
     phase.restarts = restarts[i];
-    phase.holds = problem.position_constraints(static_cast<int>(i));
+    phase.holds = problem.position_constraints(i);
     if (degree == 1) continue;
     const auto nodes = Eigen::seqN(0, phase.u.rows() / degree + 1, degree);
     phase.order = 2 * degree;
@@ -212,7 +212,7 @@ Channels feedback_channels(const MotionDescription& description) {
     control_units.push_back(unit);
     for (const bool rate : {false, true})
       for (int c = 0; c < tree.n(); ++c) {
-        const std::string& name = tree.coordinate_names[static_cast<std::size_t>(c)];
+        const std::string& name = tree.coordinate_names[c];
         gains.push_back(actuator.name + "/" + (rate ? "rate(" + name + ")" : name));
         gain_units.push_back(unit.empty() ? "" : unit + (rate ? " s/" : "/") + (model.slides(c) ? "m" : "rad"));
       }
@@ -238,13 +238,13 @@ std::vector<Eigen::MatrixXd> feedback_values(const MotionDescription& mesh, cons
   Eigen::Index row = 0;  // first of the phase
   for (const auto& [moving, rates, laws] :
        plan_feedback(system, autodiff::values_of(problem.numbers()), planned_phases(mesh, trajectory, problem))) {
-    const Eigen::Index K = rates.rows() - 1, size = static_cast<Eigen::Index>(moving.size());
+    const Eigen::Index K = rates.rows() - 1, size = moving.size();
     for (Eigen::Index k = 0; k <= K; ++k) v.row(row + k * degree) = rates.row(k);
     for (Eigen::Index r = 0; r <= K * degree && !laws.empty(); ++r) {
-      const Feedback& law = laws[static_cast<std::size_t>(std::min(r / degree, K - 1))];
+      const Feedback& law = laws[std::min(r / degree, K - 1)];
       Eigen::MatrixXd whole = Eigen::MatrixXd::Zero(inputs, 2 * n);
       for (Eigen::Index j = 0; j < size; ++j) {
-        const int c = moving[static_cast<std::size_t>(j)];
+        const int c = moving[j];
         whole.col(c) = law.gain.col(j);
         whole.col(n + c) = law.gain.col(size + j);
       }
@@ -257,7 +257,7 @@ std::vector<Eigen::MatrixXd> feedback_values(const MotionDescription& mesh, cons
 }
 
 PlannedMotion planned(const MotionDescription& description, const Outcome& archived, double loss) {
-  std::vector<int> foot(static_cast<std::size_t>(description.system().structure().dimension));
+  std::vector<int> foot(description.system().structure().dimension);
   std::iota(foot.begin(), foot.end(), 0);
   const auto outline = description.outline();
   if (description.degree() > 2)
@@ -273,7 +273,7 @@ PlannedMotion planned(const MotionDescription& description, const Outcome& archi
                         "point of the first link, or nothing");
     motion.phases.push_back({outline[i].name, !phase.held.empty(), phase.interval, std::move(phase.q),
                              std::move(phase.p), std::move(phase.u),
-                             description.landing(static_cast<int>(i), archived.evaluation.design)});
+                             description.landing(i, archived.evaluation.design)});
     landings += motion.phases.back().landing.has_value();
   }
   if (landings == 1) motion.loss = loss;

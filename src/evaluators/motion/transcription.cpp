@@ -48,7 +48,7 @@ dmoc::ForceCondition force_condition(const Expression& e, const MotionValues& va
 // rows.
 void lay_out(const PhasedMotion& motion, dmoc::MotionProblem& problem, const MotionValues& all,
              const MotionPath& path) {
-  const int count = static_cast<int>(motion.phases.size());
+  const int count = motion.phases.size();
   const auto tree = motion.system->model().tree<Coefficient>(all.model.numbers);
   for (const MotionPhase& p : motion.phases) {
     dmoc::Phase phase;
@@ -68,7 +68,7 @@ void lay_out(const PhasedMotion& motion, dmoc::MotionProblem& problem, const Mot
             {range.coordinate, {range.from.value_or(-nlp::infinity), range.to.value_or(nlp::infinity)}});
     for (const Expression& e : p.forces)
       phase.forces.push_back(force_condition(e, all, [&motion](const auto& q) { return held_coordinate(motion, q); }));
-    if (!path.references.empty()) phase.references = path.references[static_cast<std::size_t>(problem.phases())];
+    if (!path.references.empty()) phase.references = path.references[problem.phases()];
     problem.add_phase(std::move(phase));
   }
   for (int i = 0; i < (motion.periodic ? count : count - 1); ++i) {
@@ -76,9 +76,8 @@ void lay_out(const PhasedMotion& motion, dmoc::MotionProblem& problem, const Mot
     event.from = i;
     event.to = (i + 1) % count;
     if (i == count - 1) {
-      event.shift.assign(static_cast<std::size_t>(motion.system->n()), 0.0);
-      for (const GivenCoordinate& g : motion.shift)
-        event.shift[static_cast<std::size_t>(g.coordinate)] = all.evaluated(g.value);
+      event.shift.assign(motion.system->n(), 0.0);
+      for (const GivenCoordinate& g : motion.shift) event.shift[g.coordinate] = all.evaluated(g.value);
       if (motion.exchange) {
         event.configuration = dmoc::element(motion.exchange->configuration, all.model.numbers);
         event.momentum = dmoc::element(motion.exchange->momentum, all.model.numbers);
@@ -107,7 +106,7 @@ void ask(TranscribedMotion& planned, const std::string& what, std::size_t before
 
 void name_ends(const PhasedMotion& motion, TranscribedMotion& planned) {
   const dmoc::MotionProblem& problem = planned.problem;
-  const int count = static_cast<int>(motion.phases.size());
+  const int count = motion.phases.size();
   for (int i = 0; i < (motion.periodic ? count : count - 1); ++i)
     planned.asked.emplace_back(problem.jump_row(i),
                                "transition from [phase " + problem.phase(i).name + "] to the next");
@@ -124,9 +123,9 @@ void name_ends(const PhasedMotion& motion, TranscribedMotion& planned) {
 }
 
 void add_holds(const PhasedMotion& motion, TranscribedMotion& planned, const MotionValues& values) {
-  const int count = static_cast<int>(motion.phases.size());
+  const int count = motion.phases.size();
   for (int i = 0; i < count; ++i) {
-    const MotionPhase& phase = motion.phases[static_cast<std::size_t>(i)];
+    const MotionPhase& phase = motion.phases[i];
     if (!phase.holds) continue;
     ask(planned, phase.holds->described(phase.name));
     dmoc::PositionConstraint hold = std::move(holds_of(motion, i, values).front());
@@ -143,7 +142,7 @@ void add_holds(const PhasedMotion& motion, TranscribedMotion& planned, const Mot
 }  // namespace
 
 std::vector<dmoc::PositionConstraint> holds_of(const PhasedMotion& motion, int i, const MotionValues& values) {
-  const MotionPhase& phase = motion.phases[static_cast<std::size_t>(i)];
+  const MotionPhase& phase = motion.phases[i];
   if (!phase.holds) return {};
   dmoc::PositionConstraint hold{i, phase.holds->function.function, {}, phase.holds->at_zero};
   for (const std::string& name : phase.holds->function.parameters) hold.parameters.push_back(values.named(name));
@@ -156,7 +155,7 @@ TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& 
   const auto lookup = [&all](const std::string& name) { return all.named(name); };
   TranscribedMotion planned{dmoc::MotionProblem(motion.system, all.model.numbers), {}};
   dmoc::MotionProblem& problem = planned.problem;
-  const int count = static_cast<int>(motion.phases.size());
+  const int count = motion.phases.size();
   lay_out(motion, problem, all, path);
   name_ends(motion, planned);
   const auto evaluate = [&](const Expression& e) { return all.evaluated(e); };
@@ -204,9 +203,9 @@ TranscribedMotion transcribe(const PhasedMotion& motion, const Eigen::VectorXd& 
       effort.loss.push_back(all.evaluated(*motion.loss) * actuator.loss);
   for (const auto& cost : motion.goal.costs) add_end_cost(problem, count - 1, true, cost, lookup, per);
   for (int i = 0; i < count; ++i) {
-    const MotionPhase& p = motion.phases[static_cast<std::size_t>(i)];
+    const MotionPhase& p = motion.phases[i];
     ask(planned, "require in [phase " + p.name + "]");
-    const PinnedPositions& at = pinned[static_cast<std::size_t>(i)];
+    const PinnedPositions& at = pinned[i];
     const auto pinned_at = [&, last = problem.index(i).knots() - 1](int knot) -> const PinnedPositions::Values& {
       return knot == 0 ? at.first : knot == last ? at.last : at.inner;
     };

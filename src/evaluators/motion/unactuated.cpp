@@ -36,10 +36,10 @@ FreeMotion simulate_free_motion(const systems::Model& model, const systems::Valu
     for (auto& body : bodies.world.bodies) body.surface = {law->first, law->second};
   auto state = bodies.state(std::vector<double>(q.begin(), q.end()), std::vector<double>(v.begin(), v.end()));
   for (const InitialTwist& one : initial_twists) {
-    auto& twist = state.twists[static_cast<std::size_t>(bodies.links[static_cast<std::size_t>(one.link)].body)];
-    for (int i = 0; one.velocity && i < n; ++i) twist[i] = (*one.velocity)[static_cast<std::size_t>(i)];
+    auto& twist = state.twists[bodies.links[one.link].body];
+    for (int i = 0; one.velocity && i < n; ++i) twist[i] = (*one.velocity)[i];
     if (one.spin && n == 2) twist[2] = (*one.spin)[2];
-    for (int i = 0; one.spin && n == 3 && i < 3; ++i) twist[n + i] = (*one.spin)[static_cast<std::size_t>(i)];
+    for (int i = 0; one.spin && n == 3 && i < 3; ++i) twist[n + i] = (*one.spin)[i];
   }
   FreeMotion found;
   const auto look = [&](const rigid::Simulation<n>& simulation) {
@@ -47,7 +47,7 @@ FreeMotion simulate_free_motion(const systems::Model& model, const systems::Valu
     state.twists.assign(simulation.twists().begin(), simulation.twists().end());
     const auto now = bodies.coordinates(state).q;
     found.t.push_back(simulation.time());
-    found.q.push_back(Eigen::Map<const Eigen::VectorXd>(now.data(), static_cast<Eigen::Index>(now.size())));
+    found.q.push_back(Eigen::Map<const Eigen::VectorXd>(now.data(), now.size()));
   };
   try {
     rigid::Simulation<n> simulation(bodies.world, options);
@@ -128,8 +128,7 @@ void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eig
     for (int k = 0; k <= motion.phases[i].intervals * motion.degree(); ++k) {
       const double passed = motion.system->scheme().position(k),
                    t = std::min(begin + path.duration[i] * passed / motion.phases[i].intervals, found.t.back());
-      const auto next = std::max<std::size_t>(
-          1, static_cast<std::size_t>(std::lower_bound(found.t.begin(), found.t.end(), t) - found.t.begin()));
+      const auto next = std::max<std::size_t>(1, std::lower_bound(found.t.begin(), found.t.end(), t) - found.t.begin());
       const std::size_t at = std::min(next, found.t.size() - 1);
       path.q[i].row(k) =
           attitudes

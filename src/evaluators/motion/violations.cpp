@@ -12,8 +12,7 @@ std::string describe_violations(const TranscribedMotion& planned, const Eigen::V
   if (const auto& pairs = planned.separation.pairs(); !pairs.empty())
     if (const dmoc::Clearance nearest = dmoc::clearance(problem, x, pairs);
         nearest.pair >= 0 && nearest.violation > allowed)
-      words = "; " + dmoc::violation_text(problem.system(), pairs[static_cast<std::size_t>(nearest.pair)],
-                                          nearest.violation, nearest.time);
+      words = "; " + dmoc::violation_text(problem.system(), pairs[nearest.pair], nearest.violation, nearest.time);
   return words + dmoc::worst_row(problem, planned.asked, x);
 }
 

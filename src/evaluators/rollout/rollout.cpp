@@ -37,10 +37,10 @@ std::vector<double> rates(const systems::Tree<double>& tree, const std::vector<d
                           bool stands) {
   const int n = tree.n(), first = stands ? tree.dimension : 0;
   const Eigen::MatrixXd M = systems::mass_matrix(tree, q);
-  std::vector<double> v(static_cast<std::size_t>(n), 0.0);
+  std::vector<double> v(n, 0.0);
   const int m = n - first;
   const Eigen::VectorXd moving = M.bottomRightCorner(m, m).ldlt().solve(p.tail(m));
-  for (int i = 0; i < m; ++i) v[static_cast<std::size_t>(first + i)] = moving[i];
+  for (int i = 0; i < m; ++i) v[first + i] = moving[i];
   return v;
 }
 
@@ -73,7 +73,7 @@ class RolloutSimulator {
     q_.assign(first.q.row(0).begin(), first.q.row(0).end());
     v_ = rates(tree_, q_, first.p.row(0).transpose(), first.stands);
     try {
-      for (phase_ = 0; phase_ < static_cast<int>(motion_.phases.size()); ++phase_)
+      for (phase_ = 0; phase_ < std::ssize(motion_.phases); ++phase_)
         if (!move()) break;
     } catch (const std::invalid_argument& error) {  // bodies overlap at the start of a contact
       constexpr std::string_view head = "initial state: ";
@@ -87,13 +87,13 @@ class RolloutSimulator {
     auto& values = result_.trajectory.values;
     for (std::size_t c = 0; c < rows_.size(); ++c) {
       values.push_back(by_rows(rows_[c], result_.channels[c].coordinates.size()));
-      result_.channels[c].nodes = static_cast<int>(values.back().rows());
+      result_.channels[c].nodes = values.back().rows();
     }
     return std::move(result_);
   }
 
  private:
-  const PlannedMotion::Phase& phase() const { return motion_.phases[static_cast<std::size_t>(phase_)]; }
+  const PlannedMotion::Phase& phase() const { return motion_.phases[phase_]; }
 
   // Returns the steps of the simulation in an interval of the phase.
   int steps() const {
@@ -134,8 +134,7 @@ class RolloutSimulator {
   World world(bool joined, bool feet, bool limits = true) const {
     const auto control = [this](double t, std::span<const double>, std::span<const double>, std::span<double> u) {
       const auto row = phase().u.row(interval_at(t));
-      for (std::size_t i = 0; i < u.size(); ++i)
-        u[i] = row[static_cast<Eigen::Index>(i)] + correction_[static_cast<Eigen::Index>(i)];
+      for (std::size_t i = 0; i < u.size(); ++i) u[i] = row[i] + correction_[i];
     };
     systems::WorldOptions standing{feet, std::nullopt, limits};
     if (joined) standing.foot = stand_;
@@ -175,17 +174,17 @@ class RolloutSimulator {
     bodies[0].outward.back() = Vector::Unit(n - 1);
     bodies[0].surface = {0.0, settings_.friction};
     for (const auto& foot : feet()) {
-      const auto& [b, origin, ring] = view.links[static_cast<std::size_t>(foot.link)];
-      auto& body = bodies[static_cast<std::size_t>(b)];
+      const auto& [b, origin, ring] = view.links[foot.link];
+      auto& body = bodies[b];
       // Direction from the foot's point into the link: towards its origin if the point is nearer to the far end,
       // otherwise towards the far end.
-      const auto& link = tree_.links[static_cast<std::size_t>(foot.link)];
+      const auto& link = tree_.links[foot.link];
       Vector along = Vector::Unit(n - 1), apex;
-      for (int i = 0; i < n; ++i) apex[i] = foot.at[static_cast<std::size_t>(i)] + origin[static_cast<std::size_t>(i)];
+      for (int i = 0; i < n; ++i) apex[i] = foot.at[i] + origin[i];
       Vector at, end;
       for (int i = 0; i < n; ++i) {
-        at[i] = foot.at[static_cast<std::size_t>(i)];
-        end[i] = link.end[static_cast<std::size_t>(i)];
+        at[i] = foot.at[i];
+        end[i] = link.end[i];
       }
       if (const Vector way = at.norm() > 0.5 * end.norm() ? Vector(-at) : Vector(end - at); way.norm() > 1e-9)
         along = way.normalized();
@@ -198,10 +197,9 @@ class RolloutSimulator {
       body.surface.friction = settings_.friction;
     }
     // only feet touch the ground
-    for (int b = 1; b < static_cast<int>(bodies.size()); ++b)
+    for (int b = 1; b < std::ssize(bodies); ++b)
       for (int a = 1; a < b; ++a)
-        if (!bodies[static_cast<std::size_t>(a)].parts.empty() && !bodies[static_cast<std::size_t>(b)].parts.empty() &&
-            !(shaped[static_cast<std::size_t>(a)] && shaped[static_cast<std::size_t>(b)]))
+        if (!bodies[a].parts.empty() && !bodies[b].parts.empty() && !(shaped[a] && shaped[b]))
           view.world.no_contact.emplace_back(a, b);
   }
 
@@ -235,13 +233,12 @@ class RolloutSimulator {
   void unwind(std::vector<double>& q, const std::vector<double>& near) const {
     if constexpr (n == 3)
       for (std::size_t i = 0; i < q.size(); ++i)
-        if (is_turn(static_cast<int>(i)))
-          q[i] += 2.0 * std::numbers::pi * std::round((near[i] - q[i]) / (2.0 * std::numbers::pi));
+        if (is_turn(i)) q[i] += 2.0 * std::numbers::pi * std::round((near[i] - q[i]) / (2.0 * std::numbers::pi));
   }
   bool is_turn(int coordinate) const {
     for (const auto& link : tree_.links)
-      if (coordinate >= link.first && coordinate < link.first + static_cast<int>(link.moves.size()))
-        return link.moves[static_cast<std::size_t>(coordinate - link.first)].kind == systems::Move::turn;
+      if (coordinate >= link.first && coordinate < link.first + std::ssize(link.moves))
+        return link.moves[coordinate - link.first].kind == systems::Move::turn;
     return false;
   }
 
@@ -251,8 +248,8 @@ class RolloutSimulator {
     const auto x = systems::Tree<double>::position(frames, place), v = systems::Tree<double>::velocity(frames, place);
     Foot at;
     for (int i = 0; i < n; ++i) {
-      at.place[i] = x[static_cast<std::size_t>(i)];
-      at.velocity[i] = v[static_cast<std::size_t>(i)];
+      at.place[i] = x[i];
+      at.velocity[i] = v[i];
     }
     return at;
   }
@@ -260,7 +257,7 @@ class RolloutSimulator {
     const std::vector<double> q(phase().q.row(node).begin(), phase().q.row(node).end());
     const auto x = systems::Tree<double>::position(tree_.frames<double>(q.data()), place);
     Vector at;
-    for (int i = 0; i < n; ++i) at[i] = x[static_cast<std::size_t>(i)];
+    for (int i = 0; i < n; ++i) at[i] = x[i];
     return at;
   }
 
@@ -286,11 +283,11 @@ class RolloutSimulator {
     if (std::abs(k - static_cast<double>(node)) > 1e-6 || node >= phase().q.rows()) return;
     for (Eigen::Index i = 0; i < phase().q.cols(); ++i) {
       // the actual position of the standing foot may differ from the planned one
-      const double shift = phase().stands && i < n ? stand_[static_cast<std::size_t>(i)] : 0.0;
-      const double off = std::abs(q_[static_cast<std::size_t>(i)] - shift - phase().q(node, i));
+      const double shift = phase().stands && i < n ? stand_[i] : 0.0;
+      const double off = std::abs(q_[i] - shift - phase().q(node, i));
       if (off <= result_.deviation) continue;
       result_.deviation = off;
-      result_.worst_coordinate = static_cast<int>(i);
+      result_.worst_coordinate = i;
       result_.deviation_time = time_;
     }
   }
@@ -301,8 +298,8 @@ class RolloutSimulator {
     const int m = tree_.n() - first_moving();
     Eigen::VectorXd x(2 * m);
     for (int i = 0; i < m; ++i) {
-      x[i] = q[static_cast<std::size_t>(first_moving() + i)];
-      x[m + i] = v[static_cast<std::size_t>(first_moving() + i)];
+      x[i] = q[first_moving() + i];
+      x[m + i] = v[first_moving() + i];
     }
     return x;
   }
@@ -322,8 +319,8 @@ class RolloutSimulator {
       std::vector<double> q = place, v(q.size(), 0.0);
       const auto m = x.size() / 2;
       for (Eigen::Index i = 0; i < m; ++i) {
-        q[static_cast<std::size_t>(first_moving() + i)] = x[i];
-        v[static_cast<std::size_t>(first_moving() + i)] = x[m + i];
+        q[first_moving() + i] = x[i];
+        v[first_moving() + i] = x[m + i];
       }
       const auto state = w.view.state(q, v);
       correction_ = u;
@@ -367,12 +364,11 @@ class RolloutSimulator {
   void correct(Eigen::Index k) {
     correction_.setZero();
     if (k >= static_cast<Eigen::Index>(feedback_.size())) return;
-    const auto& [gain, ahead] = feedback_[static_cast<std::size_t>(k)];
+    const auto& [gain, ahead] = feedback_[k];
     correction_ = -gain * (moving(q_, v_) - node(k)) - ahead;
     const auto planned_now = phase().u.row(k);
     for (Eigen::Index i = 0; i < correction_.size(); ++i) {
-      const double limit =
-          std::min(motion_.limit, tree_.actuators[static_cast<std::size_t>(i)].limit.value_or(motion_.limit));
+      const double limit = std::min(motion_.limit, tree_.actuators[i].limit.value_or(motion_.limit));
       correction_[i] = std::max(-limit, std::min(limit, planned_now[i] + correction_[i])) - planned_now[i];
     }
     const double largest = correction_.cwiseAbs().maxCoeff();
@@ -385,7 +381,7 @@ class RolloutSimulator {
     phase_start_ = time_;
     const bool joined = now.stands && settings_.stance == RolloutSettings::Stance::joint;
     const bool touching = now.stands && !joined;
-    for (int i = 0; i < n; ++i) stand_[static_cast<std::size_t>(i)] = q_[static_cast<std::size_t>(i)];
+    for (int i = 0; i < n; ++i) stand_[i] = q_[i];
     if (joined) std::fill_n(v_.begin(), n, 0.0);
     correction_ = Eigen::VectorXd::Zero(now.u.cols());
     regulate();
@@ -457,7 +453,7 @@ class RolloutSimulator {
     Vector place = planned(*now.landing, now.q.rows() - 1);
     landing.planned_place = place;
     start(w);
-    const int body = w.view.links[static_cast<std::size_t>(now.landing->link)].body;
+    const int body = w.view.links[now.landing->link].body;
     bool touched = false;
     for (int k = 0; k < 4 && !touched; ++k) {
       const double impact = w.simulation->contact_totals().impact;

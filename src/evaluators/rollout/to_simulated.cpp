@@ -74,8 +74,7 @@ Simulated to_simulated(const Rollout& rollout, const systems::Model& model, cons
                      landing.other_impulse));
   }
   line(formatted("deviation       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",
-                 rollout.deviation,
-                 model.structure.coordinate_names[static_cast<std::size_t>(rollout.worst_coordinate)].c_str(),
+                 rollout.deviation, model.structure.coordinate_names[rollout.worst_coordinate].c_str(),
                  rollout.deviation_time));
   if (settings.feedback == RolloutSettings::Feedback::none)
     line("feedback        none");

@@ -16,7 +16,7 @@ void Cluster<n>::see(const rigid::Simulation<n>& simulation) {
   const auto note = [&](const auto& contacts) {
     for (const auto& contact : contacts) {
       const auto [a, b] = std::minmax(contact.body[0], contact.body[1]);
-      if (moves_[static_cast<std::size_t>(a)] && moves_[static_cast<std::size_t>(b)]) last_[{a, b}] = simulation.time();
+      if (moves_[a] && moves_[b]) last_[{a, b}] = simulation.time();
     }
   };
   if (simulation.options().response == rigid::Response::penalty)
@@ -27,8 +27,7 @@ void Cluster<n>::see(const rigid::Simulation<n>& simulation) {
   for (std::size_t i = 0; i < ropes.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (const auto [a, b] = std::minmax(ropes[i].body, ropes[j].body);
-          ropes[i].constraint == ropes[j].constraint && a != b && moves_[static_cast<std::size_t>(a)] &&
-          moves_[static_cast<std::size_t>(b)])
+          ropes[i].constraint == ropes[j].constraint && a != b && moves_[a] && moves_[b])
         last_[{a, b}] = simulation.time();
   std::erase_if(last_, [&](const auto& pair) { return pair.second < simulation.time() - lately; });
 }
@@ -38,12 +37,12 @@ int Cluster<n>::largest() const {
   std::vector<int> parent(moves_.size()), size(moves_.size(), 0);
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](int i) {
-    while (parent[static_cast<std::size_t>(i)] != i) i = parent[static_cast<std::size_t>(i)];
+    while (parent[i] != i) i = parent[i];
     return i;
   };
-  for (const auto& [pair, time] : last_) parent[static_cast<std::size_t>(root(pair.first))] = root(pair.second);
+  for (const auto& [pair, time] : last_) parent[root(pair.first)] = root(pair.second);
   for (std::size_t i = 0; i < moves_.size(); ++i)
-    if (moves_[i]) ++size[static_cast<std::size_t>(root(static_cast<int>(i)))];
+    if (moves_[i]) ++size[root(i)];
   return size.empty() ? 0 : *std::max_element(size.begin(), size.end());
 }
 

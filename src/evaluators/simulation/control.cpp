@@ -129,7 +129,7 @@ CustomEntry entry_of(const Settings& settings, const std::string& key) {
 
 std::vector<Formula> numbers(const CustomEntry& entry, int count, FormulaReader& reader) {
   const auto parts = split_list(entry.value);
-  if (static_cast<int>(parts.size()) != count)
+  if (std::ssize(parts) != count)
     throw entry.error("has " + std::to_string(parts.size()) + " numbers; expected " + std::to_string(count) +
                       ", one per dimension of the model");
   std::vector<Formula> formulas;
@@ -144,9 +144,8 @@ rigid::Vector<3> values_of(const std::vector<Formula>& formulas, const systems::
   rigid::Vector<3> all = rigid::Vector<3>::Zero();
   for (std::size_t i = 0; i < formulas.size(); ++i) {
     std::vector<double> x;
-    for (const StateQuantity& seen : formulas[i].arguments)
-      x.push_back(values.parameters[static_cast<std::size_t>(seen.variable.index)]);
-    all[static_cast<Eigen::Index>(i)] = formulas[i].expression.evaluate<double>(x);
+    for (const StateQuantity& seen : formulas[i].arguments) x.push_back(values.parameters[seen.variable.index]);
+    all[i] = formulas[i].expression.evaluate<double>(x);
   }
   return all;
 }
@@ -233,14 +232,14 @@ ControlPlan Control::plan(const Settings& settings, const Eigen::VectorXd& free,
 template <int n>
 std::shared_ptr<rigid::Controller<n>> controller(const systems::Bodies<n>& view, const ControlPlan& plan) {
   const auto origin = [&](int link) {
-    const auto& o = view.links[static_cast<std::size_t>(link)].origin;
+    const auto& o = view.links[link].origin;
     return rigid::Vector<3>(o[0], o[1], o[2]);
   };
   auto options = plan.options;
   auto& curve = options.curve;
-  options.body = view.links[static_cast<std::size_t>(plan.craft)].body;
+  options.body = view.links[plan.craft].body;
   if (plan.receiver >= 0) {
-    options.receiver = view.links[static_cast<std::size_t>(plan.receiver)].body;
+    options.receiver = view.links[plan.receiver].body;
     curve.dock += origin(plan.receiver);
   }
   // vector from the craft's link to its centre of mass in the docked pose

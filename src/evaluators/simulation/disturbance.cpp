@@ -27,7 +27,8 @@ DisturbanceField<n>::DisturbanceField(const Disturbance& disturbance, std::uint6
       wave.number.template head<2>() *= std::sqrt(1.0 - z * z);
       wave.number[2] = z;
     }
-    wave.number *= 2.0 * std::numbers::pi / disturbance.wave_length * (0.5 + 0.5 * uniform());  // one to two lengths
+    wave.number *= 2.0 * std::numbers::pi / disturbance.wave_length *
+                   (0.5 + 0.5 * uniform());  // lengths from one to two wave_length
     wave.phase = 2.0 * std::numbers::pi * uniform();
     for (int c = 0; c < wave.amplitude.size(); ++c)
       wave.amplitude[c] = scale * (c >= n ? disturbance.arm : 1.0) * normal();

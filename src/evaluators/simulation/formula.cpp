@@ -167,7 +167,7 @@ Formula FormulaReader::read(const CustomEntry& entry, const Expression& expressi
   Formula f{expression, {}};
   for (const auto& quantity : expression.quantities()) {
     if (const auto at = std::find(starts_.begin(), starts_.end(), quantity.text()); at != starts_.end()) {
-      const auto index = static_cast<std::size_t>(at - starts_.begin());
+      const std::size_t index = at - starts_.begin();
       const bool known = model_.variable(quantity).has_value();  // a coordinate, rate or parameter that the initial
                                                                  // states set
       if (!known || !of_state) {

@@ -54,7 +54,7 @@ void expect_no_design_variable(const Settings& settings, const systems::Model& m
 bool draws_starts(const std::string& key) { return key == "count" || key == "sampling" || key == "seed"; }
 
 Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide, int set) {
-  const int n = section.integer(count_key), d = static_cast<int>(wide.size());
+  const int n = section.integer(count_key), d = wide.size();
   const auto first_seed = static_cast<std::uint64_t>(section.integer(seed_key));
   const std::uint64_t seed = set == 0 ? first_seed : evaluation_seed(first_seed, set);
   const std::string sampling = section.text(sampling_key);
@@ -81,7 +81,7 @@ Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector
   for (int k = 0; k < cells; ++k) {
     int rest = k;
     for (int i = 0; i < d; ++i) {
-      if (!wide[static_cast<std::size_t>(i)]) continue;
+      if (!wide[i]) continue;
       points(i, k) = (rest % across + 0.5) / across;
       rest /= across;
     }
@@ -233,10 +233,9 @@ void InitialStates::read_file(const CustomEntry& entry, const std::string& folde
   if (rows.empty())
     throw entry.error(
         "holds no initial states; allowed: a header that names columns, and a row for each initial state");
-  points_.resize(static_cast<Eigen::Index>(names_.size()), static_cast<Eigen::Index>(rows.size()));
+  points_.resize(names_.size(), rows.size());
   for (std::size_t k = 0; k < rows.size(); ++k)
-    for (std::size_t i = 0; i < names_.size(); ++i)
-      points_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k)) = rows[k][i];
+    for (std::size_t i = 0; i < names_.size(); ++i) points_(i, k) = rows[k][i];
 }
 
 namespace {
@@ -276,8 +275,8 @@ void InitialStates::check_used(const FormulaReader& reader) const {
 void InitialStates::expect_moving(const std::vector<int>& held) const {
   const auto check = [&](const CustomEntry& entry, const Target& to) {
     for (const int l : held) {
-      const auto& link = model_.structure.links[static_cast<std::size_t>(l)];
-      const int end = link.first + static_cast<int>(link.moves.size());
+      const auto& link = model_.structure.links[l];
+      const int end = link.first + std::ssize(link.moves);
       if (to.kind == Target::rate && to.index >= link.first && to.index < end)
         throw entry.error("has no effect, because simulation.fixed holds link " + link.name + "; remove one of them");
     }
@@ -287,7 +286,7 @@ void InitialStates::expect_moving(const std::vector<int>& held) const {
 }
 
 void InitialStates::put(const Target& to, double value, Start& start) const {
-  const auto index = static_cast<std::size_t>(to.index);
+  const std::size_t index = to.index;
   if (to.kind == Target::coordinate) start.q[index] = value;
   if (to.kind == Target::rate) start.v[index] = value;
   if (to.kind == Target::parameter) start.parameters[model_.parameters[index].name] = value;
@@ -308,8 +307,7 @@ const Eigen::MatrixXd& InitialStates::points(int set) const {
 double Start::value(const Formula& formula) const {
   std::vector<double> x;
   for (const StateQuantity& seen : formula.arguments)
-    x.push_back(seen.kind == StateQuantity::start ? variables[static_cast<std::size_t>(seen.one)]
-                                                  : values.parameters[static_cast<std::size_t>(seen.variable.index)]);
+    x.push_back(seen.kind == StateQuantity::start ? variables[seen.one] : values.parameters[seen.variable.index]);
   return formula.expression.evaluate<double>(x);
 }
 

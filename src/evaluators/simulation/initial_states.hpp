@@ -44,7 +44,7 @@ class InitialStates {
   // Reads the sections. Throws ConfigError.
   InitialStates(const Settings& settings, const systems::Model& model);
 
-  int count() const { return static_cast<int>(points_.cols()); }
+  int count() const { return points_.cols(); }
   const std::vector<std::string>& variables() const { return names_; }
   // Whether there are more sets of as many initial states: they are drawn at random, or by a random shift.
   bool are_drawn() const { return are_drawn_; }

@@ -50,7 +50,7 @@ void KeyframeRecorder<n>::take(const rigid::Simulation<n>& simulation) {
 
 template <int n>
 Eigen::MatrixXd KeyframeRecorder<n>::keyframes(int count) const {
-  Eigen::MatrixXd kept = Eigen::MatrixXd::Constant(count, static_cast<Eigen::Index>(width_), not_a_number);
+  Eigen::MatrixXd kept = Eigen::MatrixXd::Constant(count, width_, not_a_number);
   if (rows_.empty()) return kept;
   const std::size_t last = rows_.size() / width_ - 1;
   struct Span {
@@ -74,7 +74,7 @@ Eigen::MatrixXd KeyframeRecorder<n>::keyframes(int count) const {
   };
   std::vector<Span> spans;
   if (last > 0 && count > 1) spans.push_back(span(0, last));
-  while (!spans.empty() && static_cast<int>(spans.size()) + 1 < count) {
+  while (!spans.empty() && std::ssize(spans) + 1 < count) {
     const auto worst =
         std::max_element(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.error < b.error; });
     if (worst->error == 0.0) break;
@@ -83,8 +83,7 @@ Eigen::MatrixXd KeyframeRecorder<n>::keyframes(int count) const {
     spans.insert(std::next(worst), span(cut.worst, cut.last));
   }
   const auto put = [&](std::size_t row, std::size_t node) {
-    kept.row(static_cast<Eigen::Index>(row)) =
-        Eigen::Map<const Eigen::RowVectorXd>(&rows_[node * width_], static_cast<Eigen::Index>(width_));
+    kept.row(row) = Eigen::Map<const Eigen::RowVectorXd>(&rows_[node * width_], width_);
   };
   put(0, 0);
   for (std::size_t i = 0; i < spans.size(); ++i) put(i + 1, spans[i].last);

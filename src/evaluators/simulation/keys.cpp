@@ -228,7 +228,7 @@ std::vector<int> held_links(const Settings& settings, const systems::Model& mode
                            (at == links.end() ? "there is no link '" : "not on the ground: link '") + shown(name) +
                                "'" + did_you_mean(name, roots) +
                                "; allowed: none, links on the ground: " + listed(roots));
-    held.push_back(static_cast<int>(at - links.begin()));
+    held.push_back(at - links.begin());
   }
   return held;
 }

@@ -147,7 +147,7 @@ std::optional<double> Observation<n>::direct(const systems::Variable& variable) 
       std::size_t l = tree.links.size() - 1;
       while (tree.links[l].first > variable.index || tree.links[l].moves.empty()) --l;
       const auto& link = tree.links[l];
-      const auto& move = link.moves[static_cast<std::size_t>(variable.index - link.first)];
+      const auto& move = link.moves[variable.index - link.first];
       if (move.kind == systems::Move::turn || move.is_oblique() || link.parent >= 0) return std::nullopt;
       const systems::Place<double> origin{static_cast<int>(l), {}};
       return variable.kind == Variable::rate ? velocity(origin)[move.axis]
@@ -163,8 +163,7 @@ bool Observation<n>::resting() {
   if (resting_) return *resting_;
   resting_ = true;
   for (std::size_t b = 0; b < fixed_.size() && *resting_; ++b)
-    resting_ = fixed_[b] || static_cast<int>(b) == reference_ ||
-               relative_speed(static_cast<int>(b), reference_) <= rest_speed_;
+    resting_ = fixed_[b] || static_cast<int>(b) == reference_ || relative_speed(b, reference_) <= rest_speed_;
   return *resting_ = *resting_ && balanced();
 }
 
@@ -223,10 +222,9 @@ template <int n>
 double Observation<n>::value(const StateQuantity& seen, const Start& start, const Progress& progress) {
   switch (seen.kind) {
     case StateQuantity::start:
-      return start.variables[static_cast<std::size_t>(seen.one)];
+      return start.variables[seen.one];
     case StateQuantity::model: {
-      if (seen.variable.kind == systems::Variable::parameter)
-        return parameters_[static_cast<std::size_t>(seen.variable.index)];
+      if (seen.variable.kind == systems::Variable::parameter) return parameters_[seen.variable.index];
       if (const auto known = direct(seen.variable)) return *known;
       if (!coordinates_known_) {
         const auto poses = simulation_->poses();

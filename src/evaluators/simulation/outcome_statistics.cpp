@@ -30,8 +30,8 @@ std::array<double, 2> wilson_interval(int hits, int tries) {
 
 std::vector<Quantity> OutcomeStatistics::metrics() const {
   std::vector<Quantity> list;
-  for (int k = 0; k < static_cast<int>(outcomes.size()); ++k) {
-    const std::string& name = outcomes[static_cast<std::size_t>(k)];
+  for (int k = 0; k < std::ssize(outcomes); ++k) {
+    const std::string& name = outcomes[k];
     list.push_back({metric_name(name), "1",
                     k == failed - 1 ? "fraction of the initial states whose run reached the end time without an outcome"
                     : k == failed   ? "fraction of the initial states whose simulation broke down"
@@ -51,7 +51,7 @@ std::vector<Quantity> OutcomeStatistics::metrics() const {
   if (controlled)
     list.push_back({"effort", "N2 s", "mean effort of the commands: integral of |force|^2 + |torque|^2 over time"});
   if (success_outcome >= 0) {
-    const std::string& wanted = outcomes[static_cast<std::size_t>(success_outcome)];
+    const std::string& wanted = outcomes[success_outcome];
     list.push_back({metric_name(wanted) + "_time", "s", "mean time of the initial states that end as " + wanted});
     list.push_back({"restricted_time", "s",
                     "mean time until " + wanted + "; an initial state that ends otherwise counts with the end time"});
@@ -110,12 +110,12 @@ std::optional<Eigen::MatrixXd> OutcomeStatistics::aggregate(const std::vector<Ou
 
 void OutcomeStatistics::aggregate(const Eigen::MatrixXd& tries, Evaluation& e) const {
   const auto n = static_cast<double>(tries.rows());
-  const auto kinds = static_cast<Eigen::Index>(outcomes.size());
+  const Eigen::Index kinds = outcomes.size();
   const Eigen::Index success_time = first_optional_metric + (controlled ? 1 : 0), restricted_time = success_time + 1;
   const Eigen::Index more = success_time + (success_outcome >= 0 ? 2 : 0);
   e.metrics = Eigen::VectorXd::Zero(kinds + more);
   Eigen::VectorXd count = Eigen::VectorXd::Zero(kinds);
-  for (Eigen::Index i = 0; i < tries.rows(); ++i) count[static_cast<Eigen::Index>(tries(i, outcome_column))] += 1.0;
+  for (Eigen::Index i = 0; i < tries.rows(); ++i) count[static_cast<int>(tries(i, outcome_column))] += 1.0;
   e.metrics.head(kinds) = count / n;
   auto numbers = e.metrics.tail(more);
   numbers.head<first_optional_metric>() << not_a_number, not_a_number, tries.col(time_column).mean(),
@@ -157,10 +157,10 @@ void OutcomeStatistics::aggregate(const Eigen::MatrixXd& tries, Evaluation& e) c
     if (given_outcome >= 0 && n - sound > max_other_share * n + 1e-9) {
       e.status = Status::infeasible;
       e.reason = formatted("%.0f of %.0f initial states do not end as %s; max-other-share allows a fraction of %g",
-                           n - sound, n, outcomes[static_cast<std::size_t>(given_outcome)].c_str(), max_other_share);
+                           n - sound, n, outcomes[given_outcome].c_str(), max_other_share);
     } else if (given_outcome >= 0 && sound == 0.0) {
       e.status = Status::infeasible;
-      e.reason = "no initial state ends as " + outcomes[static_cast<std::size_t>(given_outcome)];
+      e.reason = "no initial state ends as " + outcomes[given_outcome];
     } else if (!std::isfinite(e.cost)) {
       e.status = Status::failed;
       e.reason = "the cost is not a finite number";
@@ -177,19 +177,17 @@ void OutcomeStatistics::aggregate(const Eigen::MatrixXd& tries, Evaluation& e) c
 }
 
 std::string OutcomeStatistics::report(const Evaluation& e, int starts) const {
-  const auto kinds = static_cast<Eigen::Index>(outcomes.size());
+  const Eigen::Index kinds = outcomes.size();
   if (e.metrics.size() <= kinds) return {};
   std::string lines;
   for (Eigen::Index k = 0; k < kinds; ++k)
-    lines +=
-        formatted("%-14s  %.0f of %d\n", outcomes[static_cast<std::size_t>(k)].c_str(), e.metrics[k] * starts, starts);
+    lines += formatted("%-14s  %.0f of %d\n", outcomes[k].c_str(), e.metrics[k] * starts, starts);
   const auto numbers = e.metrics.tail(e.metrics.size() - kinds);
   if (success_outcome >= 0) {
     lines += formatted("failure rate    %.4f, Wilson 95 %% [%.4f, %.4f]\n", e.cost, numbers[wilson_low],
                        numbers[wilson_high]);
     if (const double until = numbers[first_optional_metric + (controlled ? 1 : 0)]; std::isfinite(until))
-      lines += formatted("time until %s  %.4g s on average\n",
-                         outcomes[static_cast<std::size_t>(success_outcome)].c_str(), until);
+      lines += formatted("time until %s  %.4g s on average\n", outcomes[success_outcome].c_str(), until);
   }
   if (controlled) lines += formatted("effort          %.6g N^2 s on average\n", numbers[first_optional_metric]);
   return lines + formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", numbers[time],

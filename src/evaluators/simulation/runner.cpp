@@ -51,7 +51,7 @@ Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<doub
     field_ = std::make_shared<DisturbanceField<n>>();
     std::vector<int> moving;
     for (std::size_t b = 0; b < world.bodies.size(); ++b)
-      if (!world.bodies[b].fixed) moving.push_back(static_cast<int>(b));
+      if (!world.bodies[b].fixed) moving.push_back(b);
     world.forces.push_back([field = field_, moving](double t, rigid::Frames<n> at, std::span<const rigid::Twist<n>>,
                                                     std::span<rigid::Twist<n>> wrench) {
       for (const int b : moving) wrench[b] += (*field)(at[b].position, t);
@@ -62,7 +62,7 @@ Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<doub
       coils_.emplace(world, run_options.coils->form, run_options.coils->range);
       world.forces.push_back(*coils_);
     }
-  const int count = static_cast<int>(world.bodies.size());
+  const int count = world.bodies.size();
   for (int b = 0; b < count; ++b)
     for (int a = 0; a < b; ++a) {
       const bool apart = std::any_of(world.no_contact.begin(), world.no_contact.end(), [&](const auto& both) {
@@ -232,15 +232,14 @@ void Runner<n>::keep(Trajectory& shown, int row) {
   values[0](row, 0) = s.time();
   const auto poses = s.poses();
   for (std::size_t b = 0; b < poses.size(); ++b) {
-    const auto i = static_cast<Eigen::Index>(b);
     if constexpr (n == 2) {
-      values[1].row(row).template segment<3>(3 * i) << poses[b].position.transpose(), poses[b].angle;
+      values[1].row(row).template segment<3>(3 * b) << poses[b].position.transpose(), poses[b].angle;
     } else {
       const Eigen::Quaterniond turn(poses[b].directors);
-      values[1].row(row).template segment<7>(7 * i) << poses[b].position.transpose(), turn.w(), turn.x(), turn.y(),
+      values[1].row(row).template segment<7>(7 * b) << poses[b].position.transpose(), turn.w(), turn.x(), turn.y(),
           turn.z();
     }
-    values[2].row(row).template segment<twist>(twist * i) = s.twists()[b].transpose();
+    values[2].row(row).template segment<twist>(twist * b) = s.twists()[b].transpose();
   }
   const auto energies = s.energies();
   values[3].row(row) << energies.kinetic, energies.potential,
@@ -359,7 +358,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
   note_energies();
 
   SimulationResult ended;
-  ended.outcome = static_cast<int>(run_options_.rules.size());
+  ended.outcome = run_options_.rules.size();
   for (;;) {
     watch(requested);
     keep_row(kept, false);
@@ -369,7 +368,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
       break;
     }
     if (const auto why = out_of_range(); !why.empty()) {
-      ended.outcome = static_cast<int>(run_options_.rules.size()) + 2;
+      ended.outcome = std::ssize(run_options_.rules) + 2;
       ended.reason = why + formatted(", at t = %.6g s", now().time());
       break;
     }
@@ -379,7 +378,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
       break;
     }
     if (!advance()) {
-      ended.outcome = static_cast<int>(run_options_.rules.size()) + 1;
+      ended.outcome = std::ssize(run_options_.rules) + 1;
       ended.reason = now().outcome().reason;
       look();
       break;
@@ -404,7 +403,7 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
     note_energies();
     const double change = std::abs(ended.energy_change);
     if (change > most * (largest.kinetic + std::abs(progress_.booked)) && change > rounding * largest.potential) {
-      ended.outcome = static_cast<int>(run_options_.rules.size()) + 1;
+      ended.outcome = std::ssize(run_options_.rules) + 1;
       ended.reason = formatted(
           "the energy changes by %.4g J without contact, of at most %.4g J of kinetic energy; choose a shorter "
           "simulation.step, or give shapes to bodies whose charges meet",
