@@ -41,6 +41,20 @@ KernelValue matern52(double q) {
           r > 0 ? -25.0 * std::sqrt(5.0) / 24 * e / r : 0.0};
 }
 
+// The difference of two points and the kernel there. One object serves all pairs of a loop, so that they allocate
+// nothing.
+struct Separation {
+  VectorXd delta, scaled;  // p - q, and the same / length^2
+  KernelValue kernel;
+
+  template <class P, class Q>
+  void set(const Eigen::MatrixBase<P>& p, const Eigen::MatrixBase<Q>& q, const VectorXd& inverse_square) {
+    delta = p - q;
+    scaled = delta.cwiseProduct(inverse_square);
+    kernel = matern52(delta.dot(scaled));
+  }
+};
+
 // The least spread of what the model of lower fidelity leaves over, relative to the spread of the values. A few samples
 // may agree with that model by chance.
 constexpr double least_remainder = 0.01;
@@ -80,12 +94,10 @@ struct KrigingFactor {
 
   double squared_distance(const VectorXd& delta) const { return delta.cwiseAbs2().dot(inverse_square); }
 
-  // Writes the correlations of the rows of sample i with the rows (columns here) of sample j.
-  void block(Index i, Index j, Eigen::Ref<MatrixXd> out) const { block(VectorXd(x.col(i) - x.col(j)), out); }
-  // The same for two points; `delta`: their difference.
-  void block(const VectorXd& delta, Eigen::Ref<MatrixXd> out) const {
-    const VectorXd a = delta.cwiseProduct(inverse_square);
-    const KernelValue k = matern52(delta.dot(a));
+  // Writes the correlations of the rows of a point with the rows (columns here) of another one.
+  void block(const Separation& between, Eigen::Ref<MatrixXd> out) const {
+    const VectorXd& a = between.scaled;
+    const KernelValue& k = between.kernel;
     const Index d = dimensions();
     const bool down = out.rows() > 1, across = out.cols() > 1;
     out(0, 0) = k.k;
@@ -97,23 +109,29 @@ struct KrigingFactor {
     }
   }
 
-  void own_block(Index i, Eigen::Ref<MatrixXd> out) const {
-    block(i, i, out);
+  void own_block(Index i, Separation& between, Eigen::Ref<MatrixXd> out) const {
+    between.set(x.col(i), x.col(i), inverse_square);
+    block(between, out);
     out.diagonal() *= 1 + jitter;
     out(0, 0) += noise(i);
   }
 
-  MatrixXd correlations() const {
+  // `kernels`: receives the kernel of each pair of samples, by rows of the lower triangle; null: nothing.
+  MatrixXd correlations(std::vector<KernelValue>* kernels = nullptr) const {
     MatrixXd r(rows(), rows());
+    Separation between;
     for (Index i = 0; i < samples(); ++i) {
       const Index ri = first[i], ni = first[i + 1] - ri;
-      own_block(i, r.block(ri, ri, ni, ni));
       for (Index j = 0; j < i; ++j) {
         const Index rj = first[j], nj = first[j + 1] - rj;
-        block(i, j, r.block(ri, rj, ni, nj));
+        between.set(x.col(i), x.col(j), inverse_square);
+        if (kernels) kernels->push_back(between.kernel);
+        block(between, r.block(ri, rj, ni, nj));
         if (shared.size() > 0) r(ri, rj) += shared(i, j);
         r.block(rj, ri, nj, ni) = r.block(ri, rj, ni, nj).transpose();
       }
+      own_block(i, between, r.block(ri, ri, ni, ni));
+      if (kernels) kernels->push_back(between.kernel);
     }
     if (low) r += share * low->covariance;
     return r;
@@ -168,9 +186,11 @@ struct KrigingFactor {
   // pointer is not null.
   void cross(const VectorXd& at, Eigen::Ref<VectorXd> k, MatrixXd* derivative) const {
     const Index d = dimensions();
+    Separation between;
+    const VectorXd& a = between.scaled;
+    const KernelValue& v = between.kernel;
     for (Index i = 0; i < samples(); ++i) {
-      const VectorXd delta = at - x.col(i), a = delta.cwiseProduct(inverse_square);
-      const KernelValue v = matern52(delta.dot(a));
+      between.set(at, x.col(i), inverse_square);
       const Index r = first[i];
       k(r) = v.k;
       if (derivative) derivative->row(r) = 2 * v.d1 * a.transpose();
@@ -180,6 +200,14 @@ struct KrigingFactor {
       derivative->block(r + 1, 0, d, d) = -4 * v.d2 * a * a.transpose();
       derivative->block(r + 1, 0, d, d).diagonal() -= 2 * v.d1 * inverse_square;
     }
+  }
+
+  // Replaces k by L^-1 k. One column is solved as a vector: the solver of matrices would copy L for it.
+  void whiten(MatrixXd& k) const {
+    const auto l = lower.triangularView<Eigen::Lower>();
+    if (k.cols() > 1) return l.solveInPlace(k);
+    auto column = k.col(0);
+    l.solveInPlace(column);
   }
 
   // `low_mean`: mean of the model of lower fidelity there.
@@ -425,7 +453,8 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
   const double nugget = options.nugget ? std::exp(at(which.size() - 1)) : 0;
   Posterior out;
   KrigingFactor f = places(p, options, at.head(d), nugget, given_variance);
-  const MatrixXd r = f.correlations();
+  std::vector<KernelValue> kernels;
+  const MatrixXd r = f.correlations(want_gradient ? &kernels : nullptr);
   if (!r.allFinite() || !factorise(f, r, false)) return out;
   f.finish();
   const auto lower = f.lower.triangularView<Eigen::Lower>();
@@ -455,14 +484,22 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
   VectorXd sum = VectorXd::Zero(d);
   // Each pair of samples contributes common * u_m + own_m with u_m = a_m delta_m. See the derivatives of block() with
   // respect to log length_m: that of q is -2 u_m, that of a_m is -2 a_m.
+  VectorXd delta(d), a(d), own(d), right(d), left(d);
+  auto kernel = kernels.begin();
   for (Index i = 0; i < f.samples(); ++i) {
     for (Index j = 0; j <= i; ++j) {
-      const VectorXd delta = f.x.col(i) - f.x.col(j), a = delta.cwiseProduct(f.inverse_square);
-      const KernelValue k = matern52(delta.dot(a));
+      delta = f.x.col(i) - f.x.col(j);
+      a = delta.cwiseProduct(f.inverse_square);
+      const KernelValue& k = *kernel++;
       const Index ri = f.first[i], rj = f.first[j];
       double common = -2 * k.d1 * w(ri, rj);
-      VectorXd own = VectorXd::Zero(d);
       const bool down = f.has_gradient(i), across = f.has_gradient(j);
+      const double twice = i == j ? 1 : 2;
+      if (!down && !across) {
+        sum += twice * (common * a.cwiseProduct(delta));
+        continue;
+      }
+      own.setZero();
       if (across) {
         const auto row = w.row(ri).segment(rj + 1, d).transpose();
         common += 4 * k.d2 * a.dot(row);
@@ -475,12 +512,13 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
       }
       if (down && across) {
         const auto both = w.block(ri + 1, rj + 1, d, d);
-        const VectorXd right = both * a, left = both.transpose() * a;
+        right.noalias() = both * a;
+        left.noalias() = both.transpose() * a;
         const VectorXd diagonal = both.diagonal().cwiseProduct(f.inverse_square) * (i == j ? 1 + jitter : 1.0);
         common += 8 * k.d3 * a.dot(right) + 4 * k.d2 * diagonal.sum();
         own += 8 * k.d2 * a.cwiseProduct(right + left) + 4 * k.d1 * diagonal;
       }
-      sum += (i == j ? 1.0 : 2.0) * (common * a.cwiseProduct(delta) + own);
+      sum += twice * (common * a.cwiseProduct(delta) + own);
     }
   }
   out.gradient.resize(which.size());
@@ -767,7 +805,7 @@ void Kriging::predict(const MatrixXd& x, VectorXd& mean, VectorXd& variance) con
     if (f.in_trend) trend.bottomRows(1) = ((low.mean.array() - f.centre) / f.spread).matrix().transpose();
   }
   mean = centre_ + (spread_ * (trend.transpose() * beta_ + k.transpose() * alpha_)).array();
-  f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
+  f.whiten(k);
   trend.noalias() -= f.whitened.transpose() * k;
   const VectorXd more =
       VectorXd(trend.cwiseProduct(f.information.solve(trend)).colwise().sum()) + f.excess_variance(k, trend);
@@ -853,11 +891,14 @@ Kriging::JointRows Kriging::joint_rows(const MatrixXd& x, const std::vector<bool
   out.first = {0};
   for (const bool with_gradient : has_gradient) out.first.push_back(out.first.back() + (with_gradient ? 1 + d : 1));
   MatrixXd k(f.rows(), out.first.back());
+  Separation between;
   out.trend = MatrixXd::Zero(f.coefficients(), out.first.back());
   for (Index i = 0; i < x.cols(); ++i) {
     const Index c = out.first[i], count = out.first[i + 1] - c;
-    for (Index j = 0; j < f.samples(); ++j)
-      f.block(VectorXd(f.x.col(j) - out.x.col(i)), k.block(f.first[j], c, f.first[j + 1] - f.first[j], count));
+    for (Index j = 0; j < f.samples(); ++j) {
+      between.set(f.x.col(j), out.x.col(i), f.inverse_square);
+      f.block(between, k.block(f.first[j], c, f.first[j + 1] - f.first[j], count));
+    }
     out.trend.col(c) = f.trend_at(out.x.col(i));
     if (f.linear && count > 1) out.trend.block(1, c + 1, d, d).setIdentity();
   }
@@ -872,10 +913,12 @@ Kriging::JointRows Kriging::joint_rows(const MatrixXd& x, const std::vector<bool
 MatrixXd Kriging::covariance(const JointRows& a, const JointRows& b) const {
   const KrigingFactor& f = *factor_;
   MatrixXd c(a.mean.size(), b.mean.size());
+  Separation between;
   for (Index i = 0; i < a.x.cols(); ++i)
-    for (Index j = 0; j < b.x.cols(); ++j)
-      f.block(VectorXd(a.x.col(i) - b.x.col(j)),
-              c.block(a.first[i], b.first[j], a.first[i + 1] - a.first[i], b.first[j + 1] - b.first[j]));
+    for (Index j = 0; j < b.x.cols(); ++j) {
+      between.set(a.x.col(i), b.x.col(j), f.inverse_square);
+      f.block(between, c.block(a.first[i], b.first[j], a.first[i + 1] - a.first[i], b.first[j + 1] - b.first[j]));
+    }
   c.noalias() -= a.white.transpose() * b.white;
   c.noalias() += a.trend.transpose() * f.information.solve(b.trend);
   if (f.excess.size() > 0) c += f.weights(a.white, a.trend).transpose() * f.excess * f.weights(b.white, b.trend);
@@ -920,8 +963,12 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   f->noise << old.noise, hyper_.nugget + noise / hyper_.variance;
 
   MatrixXd across(rows, more), own(more, more);
-  for (Index i = 0; i < n; ++i) f->block(i, n, across.middleRows(old.first[i], old.first[i + 1] - old.first[i]));
-  f->own_block(n, own);
+  Separation between;
+  for (Index i = 0; i < n; ++i) {
+    between.set(f->x.col(i), x, f->inverse_square);
+    f->block(between, across.middleRows(old.first[i], old.first[i + 1] - old.first[i]));
+  }
+  f->own_block(n, between, own);
   if (old.low) {
     auto low = std::make_shared<LowFidelityRows>(*old.low);
     const JointRows there = low->model->joint_rows(x, {more > 1});
