@@ -34,6 +34,7 @@ void run(const Problem& p, std::uint64_t seed, double tolerance, const std::stri
   choice.name = strategy_name;
   choice.ego.seed = seed;
   choice.ego.tolerance = tolerance;
+  choice.nlopt.restarts = p.budget;  // local searches restart until the budget is spent
   const auto strategy = dodyn::surrogate::make_strategy(choice, p.box);
   std::string improvements;
   double least = HUGE_VAL;

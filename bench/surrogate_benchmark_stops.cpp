@@ -2,7 +2,7 @@
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark_stops
 //   run:    surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--only TEXT] [--strategy auto] [--gradient]
-//           [--aside] [--budget N] [--ranks N [--synchronous] [--seconds 1] [--equal]] [--csv FILE] [--verbose] [--list | --serve]
+//           [--aside] [--budget N] [--tolerance X] [--ranks N [--synchronous] [--seconds 1] [--equal]] [--csv FILE] [--verbose] [--list | --serve]
 //
 // Every strategy runs with the defaults and the stop rule of `dodyn run`. Only the seed is set, and gradients or
 // constraints if a problem has them. Each seed is another instance: it determines the strategy's seed and the place of
@@ -33,6 +33,7 @@ using namespace dodyn::surrogate;
 using Eigen::VectorXd;
 
 bool verbose = false;  // prints a line for each tell()
+double tolerance = EgoOptions().tolerance;
 
 double dominated(std::vector<Eigen::Vector2d> points) {
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a(0) < b(0); });
@@ -103,6 +104,7 @@ StrategyOptions options(const Problem& p, const std::string& strategy_name, bool
   choice.ego.gradient = choice.mesh_search.gradient = choice.spline.gradient = gradient;
   choice.ego.domains = p.domains;
   choice.ego.noise = p.noise > 0;
+  choice.ego.tolerance = tolerance;
   if (p.two_objectives)
     choice.ego.objectives = {-1, 0};
   else
@@ -240,6 +242,8 @@ int main(int argc, char** argv) {
       first_seed = std::atoi(value().c_str());
     } else if (word == "--budget") {  // instead of each function's own
       budget = std::atoi(value().c_str());
+    } else if (word == "--tolerance") {  // surrogate.tolerance
+      tolerance = std::atof(value().c_str());
     } else if (word == "--ranks") {  // as a study on this number of simulated ranks
       ranks.count = std::strtoul(value().c_str(), nullptr, 10);
     } else if (word == "--synchronous") {
