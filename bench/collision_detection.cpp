@@ -17,6 +17,7 @@
 #include <string>
 
 #include "../tests/geometry/scenes.hpp"
+#include "../tests/geometry/solids.hpp"
 #include "geometry/hyperplanes.hpp"
 #include "rigid/detection.hpp"
 #ifdef DODYN_HAVE_FCL
@@ -24,7 +25,6 @@
 #endif
 #ifdef DODYN_HAVE_COAL
 #include "coal_queries.hpp"
-#include "tests/geometry/solids.hpp"
 #endif
 
 namespace {

@@ -218,7 +218,7 @@ template <int n>
 void compare(const Settings& settings, double end, double step, int count) {
   namespace simulation = evaluators::simulation;
   const systems::Model model = systems::find_model(settings.text("simulation.model"));
-  simulation::Starts starts(settings, model);
+  simulation::InitialStates starts(settings, model);
   simulation::FormulaReader reader(model, starts.variables());
   starts.read(reader);
   std::map<std::string, double> design;

@@ -11,7 +11,7 @@ jobs/dependencies.sh
 build=build/ci options=() targets=() selection=()
 if [[ ${CXX:-} == *clang* ]]; then
   build=build/ci-clang
-  options=(-B "$build")
+  options=(-B "$build" -D DODYN_BENCH=ON)  # once in a while the benchmarks are compiled, too
 fi
 if [[ ${MPI:-openmpi} == mpich ]]; then
   build=build/ci-mpich
