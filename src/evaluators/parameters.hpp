@@ -25,8 +25,8 @@ struct NamedModel {
 NamedModel named_model(const Settings& settings, const std::string& key);
 
 // Returns the settings of parameters, of the model or of [parameters], that are given although no expression uses the
-// parameter: "design.reach.min", "parameters.reach", "initial-states.reach". A word in any other place counts as a use. `model`: text of the
-// model file; empty: none.
+// parameter: "design.reach.min", "parameters.reach", "initial-states.reach". A word in any other place counts as a use.
+// `model`: text of the model file; empty: none.
 std::vector<std::string> unused_parameters(const Settings& settings, const std::string& model);
 
 // Returns the value of a design variable for a design of the free variables, with its gradient with respect to them.
