@@ -16,6 +16,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <set>
@@ -178,8 +179,10 @@ std::string command_to_repeat(const Settings& settings) {
          (settings.evaluator == "command" ? " --trust" : "");
 }
 
+// `print_notes`: called once nothing is left to refuse, so that a refusal is one line.
 ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, surrogate::Strategy& strategy,
-              farm::Farm& farm, archive::Provenance where, const Again& again, const report::OutputUnits& units) {
+              farm::Farm& farm, archive::Provenance where, const Again& again, const report::OutputUnits& units,
+              const std::function<void()>& print_notes) {
   const std::string path = settings.text("study.archive");
   if (again && !std::filesystem::exists(path))
     throw ConfigError(path + ": no such archive, so no evaluation to repeat; first: dodyn run " +
@@ -198,6 +201,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
       std::cerr << "dodyn: " << busy.what() << "; try again when that has ended\n";
       return in_use;
     }
+    print_notes();
     if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
     summary = again ? opened->rerun(*again) : opened->run();
   } catch (const study::Interrupted& end) {
@@ -311,12 +315,12 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     const Work work = study::make_work(evaluator, settings);
     const farm::Timeouts timeouts{settings.real("study.grace-period"), settings.real("study.heartbeat-timeout"),
                                   settings.real("study.speculate-after")};
-    for (const std::string& note : notes)
-      if (session.rank() == 0) std::cerr << note << "\n";
-    if (session.rank() == 0)
+    const auto print_notes = [&] {
+      for (const std::string& note : notes) std::cerr << note << "\n";
       note_unused(units,
                   {.variables = settings.variables, .metrics = evaluator->metrics(), .channels = evaluator->channels()},
                   given.operands.front());
+    };
     if (session.rank() > 0) {
       farm::serve(session, work, timeouts);
       return finished;
@@ -326,7 +330,7 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
             ? farm::make_local_farm(work, timeouts, evaluator->concurrency())
             : farm::make_mpi_farm(session, study::with_marker(work, settings.text("study.archive") + ".running"),
                                   timeouts);
-    code = lead(settings, *evaluator, *strategy, *farm, where, again, units);
+    code = lead(settings, *evaluator, *strategy, *farm, where, again, units, print_notes);
   } catch (const archive::Busy& busy) {
     std::cerr << "dodyn: " << busy.what() << "; stopped, the same command continues\n";
     code = interrupted;

@@ -340,8 +340,8 @@ class ServeSession {
 ExitCode serve(const Invocation& call) {
   const Arguments given = parse(call);
   const study::Problem problem = read_problem(given, study::Use::continued);
-  for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
   ServeSession session(problem);
+  for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
   for (std::string line; std::getline(std::cin, line);)
     if (!(std::cout << session.answer(line) << std::endl))
       throw std::runtime_error("standard output could not be written in full");

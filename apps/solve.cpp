@@ -27,7 +27,6 @@ ExitCode solve(const Invocation& call) {
   const std::string output = given.text("output");
   const report::OutputUnits units = units_of(given);
   const study::Problem problem = read_problem(given, study::Use::evaluated);
-  for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
   // `--design.NAME VALUE` sets the design. A variable that the file frees stays free, so that d cost / d NAME is
   // reported.
   Settings settings = problem.settings;
@@ -41,6 +40,7 @@ ExitCode solve(const Invocation& call) {
       study::make_evaluator({settings, {}, problem.archive, problem.provenance});
   std::ofstream file;
   if (!output.empty()) file = csv_output(output);
+  for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
 
   Task task;
   task.evaluation.id = 0;
