@@ -31,4 +31,5 @@ case " $* " in
   *" -L "*) ;;
   *) selection+=(-LE long) ;;
 esac
-exec ctest --test-dir "$build" --output-on-failure "${selection[@]}" --parallel "$cores" --no-tests=error "$@"
+# Many tests wait for signals and time limits, so more tests than cores run at a time.
+exec ctest --test-dir "$build" --output-on-failure "${selection[@]}" --parallel "$((cores + (cores + 1) / 2))" --no-tests=error "$@"
