@@ -446,41 +446,9 @@ struct Posterior {
 };
 constexpr double prior_weight = 0.1;
 
-Posterior posterior(const Prepared& p, const KrigingOptions& options, const VectorXd& at, bool want_gradient) {
-  const Index d = p.x.rows();
-  const Parameters which{d, p.has_variance(), options.nugget};
-  const double given_variance = p.has_variance() ? std::exp(at(d)) : 1;
-  const double nugget = options.nugget ? std::exp(at(which.size() - 1)) : 0;
-  Posterior out;
-  KrigingFactor f = places(p, options, at.head(d), nugget, given_variance);
-  std::vector<KernelValue> kernels;
-  const MatrixXd r = f.correlations(want_gradient ? &kernels : nullptr);
-  if (!r.allFinite() || !factorise(f, r, false)) return out;
-  f.finish();
-  const auto lower = f.lower.triangularView<Eigen::Lower>();
-  const auto upper = f.lower.transpose().triangularView<Eigen::Upper>();
-  const VectorXd white = lower.solve(p.observed);
-  const VectorXd beta = f.information.solve(f.whitened.transpose() * white);
-  const VectorXd residual = white - f.whitened * beta;
-  const auto rows = static_cast<double>(p.observed.size());
-  const double squares = residual.squaredNorm() + prior_weight;
-  out.variance = p.has_variance() ? given_variance : squares / (rows + prior_weight);
-  const VectorXd from_prior = (at.head(d).array() - prior_mean(d)) / (prior_deviation * prior_deviation);
-  out.value = -0.5 * (rows + prior_weight) * std::log(out.variance) - 0.5 * squares / out.variance -
-              f.lower.diagonal().array().log().sum() -
-              0.5 * prior_deviation * prior_deviation * from_prior.squaredNorm();
-  if (!std::isfinite(out.value)) {
-    out.value = -std::numeric_limits<double>::infinity();
-    return out;
-  }
-  if (!want_gradient) return out;
-
-  // d value = 1/2 sum over entries of W dR, W = alpha alpha^T / variance - R^-1.
-  const VectorXd alpha = upper.solve(residual);
-  MatrixXd w = MatrixXd::Identity(f.rows(), f.rows());
-  lower.solveInPlace(w);
-  upper.solveInPlace(w);
-  w = alpha * (alpha / out.variance).transpose() - w;
+// Returns the sum over entries of W dR / d log length, [variables]. `kernels`: of the pairs, see correlations().
+VectorXd sum_by_lengths(const KrigingFactor& f, const MatrixXd& w, const std::vector<KernelValue>& kernels) {
+  const Index d = f.dimensions();
   VectorXd sum = VectorXd::Zero(d);
   // Each pair of samples contributes common * u_m + own_m with u_m = a_m delta_m. See the derivatives of block() with
   // respect to log length_m: that of q is -2 u_m, that of a_m is -2 a_m.
@@ -521,8 +489,46 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
       sum += twice * (common * a.cwiseProduct(delta) + own);
     }
   }
+  return sum;
+}
+
+Posterior posterior(const Prepared& p, const KrigingOptions& options, const VectorXd& at, bool want_gradient) {
+  const Index d = p.x.rows();
+  const Parameters which{d, p.has_variance(), options.nugget};
+  const double given_variance = p.has_variance() ? std::exp(at(d)) : 1;
+  const double nugget = options.nugget ? std::exp(at(which.size() - 1)) : 0;
+  Posterior out;
+  KrigingFactor f = places(p, options, at.head(d), nugget, given_variance);
+  std::vector<KernelValue> kernels;
+  const MatrixXd r = f.correlations(want_gradient ? &kernels : nullptr);
+  if (!r.allFinite() || !factorise(f, r, false)) return out;
+  f.finish();
+  const auto lower = f.lower.triangularView<Eigen::Lower>();
+  const auto upper = f.lower.transpose().triangularView<Eigen::Upper>();
+  const VectorXd white = lower.solve(p.observed);
+  const VectorXd beta = f.information.solve(f.whitened.transpose() * white);
+  const VectorXd residual = white - f.whitened * beta;
+  const auto rows = static_cast<double>(p.observed.size());
+  const double squares = residual.squaredNorm() + prior_weight;
+  out.variance = p.has_variance() ? given_variance : squares / (rows + prior_weight);
+  const VectorXd from_prior = (at.head(d).array() - prior_mean(d)) / (prior_deviation * prior_deviation);
+  out.value = -0.5 * (rows + prior_weight) * std::log(out.variance) - 0.5 * squares / out.variance -
+              f.lower.diagonal().array().log().sum() -
+              0.5 * prior_deviation * prior_deviation * from_prior.squaredNorm();
+  if (!std::isfinite(out.value)) {
+    out.value = -std::numeric_limits<double>::infinity();
+    return out;
+  }
+  if (!want_gradient) return out;
+
+  // d value = 1/2 sum over entries of W dR, W = alpha alpha^T / variance - R^-1.
+  const VectorXd alpha = upper.solve(residual);
+  MatrixXd w = MatrixXd::Identity(f.rows(), f.rows());
+  lower.solveInPlace(w);
+  upper.solveInPlace(w);
+  w = alpha * (alpha / out.variance).transpose() - w;
   out.gradient.resize(which.size());
-  out.gradient.head(d) = 0.5 * sum - from_prior;
+  out.gradient.head(d) = 0.5 * sum_by_lengths(f, w, kernels) - from_prior;
   double on_diagonal = 0, of_noise = 0;
   for (Index i = 0; i < f.samples(); ++i) {
     on_diagonal += w(f.first[i], f.first[i]);
