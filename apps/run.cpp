@@ -308,7 +308,7 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     check_folder(settings);
     check_snapshot(settings);
     const std::shared_ptr<const evaluators::Evaluator> evaluator = study::make_evaluator(problem);
-    std::vector<std::string> notes = notes_on(problem, true);
+    std::vector<std::string> notes = again ? problem.notes : notes_on(problem, true);
     const auto strategy = study::make_strategy(settings, *evaluator, true, &notes);
     check_workers(settings, *evaluator, session.size());
     check_duplicates(settings);
