@@ -2,7 +2,8 @@
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark_stops
 //   run:    surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--only TEXT] [--strategy auto] [--gradient]
-//           [--aside] [--budget N] [--tolerance X] [--ranks N [--synchronous] [--seconds 1] [--equal]] [--csv FILE] [--verbose] [--list | --serve]
+//           [--aside] [--budget N] [--tolerance X]
+//           [--ranks N [--synchronous] [--seconds 1] [--equal]] [--csv FILE] [--verbose] [--list | --serve]
 //
 // Every strategy runs with the defaults and the stop rule of `dodyn run`. Only the seed is set, and gradients or
 // constraints if a problem has them. Each seed is another instance: it determines the strategy's seed and the place of

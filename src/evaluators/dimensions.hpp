@@ -10,9 +10,10 @@
 namespace dodyn::evaluators {
 
 // Checks the entries of [parameters], [phase NAME], [initial-state], [goal], [require] and similar sections. `model`:
-// that of the study; an empty one if the configuration describes its bodies itself. Throws ConfigError, with both dimensions, if an expression adds or compares two dimensions, or does not have the dimension
-// of its coordinate, and if a number is not finite. Readers of these sections check unknown names. Of a [cost] only
-// weights with units are checked: those of a gait make a number, those of a motion one dimension of the cost.
+// that of the study; an empty one if the configuration describes its bodies itself. Throws ConfigError, with both
+// dimensions, if an expression adds or compares two dimensions, or does not have the dimension of its place, and if a
+// number is not finite. Readers of these sections check unknown names. Of a [cost] only weights with units are checked:
+// those of a gait make a number, those of a motion one dimension of the cost.
 void check_dimensions(const Settings& settings, const systems::Model& model);
 
 // Throws ConfigError, with both dimensions, if the dimension `found` for the value of an entry is not that of `unit`.

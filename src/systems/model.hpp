@@ -121,7 +121,7 @@ struct Model {
   int numbers() const { return number_count; }
   int number_count = 0;
 
-  // Numbers that must not be negative.
+  // Numbers that must not be negative, and may have an upper bound.
   struct BoundedNumber {
     Number number;
     std::string what, text, allowed;  // "mass", "2 - knee", "0 or more, kg"

@@ -1,5 +1,5 @@
-// Reads the sections of a model other than links: masses, shapes, springs, forces, actuators, joint limits, contacts, stops,
-// resets.
+// Reads the sections of a model other than links: masses, shapes, springs, forces, actuators, joint limits, contacts,
+// stops, resets.
 #include <algorithm>
 
 #include "systems/model_reader.hpp"

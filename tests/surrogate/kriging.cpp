@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 #include <stdexcept>
 
@@ -145,6 +146,35 @@ TEST(Kriging, ManyAtOnceAgreeWithOneByOneAndWithTheJointCovariance) {
     }
     EXPECT_LE((c - c.transpose()).norm(), 1e-10);
   });
+}
+
+// Ordinary kriging by its textbook formulas, with a general solver.
+TEST(Kriging, OnePredictionHasItsTextbookMeanAndVariance) {
+  const Samples s = random_samples(2, 12, With::values, 8);
+  Hyperparameters h;
+  h.log_length = VectorXd::Constant(2, std::log(0.4));
+  h.variance = 1.7;
+  const Kriging model = Kriging::with(s, KrigingOptions(), h);
+  const auto correlation = [](const VectorXd& a, const VectorXd& b) {
+    const double r = std::sqrt(5.0) * (a - b).norm() / 0.4;
+    return (1 + r + r * r / 3) * std::exp(-r);
+  };
+  const Index n = s.x.cols();
+  const MatrixXd R = MatrixXd::NullaryExpr(n, n, [&](Index i, Index j) { return correlation(s.x.col(i), s.x.col(j)); });
+  const Eigen::FullPivLU<MatrixXd> solver(R);
+  const VectorXd one = VectorXd::Ones(n), weight_of_one = solver.solve(one);
+  const double mean_of_all = weight_of_one.dot(s.y) / weight_of_one.sum();
+  Random random(9);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const MatrixXd x = MatrixXd::NullaryExpr(2, 1, [&] { return random.uniform(); });
+    const VectorXd k = VectorXd::NullaryExpr(n, [&](Index i) { return correlation(s.x.col(i), x); });
+    const VectorXd weights = solver.solve(k);
+    const double unexplained = 1 - one.dot(weights);
+    VectorXd mean, variance;
+    model.predict(x, mean, variance);
+    EXPECT_NEAR(mean(0), mean_of_all + weights.dot(s.y - mean_of_all * one), 1e-6);
+    EXPECT_NEAR(variance(0), 1.7 * (1 - k.dot(weights) + unexplained * unexplained / weight_of_one.sum()), 1e-6);
+  }
 }
 
 // Through the samples, with the model's mean and covariance elsewhere.
