@@ -1,0 +1,2 @@
+#define DODYN_EIGEN_TEMPLATE template
+#include "eigen_templates.hpp"
