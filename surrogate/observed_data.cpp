@@ -1,6 +1,8 @@
 #include "surrogate/observed_data.hpp"
 
 #include <algorithm>
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -56,9 +58,88 @@ bool ObservedData::noisy() const {
                                     [&](const auto& e) { return usable(e) && e.cost_stderr > 0; });
 }
 
-// The covariance of errors is the sample covariance of the n costs with four added observations, which do not
-// correlate: those of the standard errors of rates (Agresti and Coull 1998). So two designs with the same costs still
-// differ by an error. With this covariance as the noise of a model, the mean would be wrong. Errors on the same initial
+namespace {
+
+// Returns the x with trigamma(x) = value. trigamma falls from infinity to 0.
+double inverse_trigamma(double value) {
+  double low = -20, high = 20;  // ln(x)
+  for (int i = 0; i < 60; ++i) {
+    const double middle = 0.5 * (low + high);
+    (boost::math::trigamma(std::exp(middle)) > value ? low : high) = middle;
+  }
+  return std::exp(low);
+}
+
+struct Scatter {
+  double squares = 0;  // sum of squared deviations of the costs of each evaluation from their mean
+  double degrees = 0;  // of freedom
+};
+
+// Returns the variance of one cost of each design. A few costs hardly determine it, so it is moderated: other designs
+// count as observations of a common variance, as far as the variances of designs agree. G. Smyth, Linear models and
+// empirical Bayes methods for assessing differential expression in microarray experiments (2004), section 6.
+std::vector<double> moderated_variances(const std::vector<Scatter>& designs) {
+  std::vector<double> logs, spreads;
+  Scatter all;
+  for (const Scatter& own : designs) {
+    if (own.squares == 0) continue;
+    const double half = 0.5 * own.degrees;
+    logs.push_back(std::log(own.squares / own.degrees) - boost::math::digamma(half) + std::log(half));
+    spreads.push_back(boost::math::trigamma(half));
+    all.squares += own.squares, all.degrees += own.degrees;
+  }
+  const auto count = static_cast<double>(logs.size());
+  double mean = 0, excess = 0;
+  for (const double value : logs) mean += value / count;
+  for (std::size_t i = 0; i < logs.size(); ++i)
+    excess += std::pow(logs[i] - mean, 2) / (count - 1) - spreads[i] / count;
+  std::vector<double> out;
+  for (const Scatter& own : designs) {
+    if (own.squares == 0 || count < 2) {
+      out.push_back(own.squares / own.degrees);
+    } else if (excess <= 0) {  // the variances agree within their errors
+      out.push_back(all.squares / all.degrees);
+    } else {
+      const double half = inverse_trigamma(excess),
+                   common = std::exp(mean + boost::math::digamma(half) - std::log(half));
+      out.push_back((2 * half * common + own.squares) / (2 * half + own.degrees));
+    }
+  }
+  return out;
+}
+
+// Returns the variances of the errors of these evaluations. The standard error of a rate is sound for few states, so
+// it remains.
+VectorXd variances_of_errors(const std::vector<const Evaluation*>& of) {
+  VectorXd out(of.size());
+  std::vector<const VectorXd*> designs;
+  std::vector<Scatter> scatters;
+  std::vector<std::size_t> design_of(of.size());
+  bool are_rates = true;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const VectorXd& costs = of[i]->paired_costs;
+    out(i) = std::pow(of[i]->cost_stderr, 2);
+    if (costs.size() < 2) continue;
+    are_rates = are_rates && (costs.array() == 0 || costs.array() == 1).all();
+    const auto at = std::find_if(designs.begin(), designs.end(), [&](const auto* x) { return *x == of[i]->design; });
+    design_of[i] = static_cast<std::size_t>(at - designs.begin());
+    if (at == designs.end()) designs.push_back(&of[i]->design), scatters.emplace_back();
+    scatters[design_of[i]].squares += (costs.array() - costs.mean()).square().sum();
+    scatters[design_of[i]].degrees += static_cast<double>(costs.size() - 1);
+  }
+  if (are_rates) return out;
+  const std::vector<double> variances = moderated_variances(scatters);
+  for (std::size_t i = 0; i < of.size(); ++i)
+    if (const Index count = of[i]->paired_costs.size(); count > 1)
+      out(i) = variances[design_of[i]] / static_cast<double>(count);
+  return out;
+}
+
+}  // namespace
+
+// The diagonal of the covariance of errors has variances_of_errors. The rest is the sample covariance of the n costs
+// with four added observations, which do not correlate: those of the standard errors of rates (Agresti and Coull 1998).
+// So two designs with the same costs still differ by an error. With this covariance as the noise of a model, the mean would be wrong. Errors on the same initial
 // states depend on the design as smoothly as the costs do. So generalised least squares mistakes a step of the costs
 // for an error, and its mean can lie outside the range of all samples (G. D'Agostini, On the use of the covariance
 // matrix to fit correlated data, 1994). The working covariance has two parts: an error that all designs share, and an
@@ -66,11 +147,10 @@ bool ObservedData::noisy() const {
 // Errors that only neighbours share remain in the mean, and in its variance. For weights from a working covariance and
 // intervals from the true one: K. Liang, S. Zeger, Longitudinal data analysis using generalized linear models (1986).
 void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples& samples) {
-  samples.variance.resize(of.size());
+  samples.variance = variances_of_errors(of);
   std::map<std::pair<std::uint64_t, Index>, std::vector<Index>> blocks;  // by seed and number of states
   for (Index i = 0; i < samples.variance.size(); ++i) {
     const Evaluation& e = *of[i];
-    samples.variance(i) = std::pow(e.cost_stderr, 2);
     if (e.paired_costs.size() > 1) blocks[{e.seed, e.paired_costs.size()}].push_back(i);
   }
   if (blocks.empty()) return;
@@ -81,8 +161,9 @@ void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples&
     if (count < 2) continue;
     MatrixXd deviations(block.second, count);
     for (Index k = 0; k < count; ++k) {
-      const VectorXd& costs = of[members[k]]->paired_costs;
-      deviations.col(k) = costs.array() - costs.mean();
+      const Evaluation& e = *of[members[k]];
+      deviations.col(k) = e.paired_costs.array() - e.paired_costs.mean();
+      if (e.cost_stderr > 0) deviations.col(k) *= std::sqrt(samples.variance(members[k])) / e.cost_stderr;
     }
     MatrixXd between = deviations.transpose() * deviations / std::pow(static_cast<double>(block.second) + added, 2);
     between.diagonal().setZero();
