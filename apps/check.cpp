@@ -113,8 +113,8 @@ ExitCode check(const Invocation& call) {
   if (settings.variables.empty())
     std::cout << "\nvalid, with no free design variable; next: dodyn solve " << path << "\n";
   else
-    std::cout << "\nvalid, with " << counted(settings.variables.size(), "free design variable") << "; next: dodyn run "
-              << path << "\n";
+    std::cout << "\nvalid, with " << counted(settings.variables.size(), "free design variable") << "; next: dodyn "
+              << (problem.is_merged ? "show " : "run ") << path << "\n";
   return finished;
 }
 

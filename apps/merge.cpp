@@ -1,7 +1,7 @@
 // dodyn merge: joins several archives in one, such as those of a job array.
-#include <algorithm>
 #include <iostream>
-#include <set>
+#include <string>
+#include <vector>
 
 #include "archive/archive.hpp"
 #include "command.hpp"
@@ -13,16 +13,9 @@ namespace {
 
 // Returns a warning that names the settings of the problem that differ between the sources; empty if there are none.
 std::string different_problems(const archive::Contents& merged) {
-  const auto& common = merged.provenance.configuration;
-  std::set<std::string> keys;
-  for (const archive::Source& source : merged.sources)
-    for (const auto& setting : source.provenance.configuration) {
-      const std::string& key = setting.first;
-      const bool is_irrelevant = (study::of_the_search(key) && key != "study.scenarios") || key == "command.directory";
-      if (!is_irrelevant && std::find(common.begin(), common.end(), setting) == common.end()) keys.insert(key);
-    }
+  const std::vector<std::string> keys = study::differing_keys(merged);
   if (keys.empty()) return "";
-  return "warning: the archives differ in " + listed({keys.begin(), keys.end()}) +
+  return "warning: the archives differ in " + listed(keys) +
          "; their costs are comparable only if these settings do not change them\n";
 }
 

@@ -65,7 +65,10 @@ void merge(const std::string& out, const std::vector<std::string>& in) {
   };
   for (const Contents& one : each) {
     keep_common(merged.provenance.configuration, one.provenance.configuration);
-    keep_common(merged.provenance.given, one.provenance.given);
+    const auto& given = one.provenance.given;  // places may differ: the settings themselves are compared above
+    std::erase_if(merged.provenance.given, [&](const auto& ours) {
+      return std::none_of(given.begin(), given.end(), [&](const auto& theirs) { return theirs.first == ours.first; });
+    });
     if (merged.provenance.folder != one.provenance.folder) merged.provenance.folder.clear();
     if (merged.provenance.folder_of_files != one.provenance.folder_of_files) merged.provenance.files.clear();
     keep_common(merged.provenance.files, one.provenance.files);

@@ -678,7 +678,7 @@ class Command final : public Evaluator {
       if (status == std::end(stated_statuses))
         throw std::runtime_error("unknown status '" + word + "'; allowed: ok, infeasible, not_converged, failed");
       evaluation.status = *status;
-      if (!evaluation.ok() && evaluation.reason.empty()) evaluation.reason = "says the command";
+      if (!evaluation.ok() && evaluation.reason.empty()) evaluation.reason = "the program gives no reason";
     } else if (!end.succeeded()) {
       evaluation.reason = end.text() + (evaluation.reason.empty() ? "" : ": " + evaluation.reason);
     } else if (result.contains("cost") || result.contains("costs")) {

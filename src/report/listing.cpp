@@ -98,7 +98,8 @@ std::vector<std::size_t> table_columns(const archive::Contents& contents, const 
   }
   const auto cells = cells_of_row(contents, {}, Cause::none, 0);
   std::vector<std::size_t> columns;
-  for (const auto& name : names) columns.push_back(column_named(cells, name, "--columns"));
+  for (const auto& name : names)
+    if (name != "id") columns.push_back(column_named(cells, name, "--columns"));  // each row begins with its id
   return columns;
 }
 

@@ -1,6 +1,7 @@
 #include "study/archived.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "archive/archive.hpp"
 #include "study/observed_data.hpp"
@@ -69,6 +70,18 @@ archive::Contents contents_of(const std::string& path) {
 bool of_the_search(const std::string& key) {
   return (key.starts_with("study.") && key != "study.evaluator") || key.starts_with("surrogate.") ||
          (key.starts_with("design.") && (key.ends_with(".min") || key.ends_with(".max")));
+}
+
+std::vector<std::string> differing_keys(const archive::Contents& merged) {
+  const auto& common = merged.provenance.configuration;
+  std::set<std::string> keys;
+  for (const archive::Source& source : merged.sources)
+    for (const auto& setting : source.provenance.configuration) {
+      const std::string& key = setting.first;
+      const bool is_irrelevant = (of_the_search(key) && key != "study.scenarios") || key == "command.directory";
+      if (!is_irrelevant && std::find(common.begin(), common.end(), setting) == common.end()) keys.insert(key);
+    }
+  return {keys.begin(), keys.end()};
 }
 
 std::string problem_mismatch(Settings settings, const evaluators::Evaluator& evaluator,

@@ -18,6 +18,9 @@ namespace dodyn::study {
 // Reads an archive. Throws ConfigError if it cannot be read.
 archive::Contents contents_of(const std::string& path);
 
+// Returns the keys of a merged archive's problem whose values differ between its sources, in order.
+std::vector<std::string> differing_keys(const archive::Contents& merged);
+
 // Whether a setting belongs to the search, not to the evaluation of one design.
 bool of_the_search(const std::string& key);
 

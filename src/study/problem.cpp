@@ -227,6 +227,26 @@ void refuse_fractions(const Settings& settings) {
 
 }  // namespace
 
+namespace {
+
+// Refuses a merged archive whose sources differ in a setting of the problem that the command line does not give.
+void refuse_differing_sources(const std::string& path, const archive::Contents& merged,
+                              const std::vector<std::string>& words) {
+  for (const std::string& key : differing_keys(merged)) {
+    const std::string option = "--" + key;
+    if (std::any_of(words.begin(), words.end(),
+                    [&](const std::string& word) { return word == option || word.starts_with(option + "="); }))
+      continue;
+    std::string values;
+    for (const archive::Source& source : merged.sources)
+      values +=
+          (values.empty() ? "" : ", ") + source.path + ": " + shown(text_in(source.provenance.configuration, key), 40);
+    throw ConfigError(path + ": its sources differ in " + key + " (" + values + "); give " + option);
+  }
+}
+
+}  // namespace
+
 Problem read_problem(const std::string& path, const std::vector<std::string>& words, Use use, bool trusts) {
   if (!is_archive(path)) {
     Problem problem{evaluators::read_settings(path, words)};
@@ -235,7 +255,10 @@ Problem read_problem(const std::string& path, const std::vector<std::string>& wo
   }
   Problem problem{{}, {}, path};
   try {
-    problem.provenance = archive::read_head(path).provenance;
+    const archive::Contents head = archive::read_head(path);
+    problem.provenance = head.provenance;
+    problem.is_merged = !head.sources.empty();
+    refuse_differing_sources(path, head, words);
   } catch (const archive::Busy&) {
     throw;
   } catch (const archive::Error& error) {

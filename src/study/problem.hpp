@@ -36,6 +36,7 @@ struct Problem {
   std::string archive = {};                                    // path of the archive; empty: the problem comes from a
                                                                // configuration
   archive::Provenance provenance = {};                         // of the archive, if there is one
+  bool is_merged = false;                                      // the archive is merged from several
   std::shared_ptr<const TemporaryFolder> unpacked_files = {};  // must live as long as the evaluator
 };
 

@@ -60,6 +60,7 @@ def exports():
         assert e["cost"] == float(row["cost"]) if e["cost"] is not None else math.isnan(float(row["cost"]))
     assert everything["provenance"]["configuration"]["testfunction.name"] == "forrester"
 
+    assert dodyn("show", "f.h5", "--columns", "id,cost").split("\n")[2].split() == ["id", "cost"]
     costs = [float(r["cost"]) for r in csv.DictReader(io.StringIO(dodyn("show", "f.h5", "--csv", "--sort", "cost")))]
     finite = [c for c in costs if not math.isnan(c)]
     assert finite == sorted(finite) and costs[: len(finite)] == finite
@@ -104,6 +105,14 @@ def merge():
     dodyn("run", "f.cfg", "--strategy", "sweep", "--testfunction.noise", "0.5", "--study.archive", "other-problem.h5")
     text = dodyn("merge", "mixed.h5", "f.h5", "other-problem.h5")
     assert "warning: the archives differ in testfunction.noise; their costs are comparable only if these settings do not change them\n" in text, text
+    refusal = dodyn("solve", "mixed.h5", "--design.x", "0.5", code=2)
+    assert "mixed.h5: its sources differ in testfunction.noise (f.h5: 0, other-problem.h5: 0.5); give --testfunction.noise\n" in refusal, refusal
+    dodyn("solve", "mixed.h5", "--design.x", "0.5", "--testfunction.noise", "0")
+    assert dodyn("check", "m.h5").endswith("next: dodyn show m.h5\n")
+    shutil.copy("f.cfg", "copy.cfg")
+    dodyn("run", "copy.cfg", "--strategy", "sweep", "--study.archive", "copy.h5", "--study.seed", "3")
+    dodyn("merge", "copies.h5", "f.h5", "copy.h5")
+    assert json.loads(dodyn("solve", "copies.h5", "--design.x", "0.5", "--json"))["cost"] == json.loads(dodyn("solve", "f.cfg", "--design.x", "0.5", "--json"))["cost"]
     merged = json.loads(dodyn("show", "m.h5", "--json"))
     assert [e["id"] for e in merged["evaluations"]] == list(range(42))
     assert [e["source"] for e in merged["evaluations"]] == [0] * 21 + [1] * 21
