@@ -48,27 +48,31 @@ archive::Provenance provenance(const std::vector<std::string>& words, int ranks)
   gethostname(host, sizeof host - 1);
   where.host = host;
   where.ranks = ranks;
-  const auto told = [](const char* name) {
+  const auto environment = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
   };
   std::string job, nodes;
-  if (const std::string id = told("SLURM_JOB_ID"); !id.empty()) {
+  if (const std::string id = environment("SLURM_JOB_ID"); !id.empty()) {
     job = "Slurm " + id;
-    if (const std::string task = told("SLURM_ARRAY_TASK_ID"); !task.empty())
-      job += ", task " + task + " of " + told("SLURM_ARRAY_JOB_ID");
-    if (const std::string restarts = told("SLURM_RESTART_COUNT"); !restarts.empty() && restarts != "0")
+    if (const std::string task = environment("SLURM_ARRAY_TASK_ID"); !task.empty())
+      job += ", task " + task + " of " + environment("SLURM_ARRAY_JOB_ID");
+    if (const std::string restarts = environment("SLURM_RESTART_COUNT"); !restarts.empty() && restarts != "0")
       job += ", requeued " + restarts + (restarts == "1" ? " time" : " times");
-    nodes = told("SLURM_JOB_NODELIST");
-  } else if (const std::string other = told("PBS_JOBID"); !other.empty()) {
+    nodes = environment("SLURM_JOB_NODELIST");
+  } else if (const std::string other = environment("PBS_JOBID"); !other.empty()) {
     job = "PBS " + other;
-    std::ifstream names(told("PBS_NODEFILE"));
+    std::ifstream names(environment("PBS_NODEFILE"));
     std::set<std::string> different;
     for (std::string name; std::getline(names, name);) different.insert(name);
     for (const auto& name : different) nodes += (nodes.empty() ? "" : ",") + name;
   }
-  where.machine = {{"compiler", compiler}, {"mpi", farm::mpi_library()},       {"processor", processor()},
-                   {"system", system()},   {"modules", told("LOADEDMODULES")}, {"job", job},
+  where.machine = {{"compiler", compiler},
+                   {"mpi", farm::mpi_library()},
+                   {"processor", processor()},
+                   {"system", system()},
+                   {"modules", environment("LOADEDMODULES")},
+                   {"job", job},
                    {"nodes", nodes}};
   return where;
 }

@@ -240,30 +240,30 @@ class ServeSession {
 
   Json tell(const Json& request) {
     expect_members(request, "request", {"tell"});
-    const Json& told = request["tell"];
-    expect_members(told, "tell", {"id", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"});
-    if (!told.contains("id")) throw RequestError("tell: id is missing; give the id that ask returned");
-    const auto asked = pending_.find(id_in(told["id"], "tell.id"));
+    const Json& result = request["tell"];
+    expect_members(result, "tell", {"id", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"});
+    if (!result.contains("id")) throw RequestError("tell: id is missing; give the id that ask returned");
+    const auto asked = pending_.find(id_in(result["id"], "tell.id"));
     if (asked == pending_.end())
-      throw RequestError("tell.id = " + told["id"].dump() +
+      throw RequestError("tell.id = " + result["id"].dump() +
                          ": no such design is waiting for its cost; ask for one first");
     Evaluation evaluation = asked->second;
     evaluation.metrics.setConstant(contents_.layout.metrics.size(), not_a_number);
-    if (told.contains("cost")) evaluation.cost = number_in(told["cost"], "tell.cost");
-    if (told.contains("cost_stderr")) evaluation.cost_stderr = number_in(told["cost_stderr"], "tell.cost_stderr");
+    if (result.contains("cost")) evaluation.cost = number_in(result["cost"], "tell.cost");
+    if (result.contains("cost_stderr")) evaluation.cost_stderr = number_in(result["cost_stderr"], "tell.cost_stderr");
     if (evaluation.cost_stderr < 0 || !std::isfinite(evaluation.cost_stderr))
-      throw RequestError("tell.cost_stderr = " + told["cost_stderr"].dump() + "; expected a number from 0");
-    if (told.contains("metrics"))
-      evaluation.metrics = numbers_in(told["metrics"], "tell.metrics", names_of_all(contents_.layout.metrics), false);
-    if (told.contains("gradient"))
-      evaluation.gradient = numbers_in(told["gradient"], "tell.gradient", names_of_all(settings_.variables), true);
+      throw RequestError("tell.cost_stderr = " + result["cost_stderr"].dump() + "; expected a number from 0");
+    if (result.contains("metrics"))
+      evaluation.metrics = numbers_in(result["metrics"], "tell.metrics", names_of_all(contents_.layout.metrics), false);
+    if (result.contains("gradient"))
+      evaluation.gradient = numbers_in(result["gradient"], "tell.gradient", names_of_all(settings_.variables), true);
     evaluation.status = std::isfinite(evaluation.cost) ? Status::ok : Status::failed;
     for (const char* name : {"status", "reason"})
-      if (told.contains(name) && !told[name].is_string())
-        throw RequestError("tell." + std::string(name) + " = " + shown(told[name].dump()) + "; expected a text");
-    if (told.contains("reason")) evaluation.reason = told["reason"].get<std::string>();
-    if (told.contains("status")) {
-      const auto word = told["status"].get<std::string>();
+      if (result.contains(name) && !result[name].is_string())
+        throw RequestError("tell." + std::string(name) + " = " + shown(result[name].dump()) + "; expected a text");
+    if (result.contains("reason")) evaluation.reason = result["reason"].get<std::string>();
+    if (result.contains("status")) {
+      const auto word = result["status"].get<std::string>();
       const auto* const status =
           std::ranges::find_if(stated_statuses, [&](Status each) { return to_string(each) == word; });
       if (status == std::end(stated_statuses))
@@ -272,7 +272,7 @@ class ServeSession {
     }
     if (evaluation.ok() && !std::isfinite(evaluation.cost))
       throw RequestError("tell: status ok without a cost; give a cost, or status failed");
-    if (evaluation.ok()) expect_metrics(told);
+    if (evaluation.ok()) expect_metrics(result);
     strategy_->tell(evaluation);
     contents_.evaluations.push_back(evaluation);
     pending_.erase(asked);

@@ -314,8 +314,8 @@ def outcomes(trajectory: Trajectory) -> list[str]:
     ...; time of the end (s); ...". Empty if there is only one run."""
     if "outcome" not in trajectory or "initial_state" not in trajectory or len(trajectory["outcome"].values) < 2:
         return []
-    told = trajectory["outcome"].description.split(": ", 1)[-1].split(";")[0]
-    return [name for _, name in re.findall(r"(\d+) ([^,]+)", told)]
+    listed = trajectory["outcome"].description.split(": ", 1)[-1].split(";")[0]
+    return [name for _, name in re.findall(r"(\d+) ([^,]+)", listed)]
 
 
 def places(trajectory: Trajectory) -> tuple[Array, tuple[str, str]]:

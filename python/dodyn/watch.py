@@ -203,15 +203,15 @@ def handler(watched: Watched) -> type[http.server.BaseHTTPRequestHandler]:
             self.send_header("Cache-Control", "no-store")
             self.end_headers()
             self.close_connection = True
-            told = -1
+            sent = -1
             while True:
                 with watched.changed:
-                    if watched.version == told:
+                    if watched.version == sent:
                         watched.changed.wait(HEARTBEAT)
                     new = watched.version
-                self.wfile.write(f"data: {new}\n\n".encode() if new != told else b": still here\n\n")
+                self.wfile.write(f"data: {new}\n\n".encode() if new != sent else b": still here\n\n")
                 self.wfile.flush()
-                told = new
+                sent = new
 
         def log_message(self, format: str, *arguments: object) -> None:
             pass
