@@ -187,15 +187,15 @@ class Optimizer(Closing):
         for name, value in {"stderr": stderr, **(gradient or {})}.items():
             if ok and not math.isfinite(value):
                 raise ValueError(f"{name} = {value}; expected a finite number")
-        told: dict[str, Any] = {"id": point.id, "status": "ok" if ok else "failed", "reason": reason}
+        result: dict[str, Any] = {"id": point.id, "status": "ok" if ok else "failed", "reason": reason}
         if ok:
-            told.update(cost=own, cost_stderr=float(stderr))
+            result.update(cost=own, cost_stderr=float(stderr))
         if ok and gradient is not None:
-            told["gradient"] = {name: float(value) for name, value in gradient.items()}
+            result["gradient"] = {name: float(value) for name, value in gradient.items()}
         values = {name: float(value) for name, value in (metrics or {}).items()}
         if values:
-            told["metrics"] = {name: value if math.isfinite(value) else None for name, value in values.items()}
-        self._server.ask({"tell": told})
+            result["metrics"] = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        self._server.ask({"tell": result})
         self.told.append(Told(point, own, float(stderr), values, reason))
         self._stopped = None
 
@@ -221,7 +221,8 @@ class Optimizer(Closing):
 
     def minimize(self, function: Callable[[dict[str, Any]], float | tuple[float, Mapping[str, float]]]) -> Told | None:
         """Evaluates function(design) until the search stops. The function returns the cost, or the cost and the metrics by
-        name. An exception of the function is a failed point. Returns `recommended`."""
+        name. An exception of the function is a failed point. Returns `recommended`; None: no point satisfies the constraints.
+        Raises RuntimeError if every point failed."""
         while not self.stopped:
             point = self.ask()
             try:
@@ -231,6 +232,8 @@ class Optimizer(Closing):
                 continue
             cost, metrics = result if isinstance(result, tuple) else (result, None)
             self.tell(point, cost, metrics=metrics)
+        if self.told and all(one.reason for one in self.told):
+            raise RuntimeError(f"minimize: every point failed: {self.stopped}")
         return self.recommended
 
     def close(self) -> None:

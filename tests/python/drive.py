@@ -253,6 +253,11 @@ def searches():
         best = optimizer.minimize(lambda at: len(range(at["n"])) + (at["x"] - 0.5) ** 2)  # range() takes whole numbers alone
         assert best is not None and best.point["n"] == 1 and not [one.reason for one in optimizer.told if one.reason], optimizer.told
     refused(optimizer.ask, "was closed")
+    with dodyn.Optimizer({"x": (0, 1), "y": (0, 1)}) as optimizer:
+        try:  # the function takes one argument, the design
+            raise AssertionError(optimizer.minimize(lambda x, y: x + y))
+        except RuntimeError as error:
+            assert "every point failed" in str(error) and "argument: 'y'" in str(error), error
     with dodyn.Optimizer({"x": (0, 1), "y": (-1, 1)}, constraints=["g <= 0"], budget=60) as optimizer:
         while not optimizer.stopped:
             x, y = (point := optimizer.ask())["x"], point["y"]
