@@ -351,16 +351,33 @@ std::vector<Family> families() {
   };
 }
 
-double allowance(const Problem& p) {
+namespace {
+
+// Returns the sorted costs of 2001 random designs, or of those that evaluate and satisfy the limits.
+std::vector<double> sample_costs(const Problem& p, bool only_usable = false) {
   Random random(1);
   std::vector<double> values;
   VectorXd x(p.box.size());
   for (int i = 0; i < 2001; ++i) {
     for (std::size_t k = 0; k < p.box.size(); ++k)
       x(k) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
-    values.push_back(p.f(x));
+    const auto broken = [&](const auto& metric) { return metric(x) > 0; };
+    const bool usable = !(p.fails && p.fails(x)) && std::none_of(p.metrics.begin(), p.metrics.end(), broken);
+    if (usable || !only_usable) values.push_back(p.f(x));
   }
   std::sort(values.begin(), values.end());
+  return values;
+}
+
+}  // namespace
+
+double median_of(const Problem& p) {
+  const std::vector<double> values = sample_costs(p, true);
+  return values.empty() ? not_a_number : values[values.size() / 2];
+}
+
+double allowance(const Problem& p) {
+  const std::vector<double> values = sample_costs(p);
   if (p.noise > 0) return 0.03 * (values[1800] - values[200]);
   return p.minimum != 0 ? 0.01 * std::abs(p.minimum) : 0.001 * values[1000];
 }

@@ -49,6 +49,9 @@ std::vector<Family> families();
 // minimum is 0: 0.1 % of the function's median over its box. With noise: 3 % of the spread of the function.
 double allowance(const Problem& p);
 
+// Returns the median of the costs of designs that evaluate and satisfy the limits; NaN: none was found.
+double median_of(const Problem& p);
+
 // Serves optimisers in other programs (bench/search_peers.py). Prints the problem as a line, then answers each line
 // with a design. The answer has the status, the cost as a study sees it, the value without noise, and the largest
 // violation of a constraint.

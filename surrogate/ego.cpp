@@ -11,6 +11,7 @@
 #include "record/text.hpp"
 #include "surrogate/ego_report.hpp"
 #include "surrogate/ego_search.hpp"
+#include "surrogate/random.hpp"
 #include "surrogate/sampling.hpp"
 
 namespace dodyn::surrogate {
@@ -24,7 +25,9 @@ constexpr double irregular_quality = 0.9;  // leave-one-out R2 below which the c
                                            // model
 constexpr double beside = 0.1;             // relative to the range: designs this near to the best carry no information
                                            // about the rest
-constexpr int points_of_open_part = 200;
+constexpr double least_explained = 0.5;    // leave-one-out R2 that a model of noisy costs must have to end the search
+constexpr int points_of_open_part = 200;   // in the whole box
+constexpr int points_around = 100;         // the recommended design, of noisy costs
 constexpr int max_tries_of_filling = 1000;
 constexpr double minor_gain_factor = 1000;  // a gain below this multiple of the least is not significant there
 
@@ -57,7 +60,8 @@ class Ego final : public Strategy, private EgoState {
   bool descends_locally() const;
   void step_or_check(Proposal& proposal, const MatrixXd& candidates, bool failures);
   void check_or_end(Proposal& proposal, double gain);
-  void compare_pairs();
+  void choose();
+  bool explains_noisy_costs() const;
   void compare_or_check(Proposal& proposal);
   void proposal();
   // Ends the search. If designs are still running it waits instead, since their results may continue it.
@@ -175,7 +179,7 @@ void Ego::tell(const Evaluation& e) {
   std::optional<double> seen;
   if (observed.is_informative(e)) seen = observed.objective(e, 0);
   const bool was_check = rule == Rule::check && !observed.noisy();
-  const bool gains = !reports_selection() && gained > (elsewhere ? 1 : minor_gain_factor) * worth;
+  const bool gains = !costs_uncertain() && gained > (elsewhere ? 1 : minor_gain_factor) * worth;
   const bool lower = stop_rule.observe(e.design, seen, gains);
   basin_search.observe(observed, is_settling() || was_check, lower && was_check, batch());
   if (!options.trust_region) return;
@@ -275,28 +279,51 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   proposal = step;
   if (!stop_rule.satisfied()) return;
   const std::string open_first = stop_rule.is_mostly_undecided() ? std::string(mostly_undecided) + ": " : "";
-  end(proposal, compares_pairs() ? "with a probability of " + percent_text(1 - open.probability) +
-                                       " % no design is better by more than " + text(selection.indifference, 2) +
-                                       ", and the surrogate " + stop_rule.verdict()
-                                 : open_first + "the surrogate expects no further gain, and " + stop_rule.verdict() +
-                                       "; " + observed.say_best());
+  end(proposal, compares_designs() ? "with a probability of " + percent_text(1 - open.probability) +
+                                         " % no design is better by more than " + text(selection.indifference, 2) +
+                                         ", and the surrogate " + stop_rule.verdict(!observed.costs_paired)
+                                   : open_first + "the surrogate expects no further gain, and " + stop_rule.verdict() +
+                                         "; " + observed.say_best());
 }
 
-// Updates the choice among paired costs. Confirmations of the model count from the last change of the choice.
-void Ego::compare_pairs() {
-  if (!reports_selection() || models.objectives()[0].empty()) return;
-  const VectorXd before = selection.recommended ? selection.recommended->design : VectorXd();
+// Appends points at distances of all sizes from a point of the unit cube.
+void add_points_around(const VectorXd& unit, std::uint64_t seed, MatrixXd& points) {
+  Random random(seed);
+  const Index from = points.cols();
+  points.conservativeResize(Eigen::NoChange, from + points_around);
+  for (Index i = from; i < points.cols(); ++i) {
+    const double size = std::pow(10.0, -0.5 - 1.5 * random.uniform());
+    for (Index k = 0; k < unit.size(); ++k) points(k, i) = std::clamp(unit(k) + size * random.normal(), 0.0, 1.0);
+  }
+}
+
+// Updates the choice among uncertain costs. Confirmations of the model count from the last change of the choice.
+void Ego::choose() {
+  if (!costs_uncertain() || models.objectives()[0].empty()) return;
+  const std::optional<Evaluation> before = selection.recommended;
   selection = select(observed, models, options.indifference);
-  const MatrixXd points = possible_ones(sobol(dimensions(), points_of_open_part, options.seed));
-  open = undecided_region(observed, models, selection, points);
-  if (selection.recommended && selection.recommended->design != before) stop_rule.observe(before, {}, true);
+  MatrixXd points = sobol(dimensions(), points_of_open_part, options.seed);
+  if (!observed.costs_paired && selection.recommended)
+    add_points_around(observed.unit(*selection.recommended), options.seed, points);
+  open = undecided_region(observed, models, selection, possible_ones(points));
+  if (!before || !selection.recommended || selection.recommended->design == before->design) return;
+  // Between neighbours whose noisy costs are about equal, the choice may change with every evaluation.
+  const Prediction there = models.objectives()[0].model().predict(observed.space.embed(observed.unit(*before)));
+  if (observed.costs_paired || there.mean - selection.cost > selection.indifference)
+    stop_rule.observe(before->design, {}, true);
 }
 
-// Paired costs: replaces a proposal of the acquisition by a comparison of the recommended design with its rival, every
-// other time, or by a check of the model.
+// Whether the probabilities of a model of noisy costs may end the search. A model that takes all variation of the costs for noise
+// knows no place of lower costs, and excludes none. Where limits leave a thin part of the box, hardly a point tests it.
+bool Ego::explains_noisy_costs() const {
+  return observed.constraints.empty() && models.objectives()[0].model().leave_one_out().quality() >= least_explained;
+}
+
+// Uncertain costs: replaces a proposal of the acquisition by a check of the model. If costs are paired, every other time by a
+// comparison of the recommended design with its rival.
 void Ego::compare_or_check(Proposal& proposal) {
-  const bool nothing = open.probability < undecided_chance;
-  const VectorXd rival = options.repeat ? rival_of(observed, selection) : VectorXd();
+  const bool nothing = open.probability < undecided_chance && (observed.costs_paired || explains_noisy_costs());
+  const VectorXd rival = options.repeat && observed.costs_paired ? rival_of(observed, selection) : VectorXd();
   if (rival.size() > 0 && (nothing || next_number() % 2 == 0)) {
     proposal.design = recommended_or(rival);
     proposal.considered.insert(proposal.considered.begin(), {proposal.design, proposal.score, Rule::acquisition});
@@ -327,7 +354,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const AcquisitionModel& acquisition = thought.emplace(make_acquisition_model(*this));
   Proposal proposal = by_acquisition(*this, acquisition, candidates, lower, upper);
   const bool improves = observed.objectives.size() == 1 && acquisition.any_feasible() && !observed.noisy();
-  const bool compares = compares_pairs() && !options.trust_region;
+  const bool compares = compares_designs() && !options.trust_region;
   if (improves && !options.trust_region) step_or_check(proposal, candidates, failed > 0);
   // A search does not end before its descent has converged.
   if (may_descend && proposal.rule == Rule::check)
@@ -347,9 +374,10 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (compares ? observed.count_of(proposal.design) > 0 : !improves || descends()) return proposal;
   const Evaluation& best = compares ? *selection.recommended : *observed.best();
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
-    const double of_error = compares ? best.cost_stderr : 0;
+    const double of_error = compares ? error_of_cost(models, best) : 0;
     // With paired costs, the undecided region already accounts for the uncertainty of the model, by cost differences.
-    const double unexplained = compares ? 0 : p.variance / (cost.model().prior_variance() + 1e-300);
+    const double unexplained =
+        compares && observed.costs_paired ? 0 : p.variance / (cost.model().prior_variance() + 1e-300);
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
                                        observed.quantile(0.5, cost.warp()), unexplained});
   }
@@ -375,7 +403,7 @@ void Ego::proposal() {
     }
   }
   models.update(observed, kriging, options.gradient);
-  compare_pairs();
+  choose();
   const auto& evaluations = observed.evaluations;
   if (observed.count_usable() == 0 && std::ssize(evaluations) >= max_failures()) {
     plan_ = Proposal();
@@ -436,8 +464,8 @@ std::optional<VectorXd> Ego::next_of_filling() {
 double Ego::undecided_fraction() const {
   if (!plan_ || observed.objectives.size() > 1 || options.trust_region || models.objectives()[0].empty())
     return not_a_number;
-  if (compares_pairs()) return open.fraction;
-  if (observed.noisy() || !observed.best()) return not_a_number;
+  if (compares_designs() && observed.costs_paired) return open.fraction;
+  if (!observed.best() || (observed.noisy() && !compares_designs())) return not_a_number;
   return check(*this, least_gain()).undecided_fraction;
 }
 

@@ -21,8 +21,8 @@ const KeyTable<EgoOptions>& ego_keys() {
                {.description = "a design may be evaluated again, if costs have noise; false: a repeated evaluation "
                                "would give the same cost"})
           .add("indifference", &Options::indifference,
-               {.description = "difference of paired costs that does not matter; for the stop rule and the probability "
-                               "that a design is the best; automatic: half the standard error of a cost",
+               {.description = "difference of noisy or paired costs that does not matter; for the stop rule and the "
+                               "probability that a design is the best; automatic: half the standard error of a cost",
                 .minimum = 0,
                 .open_minimum = true,
                 .word = "automatic",

@@ -97,7 +97,7 @@ std::vector<std::string> names_of_numbers(const EgoState& ego) {
     for (const Constraint& c : ego.observed.constraints) names.push_back(factor_of + c.label());
     names.emplace_back(low_fidelity_evaluations);
   }
-  if (ego.reports_selection())
+  if (ego.observed.objectives.size() == 1)  // uncertain costs
     names.insert(names.end(), {"recommended_cost", "recommended_deviation", "recommended_optimism", "indifference",
                                "probability_best", "probability_better_elsewhere"});
   if (ego.observed.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});
@@ -121,9 +121,10 @@ std::vector<double> numbers_of(const EgoState& ego, const Proposal& proposal) {
     for (const IncrementalKriging& tracked : ego.models.constraints()) values.push_back(tracked.factor());
     values.push_back(static_cast<double>(ego.models.objectives()[0].low_fidelity_samples()));
   }
-  if (ego.reports_selection())
-    values.insert(values.end(), {ego.selection.cost, ego.selection.deviation, ego.selection.optimism,
-                                 ego.selection.indifference, ego.selection.probability, ego.open.probability});
+  if (ego.observed.objectives.size() == 1)
+    values.insert(values.end(),
+                  {ego.selection.cost, ego.selection.deviation, ego.selection.optimism, ego.selection.indifference,
+                   ego.selection.probability, ego.compares_designs() ? ego.open.probability : not_a_number});
   if (ego.observed.objectives.size() > 1) {
     const Front front = front_of(ego.observed);
     values.push_back(static_cast<double>(front.points.cols()));

@@ -64,7 +64,7 @@ MatrixXd EgoState::possible_ones(const MatrixXd& units) const {
 }
 
 double EgoState::least_gain() const {
-  if (compares_pairs()) return selection.indifference;
+  if (compares_designs()) return selection.indifference;
   const double best = std::abs(observed.objective(*observed.best(), 0));
   return options.tolerance * std::max({best, 1e-3 * observed.quantile(0.5, Warp()), 1e-300});
 }
@@ -77,7 +77,7 @@ VectorXd EgoState::recommended_or(const VectorXd& design) const {
 // Returns the design to evaluate instead. If an evaluated design is within `same_design_distance` of the proposed one, more initial
 // states of it are more informative than a new design next to it.
 VectorXd EgoState::instead_of(const VectorXd& design) const {
-  if (!compares_pairs() || !options.repeat) return design;
+  if (!compares_designs() || !observed.costs_paired || !options.repeat) return design;
   const VectorXd u = observed.space.unit(design);
   const Evaluation* nearest = nullptr;
   double least = same_design_distance;

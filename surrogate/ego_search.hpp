@@ -35,7 +35,7 @@ struct EgoState {
   ObservedData observed;
   Models models;
   StopRule stop_rule;
-  Selection selection = {};   // paired costs of one objective: the recommended design by the latest models,
+  Selection selection = {};   // uncertain costs of one objective: the recommended design by the latest models,
   UndecidedRegion open = {};  // and the region where a better design may be
   TrustRegion region = {};
   BasinSearch basin_search = {};
@@ -75,10 +75,12 @@ struct EgoState {
   // Returns the minimum significant gain: the tolerance times the magnitude of the best cost, or a small fraction of
   // the variation of costs if the best cost is near 0.
   double least_gain() const;
-  // reports_selection(): whether costs are paired and the search has one objective. compares_pairs(): whether, in
-  // addition, a design is recommended by now.
-  bool reports_selection() const { return observed.costs_paired && observed.objectives.size() == 1; }
-  bool compares_pairs() const { return reports_selection() && selection.recommended.has_value(); }
+  // Whether the search chooses among uncertain costs of one objective, see selection.hpp.
+  bool costs_uncertain() const {
+    return observed.objectives.size() == 1 && (observed.costs_paired || observed.noisy());
+  }
+  // Whether, in addition, a design is recommended by now.
+  bool compares_designs() const { return costs_uncertain() && selection.recommended.has_value(); }
   // Returns the design to evaluate if the acquisition proposes this one: the design itself, or a similar evaluated
   // design, which then gets additional initial states.
   Eigen::VectorXd instead_of(const Eigen::VectorXd& design) const;

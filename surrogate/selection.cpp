@@ -51,6 +51,10 @@ double optimism_of(const MatrixXd& drawn, const VectorXd& means) {
 
 }  // namespace
 
+double error_of_cost(const Models& models, const Evaluation& e) {
+  return std::sqrt(std::pow(e.cost_stderr, 2) + models.objectives()[0].model().noise_variance());
+}
+
 Selection select(const ObservedData& observed, const Models& models, double indifference) {
   Selection out;
   if (const Evaluation* const best = models.recommended(observed)) out.recommended = *best;
@@ -60,7 +64,7 @@ Selection select(const ObservedData& observed, const Models& models, double indi
   const Prediction there = model.predict(from);
   out.cost = models.objectives()[0].warp().backward(there.mean);
   out.deviation = std::sqrt(there.variance);
-  out.indifference = indifference > 0 ? indifference : 0.5 * out.recommended->cost_stderr;
+  out.indifference = indifference > 0 ? indifference : 0.5 * error_of_cost(models, *out.recommended);
   std::vector<VectorXd> others;
   for (const Evaluation& e : observed.evaluations)
     if (observed.feasible(e) && observed.is_informative(e) && e.design != out.recommended->design &&

@@ -1,4 +1,4 @@
-// The certainty of the recommended design of a search with paired costs: the probability that it is the best of the
+// The certainty of the recommended design of a search with uncertain costs, noisy or paired: the probability that it is the best of the
 // evaluated ones, and the region of the box where a better design may be.
 //
 // Both use the model's joint distribution. So an error that all designs share, such as that of common initial states,
@@ -23,6 +23,9 @@ struct Selection {
   double indifference = not_a_number;          // a smaller difference of costs does not matter
   double probability = not_a_number;           // that no evaluated design is better by more than the indifference
 };
+
+// Returns the standard error of an evaluation's cost: its own, and the noise that the model has found.
+double error_of_cost(const Models& models, const Evaluation& e);
 
 // `indifference`: 0 stands for half the standard error of the recommended evaluation. Needs a model of one objective.
 Selection select(const ObservedData& observed, const Models& models, double indifference);

@@ -15,7 +15,7 @@ constexpr double band = 3;               // half width of the prediction interva
 constexpr double least_band = 0.01;      // minimum half width of the interval, relative to the variation of costs
 constexpr double checks_of_doubt = 8;    // additional checks per variable if the whole box is undecided
 constexpr double max_unexplained = 0.5;  // relative variance of a prediction above which a result does not confirm it
-constexpr double half_told = 0.5;        // weight of a check whose design fails or lies on the plateau
+constexpr double weight_without_cost = 0.5;  // weight of a check whose design fails or lies on the plateau
 
 }  // namespace
 
@@ -27,7 +27,7 @@ bool StopRule::observe(const Eigen::VectorXd& design, std::optional<double> cost
   if (gain) confirmed_ = 0;
   if (gain || !predicted) return false;
   if (!cost) {
-    confirmed_ += half_told;
+    confirmed_ += weight_without_cost;
     return false;
   }
   const double seen = predicted->warp.forward(*cost), least = least_band * predicted->scale;
@@ -45,13 +45,14 @@ int StopRule::needed() const {
                           std::ceil(checks_of_doubt * d * std::max(undecided_fraction_, failed_fraction_)));
 }
 
-std::string StopRule::verdict() const {
+std::string StopRule::verdict(bool by_shorter_lengths) const {
   std::ostringstream out;
   out << "predicted the last " << std::floor(confirmed_) << " designs away from the best correctly";
   const double percent = 100 * undecided_fraction_;
   if (undecided_fraction_ > least_stated_fraction)
     out << " (" << std::setprecision(percent < 10 ? 2 : 3) << (percent < 10 ? percent : std::round(percent))
-        << " % of the design range may still contain a better one)";
+        << " % of the design range may still contain a better one"
+        << (by_shorter_lengths ? ", if costs vary over shorter distances than in the model)" : ")");
   return out.str();
 }
 

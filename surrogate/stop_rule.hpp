@@ -48,8 +48,9 @@ class StopRule {
   bool is_mostly_undecided() const { return undecided_fraction_ > max_undecided; }
   double confirmed() const { return confirmed_; }
   int needed() const;
-  // Returns a text such as "7 designs in a row as predicted; nothing in 0.3 of the box is ruled out".
-  std::string verdict() const;
+  // Returns a text such as "predicted the last 7 designs away from the best correctly (30 % of the design range may still
+  // contain a better one)". `by_shorter_lengths`: adds that a model with shorter length scales says so.
+  std::string verdict(bool by_shorter_lengths = false) const;
 
  private:
   struct Expected {

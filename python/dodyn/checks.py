@@ -57,7 +57,7 @@ def asked(study: Archive) -> str:
 
 def interval(study: Archive, evaluation: Evaluation) -> tuple[float, float, str] | None:
     """Returns the 95 % interval of the cost as (low, high, source); None if the cost is exact. Of a repeated design: of its mean cost. Of the
-    recommended design of paired costs: that of the model, because its own cost is low partly by luck."""
+    recommended design of noisy or paired costs: that of the model, because its own cost is low partly by luck."""
     if stated := summary.stated_interval(study, evaluation):
         return *stated, "the model's"
     if len(study.repeats(evaluation)) > 1 and evaluation.cost_stderr > 0:
@@ -98,7 +98,7 @@ def gain(study: Archive, model: Json | None) -> str:
     value, whose = math.nan, ""
     near = [e for e in study if study.feasible(e) and e.design != best.design and all(abs(e.design[v.name] - middle_of(study, v)) <= 0.02 * (v.upper - v.lower) for v in ranged)
             and all(e.design[v.name] == best.design[v.name] for v in study.variables if v not in ranged)]  # fmt: skip
-    if near and not summary.chosen_with(study):  # paired costs: the two designs may have different numbers of initial states
+    if near and not summary.chosen_with(study):  # uncertain costs: the model compares better than two evaluations
         value, whose = study.pooled(near[0])[0], f"evaluation {near[0].id}" if len(study.repeats(near[0])) == 1 else "mean of its evaluations"
     elif study.constraints or discrete_names(study):
         return ""  # the middle may violate a constraint, or there is none

@@ -115,7 +115,7 @@ SURE = 0.95  # probability above which a choice among designs is settled
 
 
 def chosen_with(study: Archive) -> tuple[float, str] | None:
-    """Returns the probability that the recommended design of paired costs is the best evaluated one, with a sentence about it.
+    """Returns the probability that the recommended design of noisy or paired costs is the best evaluated one, with a sentence about it.
     None if the last iteration states no probability."""
     numbers = study.iterations[-1].diagnostics if study.iterations else {}
     probability = numbers.get("probability_best", -1)
@@ -127,7 +127,7 @@ def chosen_with(study: Archive) -> tuple[float, str] | None:
 
 
 def stated_interval(study: Archive, evaluation: Evaluation) -> tuple[float, float] | None:
-    """Returns the 95 % interval of the cost that the search states for the recommended design of paired costs, as `dodyn run` prints it."""
+    """Returns the 95 % interval of the cost that the search states for the recommended design of noisy or paired costs, as `dodyn run` prints it."""
     numbers = study.iterations[-1].diagnostics if study.iterations else {}
     cost, deviation = numbers.get("recommended_cost", math.nan), numbers.get("recommended_deviation", math.nan)
     found = study.recommended
@@ -268,7 +268,7 @@ def steep_variables(study: Archive, evaluation: Evaluation) -> list[Quantity]:
 
 def in_scenarios(study: Archive, evaluation: Evaluation) -> list[str]:
     """Returns one sentence with the cost in each scenario; nothing if the study has no scenarios."""
-    told: list[str] = []
+    parts: list[str] = []
     for m in study.metrics:
         name, dot, what = m.name.partition(":")
         if not dot or what != "cost":
@@ -279,11 +279,11 @@ def in_scenarios(study: Archive, evaluation: Evaluation) -> list[str]:
             times = f", {number(cost / float(reference), 4)} times its reference" if reference else ""
         except ValueError:  # an expression
             times = ""
-        told.append(f"{name} {number(cost, 5)}{times}")
-    if not told:
+        parts.append(f"{name} {number(cost, 5)}{times}")
+    if not parts:
         return []
     across = "the worst" if study.configuration.get("study.scenario-aggregate") == "worst" else "the weighted mean"
-    return [f"Its cost is {across} of its scenarios', relative to their references: {'; '.join(told)}."]
+    return [f"Its cost is {across} of its scenarios', relative to their references: {'; '.join(parts)}."]
 
 
 def alarming_metrics(study: Archive, evaluation: Evaluation) -> list[str]:
@@ -386,7 +386,7 @@ def not_ruled_out(study: Archive) -> list[str]:
     lines: list[str] = []
     if best is None:
         return crowding(study)
-    if chosen_with(study):  # paired costs: the errors of two designs are not independent, which both sentences assume
+    if chosen_with(study):  # both sentences compare single costs, and take their errors for independent
         return crowding(study)
     if study.curves is not None and study.iterations:
         grid, lower = study.curves["grid"], study.curves["lower"][-1]

@@ -1017,8 +1017,11 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
     choice.ego.paired = pairing != evaluators::Pairing::none;
     const char* const indifference = "surrogate.indifference";
     if (settings.given(indifference) && std::count(settings.idle.begin(), settings.idle.end(), indifference) == 0 &&
-        (!choice.ego.paired || choice.ego.objectives.size() > 1))
-      throw settings.error(indifference, "has no effect: it is for paired costs as the only objective; remove it");
+        ((!choice.ego.paired && !choice.ego.noise) || choice.ego.objectives.size() > 1))
+      throw settings.error(
+          indifference,
+          "has no effect: it is for noisy or paired costs as the only objective; set surrogate.noise = "
+          "true, or remove it");
     if (pairing == evaluators::Pairing::fixed) choice.ego.repeat = false;
     const bool has_news = choice.ego.noise || (pairing == evaluators::Pairing::extensible && choice.ego.repeat);
     const std::string note = has_news ? "" : drop_repeated_designs(choice.named.designs, settings, choice.ego);

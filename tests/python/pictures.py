@@ -314,8 +314,13 @@ def answers():
     near = [e.cost for e in knee if abs(e.design["knee"] - middle) <= 0.02 * (knee.variables[0].upper - knee.variables[0].lower)]
     assert f"the cost is {summary.number(near[0] if near else value, 4)} " in checks.gain(knee, None), (checks.gain(knee, None), value, near)
     noisy = package.open("noisy.h5")
-    low, high, _ = checks.interval(noisy, noisy.recommended)
-    assert abs((high - low) / 2 - 1.96 * noisy.recommended.cost_stderr) < 1e-12
+    low, high, whose = checks.interval(noisy, noisy.recommended)
+    of = noisy.iterations[-1].diagnostics
+    middle, half = of["recommended_cost"] + of["recommended_optimism"], 1.96 * math.hypot(of["recommended_deviation"], of["recommended_optimism"])
+    assert whose == "the model's" and abs(low - (middle - half)) < 1e-12 and abs(high - (middle + half)) < 1e-12, (low, high, whose, of)
+    other = next(e for e in noisy if e.design != noisy.recommended.design and len(noisy.repeats(e)) == 1)
+    low, high, _ = checks.interval(noisy, other)
+    assert abs((high - low) / 2 - 1.96 * other.cost_stderr) < 1e-12
     failing = package.open("failing.h5")
     failed = sum(1 for e in failing if not e.ok)
     assert f"{len(failing) - failed} of {len(failing)} evaluations have a cost." in [line for _, line in checks.checks(failing, None)]
