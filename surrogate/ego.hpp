@@ -63,12 +63,12 @@ struct EgoOptions {
   // Costs are paired, see Evaluation::paired_costs; with `repeat` an additional evaluation of a design has other
   // initial states, the same for all designs
   bool paired = false;
-  double indifference =
-      0;               // uncertain costs: a smaller difference does not matter; 0: half the standard error of a cost
-  bool repeat = true;  // with noise: a design may be evaluated again. False if a design always has the same cost,
-                       // as with common random numbers; then designs are at least 1/200 of the ranges apart
-  int batch = 1;       // designs per ask() after the initial ones
-  double tolerance = 1e-6;        // stop at this expected improvement, relative to the best cost
+  // Uncertain costs: a smaller difference does not matter; 0: half the standard error of a cost
+  double indifference = 0;
+  bool repeat = true;       // with noise: a design may be evaluated again. False if a design always has the same cost,
+                            // as with common random numbers; then designs are at least 1/200 of the ranges apart
+  int batch = 1;            // designs per ask() after the initial ones
+  double tolerance = 1e-6;  // stop at this expected improvement, relative to the best cost
   double front_tolerance = 5e-4;  // two objectives: stop at this relative growth of the front's hypervolume, see
                                   // ego_front.cpp
   int max_failures = 0;  // evaluations without a usable cost after which the search gives up, while there is no usable

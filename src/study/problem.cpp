@@ -225,10 +225,6 @@ void refuse_fractions(const Settings& settings) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Refuses a merged archive whose sources differ in a setting of the problem that the command line does not give.
 void refuse_differing_sources(const std::string& path, const archive::Contents& merged,
                               const std::vector<std::string>& words) {
