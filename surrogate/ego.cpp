@@ -278,6 +278,8 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
   proposal = step;
   if (!stop_rule.satisfied()) return;
+  // Noisy costs: the probability of the model and that with shorter length scales contradict each other.
+  if (compares_designs() && !observed.costs_paired && stop_rule.is_mostly_undecided()) return;
   const std::string open_first = stop_rule.is_mostly_undecided() ? std::string(mostly_undecided) + ": " : "";
   end(proposal, compares_designs() ? "with a probability of " + percent_text(1 - open.probability) +
                                          " % no design is better by more than " + text(selection.indifference, 2) +
