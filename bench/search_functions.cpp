@@ -353,7 +353,7 @@ std::vector<Family> families() {
 
 namespace {
 
-// Returns the sorted costs of 2001 random designs, or of those that evaluate and satisfy the limits.
+// Returns the sorted costs of 2001 random designs. `only_usable`: without designs that fail or violate a limit.
 std::vector<double> sample_costs(const Problem& p, bool only_usable = false) {
   Random random(1);
   std::vector<double> values;

@@ -279,11 +279,11 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   proposal = step;
   if (!stop_rule.satisfied()) return;
   // Noisy costs: the probability of the model and that with shorter length scales contradict each other.
-  if (compares_designs() && !observed.costs_paired && stop_rule.is_mostly_undecided()) return;
+  if (compares_designs() && !compares_pairs() && stop_rule.is_mostly_undecided()) return;
   const std::string open_first = stop_rule.is_mostly_undecided() ? std::string(mostly_undecided) + ": " : "";
   end(proposal, compares_designs() ? "with a probability of " + percent_text(1 - open.probability) +
                                          " % no design is better by more than " + text(selection.indifference, 2) +
-                                         ", and the surrogate " + stop_rule.verdict(!observed.costs_paired)
+                                         ", and the surrogate " + stop_rule.verdict(!compares_pairs())
                                    : open_first + "the surrogate expects no further gain, and " + stop_rule.verdict() +
                                          "; " + observed.say_best());
 }
@@ -324,8 +324,8 @@ bool Ego::explains_noisy_costs() const {
 // Uncertain costs: replaces a proposal of the acquisition by a check of the model. If costs are paired, every other time by a
 // comparison of the recommended design with its rival.
 void Ego::compare_or_check(Proposal& proposal) {
-  const bool nothing = open.probability < undecided_chance && (observed.costs_paired || explains_noisy_costs());
-  const VectorXd rival = options.repeat && observed.costs_paired ? rival_of(observed, selection) : VectorXd();
+  const bool nothing = open.probability < undecided_chance && (compares_pairs() || explains_noisy_costs());
+  const VectorXd rival = options.repeat && compares_pairs() ? rival_of(observed, selection) : VectorXd();
   if (rival.size() > 0 && (nothing || next_number() % 2 == 0)) {
     proposal.design = recommended_or(rival);
     proposal.considered.insert(proposal.considered.begin(), {proposal.design, proposal.score, Rule::acquisition});
@@ -378,8 +378,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   if (proposal.rule == Rule::check || (unit - observed.unit(best)).cwiseAbs().maxCoeff() > beside) {
     const double of_error = compares ? error_of_cost(models, best) : 0;
     // With paired costs, the undecided region already accounts for the uncertainty of the model, by cost differences.
-    const double unexplained =
-        compares && observed.costs_paired ? 0 : p.variance / (cost.model().prior_variance() + 1e-300);
+    const double unexplained = compares && compares_pairs() ? 0 : p.variance / (cost.model().prior_variance() + 1e-300);
     stop_rule.expect(proposal.design, {cost.warp(), p.mean, std::sqrt(p.variance + of_error * of_error),
                                        observed.quantile(0.5, cost.warp()), unexplained});
   }
@@ -466,7 +465,7 @@ std::optional<VectorXd> Ego::next_of_filling() {
 double Ego::undecided_fraction() const {
   if (!plan_ || observed.objectives.size() > 1 || options.trust_region || models.objectives()[0].empty())
     return not_a_number;
-  if (compares_designs() && observed.costs_paired) return open.fraction;
+  if (compares_pairs()) return open.fraction;
   if (!observed.best() || (observed.noisy() && !compares_designs())) return not_a_number;
   return check(*this, least_gain()).undecided_fraction;
 }

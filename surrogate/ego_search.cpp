@@ -77,7 +77,7 @@ VectorXd EgoState::recommended_or(const VectorXd& design) const {
 // Returns the design to evaluate instead. If an evaluated design is within `same_design_distance` of the proposed one, more initial
 // states of it are more informative than a new design next to it.
 VectorXd EgoState::instead_of(const VectorXd& design) const {
-  if (!compares_designs() || !observed.costs_paired || !options.repeat) return design;
+  if (!compares_pairs() || !options.repeat) return design;
   const VectorXd u = observed.space.unit(design);
   const Evaluation* nearest = nullptr;
   double least = same_design_distance;

@@ -79,8 +79,9 @@ struct EgoState {
   bool costs_uncertain() const {
     return observed.objectives.size() == 1 && (observed.costs_paired || observed.noisy());
   }
-  // Whether, in addition, a design is recommended by now.
+  // Whether, in addition, a design is recommended by now; compares_pairs(): on initial states that all designs share.
   bool compares_designs() const { return costs_uncertain() && selection.recommended.has_value(); }
+  bool compares_pairs() const { return compares_designs() && observed.costs_paired; }
   // Returns the design to evaluate if the acquisition proposes this one: the design itself, or a similar evaluated
   // design, which then gets additional initial states.
   Eigen::VectorXd instead_of(const Eigen::VectorXd& design) const;

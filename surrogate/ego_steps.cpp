@@ -211,13 +211,12 @@ Proposal check(const EgoState& ego, double gain) {
   for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
   VectorXd mean, variance;
   double least = 0;
-  const bool pairs = ego.compares_designs() && ego.observed.costs_paired;
-  if (pairs) {
+  if (ego.compares_pairs()) {
     tracked.model().predict_difference(z, space.embed(ego.observed.unit(*ego.selection.recommended)), mean, variance);
   } else {
     tracked.with_max_length(EgoState::max_check_length).predict(z, mean, variance);
-    least = ego.compares_designs() ? tracked.warp().forward(ego.selection.cost)
-                                   : tracked.warp().forward(ego.observed.objective(*ego.observed.best(), 0));
+    const double best = ego.compares_designs() ? ego.selection.cost : ego.observed.objective(*ego.observed.best(), 0);
+    least = tracked.warp().forward(best);
   }
   const VectorXd kept = ego.models.log_feasible(ego.observed, z);
   const NearestDistance crowd(ego.observed);
@@ -236,7 +235,7 @@ Proposal check(const EgoState& ego, double gain) {
   proposal.design = space.design(points.col(at));
   proposal.considered = foremost(ego, points, values, Rule::check);
   proposal.undecided_fraction =
-      pairs ? ego.open.fraction : static_cast<double>(doubtful) / static_cast<double>(points.cols());
+      ego.compares_pairs() ? ego.open.fraction : static_cast<double>(doubtful) / static_cast<double>(points.cols());
   return proposal;
 }
 

@@ -1,6 +1,7 @@
 // Noisy costs: a search ends by its own rule, and states how sure its choice is.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -52,8 +53,8 @@ class RandomFunction {
 struct Outcome {
   bool stopped = false;
   std::string reason;
-  double excess = 0, indifference = 0,
-         probability = 0;  // excess: of the recommended design's true cost over the lowest one
+  double excess = 0;  // of the recommended design's true cost over the lowest one
+  double indifference = 0, probability = 0;
 };
 
 // With `errors` each cost carries its standard error; otherwise the search only knows that costs are noisy.
