@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rigid/charge_tree.hpp"
 #include "rigid/multibody.hpp"
 #include "rigid/stateful_force.hpp"
 
@@ -13,11 +12,7 @@ template <int n>
 Forces<n>::Forces(const World<n>& world, std::vector<Potential<n>> more)
     : world_(&world), more_(std::move(more)), gradient_(world.bodies.size()) {
   const auto& charges = world.charges;
-  std::vector<char> charged(world.bodies.size(), 0);
-  for (const auto& charge : charges) charged[charge.body] = 1;
-  if (world.charge_constant != 0.0 && std::count(charged.begin(), charged.end(), 1) >= many_charged)
-    charge_tree_ = std::make_shared<ChargeTree<n>>(world);
-  else if (world.charge_constant != 0.0)
+  if (world.charge_constant != 0.0)
     for (std::size_t i = 0; i < charges.size(); ++i)
       for (std::size_t j = i + 1; j < charges.size(); ++j)
         if (charges[i].body != charges[j].body &&
@@ -60,7 +55,6 @@ double Forces<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>> gr
       for (int k = 0; k < n; ++k) sum.col(k + 1) += charges[i].at[k] * slope[i];
     }
   }
-  if (charge_tree_) V += charge_tree_->potential(at, gradient);
   for (const auto& user : world_->potentials) V += user(at, gradient);
   for (const auto& own : more_) V += own(at, gradient);
   return V;
@@ -69,7 +63,7 @@ double Forces<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>> gr
 template <int n>
 double Forces<n>::energy(const std::vector<Pose<n>>& poses) {
   frames_of(poses, frames_);
-  const bool own = !charge_tree_ && world_->potentials.empty() && more_.empty();
+  const bool own = world_->potentials.empty() && more_.empty();
   return potential(frames_, own ? std::span<ConfigurationGradient<n>>() : std::span(gradient_));
 }
 

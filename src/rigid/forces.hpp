@@ -1,7 +1,6 @@
 // Forces on the bodies of a world. With a potential: gravity, charges, users' potentials. Without: drag, users' forces.
 #pragma once
 
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -11,17 +10,10 @@
 namespace dodyn::rigid {
 
 template <int n>
-class ChargeTree;
-
-template <int n>
 class Forces {
  public:
   // `more`: potentials in addition to the world's. The world must outlive this object.
   explicit Forces(const World<n>& world, std::vector<Potential<n>> more = {});
-
-  // From this number of charged bodies on, a tree sums the charges with an error of at most ChargeTree::accuracy. Below
-  // it, pairs are summed.
-  static constexpr int many_charged = 64;
 
   // Returns V (J) at these frames, which need not be rotations. Sets `gradient` to dV/dq of each body.
   double potential(Frames<n> at, std::span<ConfigurationGradient<n>> gradient) const;
@@ -36,16 +28,15 @@ class Forces {
   bool has_wrench() const { return drag_ || !world_->forces.empty(); }
   // Whether forces change with configuration, velocity or time.
   bool vary() const {
-    return has_wrench() || !charge_pairs_.empty() || charge_tree_ || !world_->potentials.empty() || !more_.empty();
+    return has_wrench() || !charge_pairs_.empty() || !world_->potentials.empty() || !more_.empty();
   }
 
  private:
   const World<n>* world_;
   std::vector<Potential<n>> more_;
   std::vector<std::pair<int, int>> charge_pairs_;
-  mutable std::vector<Vector<n>> charge_at_;    // positions of the world's charges (world axes), then dV/d positions,
-                                                // from the last call
-  std::shared_ptr<ChargeTree<n>> charge_tree_;  // null: pairs are summed
+  mutable std::vector<Vector<n>> charge_at_;  // positions of the world's charges (world axes), then dV/d positions,
+                                              // from the last call
   bool drag_ = false;
   std::vector<geometry::Frame<n>> frames_;
   std::vector<ConfigurationGradient<n>> gradient_;
