@@ -87,7 +87,7 @@ void check_operands(const Invocation& call, const std::vector<std::string>& oper
   }
   const auto& wanted = call.command.operands;
   const std::size_t needed =
-      std::count_if(wanted.begin(), wanted.end(), [](const std::string& one) { return !one.starts_with('['); });
+      std::ranges::count_if(wanted, [](const std::string& one) { return !one.starts_with('['); });
   const bool open = !wanted.empty() && wanted.back().find("...") != std::string::npos;
   if (operands.size() < needed)
     throw ConfigError("usage: " + usage + "; for example: dodyn " + call.command.name + " " + call.command.example);
@@ -104,7 +104,7 @@ std::string nearest_file(const fs::path& path) {
   const fs::path extension = path.has_extension() ? path.extension() : fs::path(".cfg");
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (entry.path().extension() == extension) stems.push_back(entry.path().stem().string());
-  std::sort(stems.begin(), stems.end());
+  std::ranges::sort(stems);
   for (const std::string& stem : stems)  // without extensions, which did_you_mean() would treat as names of keys
     if (did_you_mean(path.stem().string(), stems).find("'" + stem + "'") != std::string::npos &&
         stem.find_first_of(path.stem().string()) != std::string::npos)

@@ -32,7 +32,7 @@ std::string name_in(const std::string& key, const std::string& prefix) {
 void set_coordinate(const systems::Model& model, const std::string& name, const std::string& value,
                     std::vector<double>& q) {
   const auto& names = model.structure.coordinate_names;
-  const auto at = std::find(names.begin(), names.end(), name);
+  const auto at = std::ranges::find(names, name);
   if (at == names.end())
     throw ConfigError("--initial-state." + shown(name) + ": no coordinate of " + model.origin +
                       did_you_mean(name, names) + "; allowed: " + listed(names, 5));

@@ -65,7 +65,7 @@ std::string help(const Command& command, int& argc, char**& argv, std::vector<st
       report::first_keys_text() +
       "\nMore: dodyn help keys, dodyn help keys gait, dodyn help key gait.clearance; dodyn " + command.name +
       " CONFIG --help lists the keys of CONFIG\n";
-  if (std::any_of(words.begin(), words.end(), is_configuration)) {
+  if (std::ranges::any_of(words, is_configuration)) {
     const Arguments given = parse({command, argc, argv, words});
     const Settings settings = read_problem(given, study::Use::described).settings;
     keys = "\nKeys of " + settings.file + ", with their values:\n\n" + report::keys_text(&settings);
@@ -78,7 +78,7 @@ std::string help_on_keys(std::vector<std::string> words) {
   const bool one = words.front() == "key";
   words.erase(words.begin());
   std::optional<Settings> settings;
-  if (const auto file = std::find_if(words.begin(), words.end(), is_configuration); file != words.end()) {
+  if (const auto file = std::ranges::find_if(words, is_configuration); file != words.end()) {
     expect_file(*file);
     settings = study::read_problem(*file, {}, study::Use::described, false).settings;
     words.erase(file);
@@ -137,8 +137,7 @@ const std::vector<std::pair<std::string, std::string>> words_of_others = {
   if (archive || word.ends_with(".cfg"))
     throw ConfigError("'" + shown(word, 400) + "' is " + (archive ? "an archive" : "a configuration") +
                       "; did you mean: dodyn " + (archive ? "show " : "run ") + shown(word, 400));
-  const auto same = std::find_if(words_of_others.begin(), words_of_others.end(),
-                                 [&](const auto& pair) { return pair.first == word; });
+  const auto same = std::ranges::find_if(words_of_others, [&](const auto& pair) { return pair.first == word; });
   if (same != words_of_others.end())
     throw ConfigError("unknown command '" + word + "' (did you mean '" + same->second + "'?); dodyn --help lists them");
   std::vector<std::string> names;
@@ -204,7 +203,7 @@ ExitCode dispatch(int& argc, char**& argv) {
   const Command& command = *found;
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (command.call != python &&  // the Python package prints the help of its own options
-      std::any_of(rest.begin(), rest.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
+      std::ranges::any_of(rest, [](const auto& word) { return word == "--help" || word == "-h"; })) {
     std::cout << help(command, argc, argv, rest);
     return finished;
   }

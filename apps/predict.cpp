@@ -84,7 +84,7 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
                           " is missing, and no best design has a value for it; allowed: " + range);
       continue;
     }
-    if (const auto at = std::find(choices.begin(), choices.end(), text); at != choices.end()) {
+    if (const auto at = std::ranges::find(choices, text); at != choices.end()) {
       value = static_cast<double>(at - choices.begin());
       continue;
     }
@@ -103,7 +103,7 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
     if (!space.real(i) && std::abs(levels(i) - design(i)) > 1e-9 * std::max(1.0, std::abs(design(i))))
       throw ConfigError("command line: " + names[i] + " = " + to_text(design(i)) + surrogate::not_a_value(levels(i)));
   for (const auto& [name, value] : given)
-    if (std::find(names.begin(), names.end(), name) == names.end())
+    if (std::ranges::find(names, name) == names.end())
       throw ConfigError("command line: '" + shown(name) + "' is not understood" + did_you_mean(name, names) +
                         "; the study's variables: " + listed(names));
   return design;

@@ -159,7 +159,7 @@ std::string found(const std::string& path, const study::Summary& summary, const 
 
 // Quotes a path for a shell, if it needs quotes.
 std::string as_word(const std::string& path) {
-  const bool plain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
+  const bool plain = std::ranges::all_of(path, [](unsigned char c) {
     return std::isalnum(c) || std::string_view("-_./+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
   });
   if (plain) return path;
@@ -173,7 +173,7 @@ std::string as_word(const std::string& path) {
 std::string command_to_repeat(const Settings& settings) {
   const auto sources = settings.sources();
   const bool has_keys =
-      std::any_of(sources.begin(), sources.end(), [](const auto& setting) { return setting.second == "command line"; });
+      std::ranges::any_of(sources, [](const auto& setting) { return setting.second == "command line"; });
   if (!has_keys && !study::is_archive(settings.file)) return "dodyn rerun " + as_word(settings.file) + " --failed";
   return "dodyn rerun " + as_word(settings.text("study.archive")) + " --failed" +
          (settings.evaluator == "command" ? " --trust" : "");

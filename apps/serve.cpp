@@ -30,7 +30,7 @@ struct RequestError : std::runtime_error {
 void expect_members(const Json& object, const std::string& where, const std::vector<std::string>& names) {
   if (!object.is_object()) throw RequestError(where + ": " + shown(object.dump()) + "; expected an object");
   for (const auto& [name, value] : object.items())
-    if (std::find(names.begin(), names.end(), name) == names.end())
+    if (std::ranges::find(names, name) == names.end())
       throw RequestError(where + ": unknown member '" + shown(name) + "'" + did_you_mean(name, names) +
                          "; known: " + listed(names));
 }
@@ -198,7 +198,7 @@ class ServeSession {
       const double value = design(i);
       const std::string* const word = settings_.variables[i].choice(value);
       const std::string& name = settings_.variables[i].name;
-      const bool is_whole = std::find(whole_.begin(), whole_.end(), name) != whole_.end() && std::abs(value) < 1e15;
+      const bool is_whole = std::ranges::find(whole_, name) != whole_.end() && std::abs(value) < 1e15;
       named[name] = word ? Json(*word) : is_whole ? Json(std::llround(value)) : Json(value);
     }
     return named;

@@ -222,8 +222,7 @@ struct Archive::File {
     iteration_rows = length(file, iterations.front());
     event_rows = length(file, events.front());
     const auto even = [&](const Table& table, hsize_t rows) {
-      return std::all_of(table.begin(), table.end(),
-                         [&](const Column& column) { return length(file, column) == rows; });
+      return std::ranges::all_of(table, [&](const Column& column) { return length(file, column) == rows; });
     };
     return even(evaluations, evaluation_rows) && even(iterations, iteration_rows) && even(events, event_rows);
   }

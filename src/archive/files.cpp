@@ -16,7 +16,7 @@ bool is_held_path(const std::string& path) {
     return false;
   for (const auto& part : std::filesystem::path(path)) {
     const std::string name = part.string();
-    const bool printed = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 32 || c == 127; });
+    const bool printed = std::ranges::none_of(name, [](unsigned char c) { return c < 32 || c == 127; });
     if (name.empty() || name == "." || name == ".." || name.size() > 255 || !printed) return false;
   }
   return true;

@@ -61,13 +61,13 @@ void merge(const std::string& out, const std::vector<std::string>& in) {
   merged.provenance = each.front().provenance;
   // Keeps the attributes that are equal in all sources; each source stores the others itself.
   const auto keep_common = [](auto& ours, const auto& theirs) {
-    std::erase_if(ours, [&](const auto& s) { return std::find(theirs.begin(), theirs.end(), s) == theirs.end(); });
+    std::erase_if(ours, [&](const auto& s) { return std::ranges::find(theirs, s) == theirs.end(); });
   };
   for (const Contents& one : each) {
     keep_common(merged.provenance.configuration, one.provenance.configuration);
     const auto& given = one.provenance.given;  // places may differ: the settings themselves are compared above
     std::erase_if(merged.provenance.given, [&](const auto& ours) {
-      return std::none_of(given.begin(), given.end(), [&](const auto& theirs) { return theirs.first == ours.first; });
+      return std::ranges::none_of(given, [&](const auto& theirs) { return theirs.first == ours.first; });
     });
     if (merged.provenance.folder != one.provenance.folder) merged.provenance.folder.clear();
     if (merged.provenance.folder_of_files != one.provenance.folder_of_files) merged.provenance.files.clear();

@@ -17,7 +17,7 @@ constexpr hsize_t group_rows = 64;  // number of rows written or checked togethe
 // Returns the index of the checksum column, which is the number of columns that it covers.
 std::size_t checksum_column(std::span<const Column> table) {
   const auto found =
-      std::find_if(table.begin(), table.end(), [](const Column& column) { return column.path.ends_with("/checksum"); });
+      std::ranges::find_if(table, [](const Column& column) { return column.path.ends_with("/checksum"); });
   return static_cast<std::size_t>(found - table.begin());
 }
 
@@ -262,7 +262,7 @@ struct Examination {
     std::vector<hsize_t> unreadable, lost;
     for_each_readable(file, channels_of(evaluations, layout), evaluated, unreadable,
                       [&](const Block& block, hsize_t i, hsize_t row) {
-                        const auto at = std::lower_bound(sound.rows.begin(), sound.rows.end(), row);
+                        const auto at = std::ranges::lower_bound(sound.rows, row);
                         if (at == sound.rows.end() || *at != row) return;
                         const std::size_t k = at - sound.rows.begin();
                         const Motion motion = motion_of(block, i);
@@ -285,9 +285,8 @@ struct Examination {
       ++next;
       const IterationRow iteration = iteration_of(block, i, layout, grid);
       // number of remaining rows
-      contents.n_observed.push_back(
-          std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -
-          sound.rows.begin());
+      contents.n_observed.push_back(std::ranges::lower_bound(sound.rows, static_cast<hsize_t>(iteration.evaluations)) -
+                                    sound.rows.begin());
       contents.iterations.push_back(iteration.decided);
     });
     if (next < decided)

@@ -189,8 +189,7 @@ void decode(const Column& column, std::span<const std::byte> bytes, Eigen::Vecto
 }
 
 bool all_nan(const Trajectory& trajectory) {
-  return std::all_of(trajectory.values.begin(), trajectory.values.end(),
-                     [](const auto& values) { return values.array().isNaN().all(); });
+  return std::ranges::all_of(trajectory.values, [](const auto& values) { return values.array().isNaN().all(); });
 }
 
 Bytes as_bytes(const auto& value) {
@@ -207,7 +206,7 @@ const std::vector<std::size_t>& outcome_fields() {
     const Evaluation one;
     for_each_field(one, [&](const Field& field, const auto&) {
       const auto others = {"id", "warm_start_id", "wall_time", "rank", "host", "start_time"};
-      if (std::find(others.begin(), others.end(), field.name) == others.end()) found.push_back(c);
+      if (std::ranges::find(others, field.name) == others.end()) found.push_back(c);
       ++c;
     });
     return found;

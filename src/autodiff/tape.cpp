@@ -302,7 +302,7 @@ Graph::Derivatives Graph::differentiate(int output, const std::vector<int>& vari
     if (is(value, 0.0) || !active[i] || !active[j]) return;
     if (before(i, j)) std::swap(i, j);
     auto& row = second[i];
-    const auto at = std::find_if(row.begin(), row.end(), [j](const Entry& e) { return e.node == j; });
+    const auto at = std::ranges::find_if(row, [j](const Entry& e) { return e.node == j; });
     if (at == row.end())
       row.push_back({j, value});
     else
@@ -614,8 +614,8 @@ const RecordedFunction::Derivatives& RecordedFunction::derivatives() const {
 std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
                                                           std::vector<int> parameters, std::vector<int> outputs) {
   [[maybe_unused]] const auto is_node = [&](int i) { return i >= 0 && i < std::ssize(graph.nodes()); };
-  assert(std::all_of(variables.begin(), variables.end(), is_node));
-  assert(std::all_of(outputs.begin(), outputs.end(), is_node) && "outputs of this recording");
+  assert(std::ranges::all_of(variables, is_node));
+  assert(std::ranges::all_of(outputs, is_node) && "outputs of this recording");
   const int inputs = variables.size(), count = outputs.size(), numbers = parameters.size();
   Program values(graph, outputs, inputs);
   const auto differentiate = [graph = std::move(graph), variables = std::move(variables),
@@ -702,8 +702,7 @@ void RecordedElement::derivatives_all(int count, const double* z, const double* 
 
 void RecordedElement::add_design_gradient(int count, const double* z, const double* weights,
                                           Eigen::Ref<Eigen::VectorXd> gradient) const {
-  const bool varies =
-      std::any_of(parameters_.begin(), parameters_.end(), [](const Differential& p) { return p.gradient.size() > 0; });
+  const bool varies = std::ranges::any_of(parameters_, [](const Differential& p) { return p.gradient.size() > 0; });
   if (!varies) return;
   const Program& program = function_->derivatives().design;
   std::vector<double> sums(parameters_.size(), 0.0);

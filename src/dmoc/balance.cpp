@@ -55,7 +55,7 @@ VectorXd least_squares(const Matrix& A, const VectorXd& residuals) {
 VectorXd with_balancing_forces(const MotionProblem& problem, const VectorXd& x) {
   const nlp::AssembledProblem& nlp = problem.problem();
   const std::vector<int> forces = places_of_forces(problem), rows = places_of_balances(problem);
-  const auto count = [](const std::vector<int>& places) { return 1 + *std::max_element(places.begin(), places.end()); };
+  const auto count = [](const std::vector<int>& places) { return 1 + *std::ranges::max_element(places); };
   if (count(forces) == 0 || count(rows) == 0) return x;
   VectorXd values(nlp.constraints()), slopes(nlp.jacobian_pattern.size()), residuals = VectorXd::Zero(count(rows));
   nlp.constraint_values(x, values);

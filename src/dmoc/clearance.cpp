@@ -62,7 +62,7 @@ class IntervalBounds {
     for (auto l = chain.rbegin(); l != chain.rend(); ++l) {
       const auto& one = tree_.links[*l];
       add(std::sqrt(systems::dot(systems::Vector3<double>(one.at), systems::Vector3<double>(one.at))), 0.0);
-      const auto chart = std::find(system_.charts().begin(), system_.charts().end(), *l);
+      const auto chart = std::ranges::find(system_.charts(), *l);
       for (std::size_t i = 0; i < one.moves.size(); ++i) {  // the slides precede the turns of a chart
         const double here = q_(one.first + i), there = next_(one.first + i);
         if (one.moves[i].kind == systems::Move::slide)

@@ -36,7 +36,7 @@ Directions directions_of(const ContactEvent& contact, int d) {
     return all;
   }
   const std::size_t min_axis =
-      std::min_element(n.begin(), n.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }) - n.begin();
+      std::ranges::min_element(n, [](double a, double b) { return std::abs(a) < std::abs(b); }) - n.begin();
   std::array<double, 3> one{};
   for (std::size_t i = 0; i < 3; ++i) one[i] = (i == min_axis ? 1.0 : 0.0) - n[min_axis] * n[i];
   const double length = std::sqrt(one[0] * one[0] + one[1] * one[1] + one[2] * one[2]);
@@ -104,9 +104,8 @@ std::vector<std::array<int, n>> sides_beside(const std::vector<Vector3<double>>&
   for (const auto& side : polytope.facets())
     if (looks_outward(side)) of_face.insert(of_face.end(), side.begin(), side.end());
   for (const auto& side : polytope.facets())
-    if (!looks_outward(side) && std::count_if(side.begin(), side.end(), [&](int c) {
-                                  return std::find(of_face.begin(), of_face.end(), c) != of_face.end();
-                                }) >= n - 1)
+    if (!looks_outward(side) &&
+        std::ranges::count_if(side, [&](int c) { return std::ranges::find(of_face, c) != of_face.end(); }) >= n - 1)
       sides.push_back(side);
   return sides;
 }
@@ -303,8 +302,7 @@ class ContactRows {
   std::vector<Var> at_rest() const { return std::vector<Var>(system_.n(), Var(0.0)); }
   // Returns the index of an input among the moving coordinates.
   int place_in_moving(int input) const {
-    return static_cast<int>(std::lower_bound(moving_.begin(), moving_.end(), inputs_.coordinates[input]) -
-                            moving_.begin());
+    return static_cast<int>(std::ranges::lower_bound(moving_, inputs_.coordinates[input]) - moving_.begin());
   }
   Element at_node(const Function& f, int phase, int node) const {
     return element(f, problem_.numbers(), {}, {problem_.reference(phase, node)});

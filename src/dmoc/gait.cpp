@@ -220,7 +220,7 @@ void WalkerGait::add_limits_of_joints() {
   if (!settings_.knee_stops) return;
   name_rows("gait.knee-stops");
   for (const auto& knee : walker_->knees) {
-    const bool ranged = std::any_of(design_.ranges.begin(), design_.ranges.end(), [&](const auto& range) {
+    const bool ranged = std::ranges::any_of(design_.ranges, [&](const auto& range) {
       const auto& straight = knee.flexion > 0 ? range.from : range.to;
       return range.coordinate == walker_->base + knee.joint && straight && knee.flexion * straight->value >= 0.0;
     });

@@ -140,7 +140,7 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.min_leg_distance = m.leg_distance.minCoeff();
   const double near = may_cross() ? 1e-9 : 1.8 * settings_.leg_radius;
   r.leg_crossings = static_cast<double>((m.leg_distance.array() < near).count());
-  r.leg_order_violations = static_cast<double>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
+  r.leg_order_violations = static_cast<double>(std::ranges::count(m.wrong_side, true));
   r.impact_loss = m.impact_loss;
   const auto plain = design_.plain();
   const double along = plain.has_lateral_gravity ? plain.mass() * plain.lateral_gravity[0]

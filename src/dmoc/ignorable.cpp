@@ -22,7 +22,7 @@ constexpr double highest_start = 2.3;                 // rad
 // Returns the unknown of a coordinate at a knot; -1: it is held in that phase.
 int unknown_of(const MotionProblem& problem, int phase, int knot, int coordinate) {
   const auto& moving = problem.functions(phase).moving;
-  const auto at = std::find(moving.begin(), moving.end(), coordinate);
+  const auto at = std::ranges::find(moving, coordinate);
   return at == moving.end() ? -1 : problem.index(phase).knot(knot) + static_cast<int>(at - moving.begin());
 }
 
@@ -75,8 +75,7 @@ bool is_ignorable(const MotionProblem& problem, const VectorXd& x, int coordinat
 
 void fix_ignorable(MotionProblem& problem, const VectorXd& x) {
   for (int c = 0; c < problem.system().n(); ++c) {
-    if (!std::all_of(any_constants.begin(), any_constants.end(),
-                     [&](double constant) { return is_ignorable(problem, x, c, constant); }))
+    if (!std::ranges::all_of(any_constants, [&](double constant) { return is_ignorable(problem, x, c, constant); }))
       continue;
     const int start = unknown_of(problem, 0, 0, c);
     problem.problem().lower(start) = problem.problem().upper(start) = x(start);

@@ -28,7 +28,7 @@ std::vector<int> NodeInputs::unknowns(const MotionProblem& problem, int phase, i
   std::vector<int> all;
   for (const int c : coordinates)
     all.push_back(problem.index(phase).theta(node) +
-                  static_cast<int>(std::lower_bound(moving.begin(), moving.end(), c) - moving.begin()));
+                  static_cast<int>(std::ranges::lower_bound(moving, c) - moving.begin()));
   return all;
 }
 
@@ -44,7 +44,7 @@ NodeInputs inputs_of(const MotionProblem& problem, int phase, const std::vector<
   for (const int c : moving)
     for (const int l : links) {
       const auto needed = problem.system().coordinates_of(l);
-      if (!std::binary_search(needed.begin(), needed.end(), c)) continue;
+      if (!std::ranges::binary_search(needed, c)) continue;
       inputs.coordinates.push_back(c);
       break;
     }
@@ -159,7 +159,7 @@ void add_turn_limit(MotionProblem& problem, int phase, double limit) {
     const auto& moves = tree.links[l].moves;
     const auto& follower = tree.links[l].follower;
     const auto turns = [](const systems::Move& m) { return m.kind == systems::Move::turn; };
-    if (std::none_of(moves.begin(), moves.end(), turns) && !(follower && turns(follower->move))) continue;
+    if (std::ranges::none_of(moves, turns) && !(follower && turns(follower->move))) continue;
     const NodeInputs inputs = inputs_of(problem, phase, {static_cast<int>(l)});
     const int count = inputs.coordinates.size();
     if (count == 0) continue;

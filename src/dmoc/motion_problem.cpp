@@ -24,7 +24,7 @@ std::vector<int> range(int first, int count) {
   return r;
 }
 int place_of(const std::vector<int>& list, int what) {
-  const auto at = std::find(list.begin(), list.end(), what);
+  const auto at = std::ranges::find(list, what);
   return at == list.end() ? -1 : static_cast<int>(at - list.begin());
 }
 
@@ -99,7 +99,7 @@ bool MotionProblem::rests(int phase, bool end) const {
       if (rate.value == 0.0 && rate.gradient.size() == 0) still.push_back(coordinate);
   }
   const std::vector<int>& moving = functions(phase).moving;
-  return std::all_of(moving.begin(), moving.end(), [&](int coordinate) { return place_of(still, coordinate) >= 0; });
+  return std::ranges::all_of(moving, [&](int coordinate) { return place_of(still, coordinate) >= 0; });
 }
 
 std::vector<Term> MotionProblem::reactions(int phase, int knot) const {

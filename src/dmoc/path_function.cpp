@@ -38,8 +38,8 @@ std::vector<Argument> arguments_of(const System& system, const Expression& expre
   f.place = Place::knots;
   for (const Expression::Quantity& quantity : expression.quantities()) {
     const auto variable = system.model().variable(quantity);
-    const bool of_motion = quantity.arguments.empty() && std::find(motion_parameters.begin(), motion_parameters.end(),
-                                                                   quantity.name) != motion_parameters.end();
+    const bool of_motion =
+        quantity.arguments.empty() && std::ranges::find(motion_parameters, quantity.name) != motion_parameters.end();
     if (of_motion || (variable && variable->kind == Variable::parameter)) {
       arguments.push_back({Argument::parameter, f.parameters.size()});
       f.parameters.push_back(quantity.name);
@@ -215,7 +215,7 @@ std::vector<Argument> position_arguments(const System& system, const Expression&
                                          const std::vector<std::string>& motion_parameters, PathFunction& all) {
   std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, all);
   const auto of_model = [](const Argument& a) { return a.kind == Argument::of_model; };
-  if (all.place != Place::knots || all.of_time || std::none_of(arguments.begin(), arguments.end(), of_model))
+  if (all.place != Place::knots || all.of_time || std::ranges::none_of(arguments, of_model))
     throw ExpressionError("'" + expression.text() +
                           "' is not an expression of positions; allowed: coordinates, POINT.x, distance(POINT, POINT)");
   refuse_charts(system, arguments, false);
@@ -332,7 +332,7 @@ void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& 
 
 void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Coefficient& speed) {
   const auto& moving = problem.functions(phase).moving;
-  const auto at = std::find(moving.begin(), moving.end(), coordinate);
+  const auto at = std::ranges::find(moving, coordinate);
   if (at == moving.end()) return;
   const PhaseIndex& index = problem.index(phase);
   const int i = at - moving.begin();

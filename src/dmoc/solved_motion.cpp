@@ -460,12 +460,12 @@ double MotionProblem::Reintegration::run() {
     if (!drive(laid(now), again ? 1 : laid(now).index.intervals)) return nlp::infinity;
     if (again) return max_difference_;
     done[now] = true;
-    const auto joint = std::find_if(problem_.events_.begin(), problem_.events_.end(),
-                                    [&](const EventLayout& j) { return j.event.from == now; });
+    const auto joint =
+        std::ranges::find_if(problem_.events_, [&](const EventLayout& j) { return j.event.from == now; });
     if (joint == problem_.events_.end()) return max_difference_;
     const auto& constraints = laid(joint->event.to).constraints;
-    const bool together = std::any_of(constraints.begin(), constraints.end(),
-                                      [](const PositionConstraint& h) { return h.event.has_value(); });
+    const bool together =
+        std::ranges::any_of(constraints, [](const PositionConstraint& h) { return h.event.has_value(); });
     if (joint->impulse && together)
       return max_difference_;  // The impulses of contact and position constraints depend on each other.
     pass(*joint);

@@ -126,7 +126,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
   for (int i = 0; i < knots * n; ++i) weights.push_back(graph.input());
   for (auto& q : at)
     for (int i = 0; i < n; ++i)
-      if (!std::binary_search(moving.begin(), moving.end(), i)) q[i] = Var::input();
+      if (!std::ranges::binary_search(moving, i)) q[i] = Var::input();
   for (const auto& q : at)
     for (const Var& x : q) slots.push_back(x.node);
 
@@ -207,7 +207,7 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
   auto known = std::make_unique<PinnedSystem>();  // stored when it is whole: a recording may throw
   known->held = held;
   for (int i = 0; i < n(); ++i)
-    if (std::find(held.begin(), held.end(), i) == held.end()) known->moving.push_back(i);
+    if (std::ranges::find(held, i) == held.end()) known->moving.push_back(i);
   const std::vector<int>& moving = known->moving;
   const int m = moving.size(), size = n();
   known->action = record_action(moving, false);
@@ -287,13 +287,13 @@ std::vector<int> System::coordinates_of(int link) const {
       for (const auto& argument : on_the_way.follower->place.arguments)
         if (argument.variable.kind == systems::Variable::coordinate) all.push_back(argument.variable.index);
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 
 bool System::is_chart(int coordinate) const {
-  return std::any_of(charts_.begin(), charts_.end(), [&](int l) {
+  return std::ranges::any_of(charts_, [&](int l) {
     const auto& link = structure().links[l];
     const int i = coordinate - link.first;
     return i >= 0 && i < std::ssize(link.moves) && link.moves[i].kind == systems::Move::turn;

@@ -61,7 +61,7 @@ void Walker::find_legs() {
     swing_[l] = true;
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const auto& link = tree.links[l];
-    const bool solid = std::any_of(link.end.begin(), link.end.end(), [](const auto& x) { return !x.is_zero(); });
+    const bool solid = std::ranges::any_of(link.end, [](const auto& x) { return !x.is_zero(); });
     if (solid && (swing_[l] || (link.counterpart >= 0 && swing_[link.counterpart]))) leg_links_.push_back(l);
   }
   std::stable_partition(leg_links_.begin(), leg_links_.end(), [&](int l) { return !swing_[l]; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 
 namespace dodyn::dmoc {
@@ -91,16 +92,15 @@ std::string worst_row(const MotionProblem& problem, const NamedRows& conditions,
       if (violation(row) > momentum.by) momentum = {std::move(what), violation(row)}, limits = std::move(at_limits);
       continue;
     }
-    const auto after = std::upper_bound(conditions.begin(), conditions.end(), row,
-                                        [](int r, const auto& group) { return r < group.first; });
+    const auto after = std::ranges::upper_bound(conditions, row, {}, [](const auto& group) { return group.first; });
     if (after == conditions.begin() || std::prev(after)->second.empty()) continue;
     const std::string& what = std::prev(after)->second;
-    auto known = std::find_if(all.begin(), all.end(), [&](const Violation& one) { return one.what == what; });
+    auto known = std::ranges::find_if(all, [&](const Violation& one) { return one.what == what; });
     if (known == all.end()) known = all.insert(all.end(), Violation{what, 0.0});
     known->by = std::max(known->by, violation(row));
   }
   if (momentum.by > 0.0) all.push_back(momentum);
-  std::sort(all.begin(), all.end(), [](const Violation& a, const Violation& b) { return a.by > b.by; });
+  std::ranges::sort(all, std::greater(), &Violation::by);
   std::string words;
   for (std::size_t i = 0; i < std::min(all.size(), max_named); ++i)
     words += (i == 0 ? "; " + all[i].what + " is missed by " : ", " + all[i].what + " by ") + short_number(all[i].by);

@@ -18,7 +18,7 @@ Face<n> face(const std::array<int, n + 1>& cell, int opposite) {
   Face<n> f;
   for (int i = 0, k = 0; i <= n; ++i)
     if (i != opposite) f[k++] = cell[i];
-  std::sort(f.begin(), f.end());
+  std::ranges::sort(f);
   return f;
 }
 
@@ -55,7 +55,7 @@ void Mesh<n>::check(const std::string& name) const {
       if (!is_new) parent[root(c)] = root(at->second);
     }
   }
-  if (!std::all_of(used.begin(), used.end(), [](char u) { return u; })) refuse("has a node that belongs to no cell");
+  if (!std::ranges::all_of(used, [](char u) { return u; })) refuse("has a node that belongs to no cell");
   for (std::size_t c = 0; c < cells.size(); ++c)
     if (root(c) != root(0)) refuse("has parts that are not connected");
 }

@@ -144,7 +144,7 @@ bool Simulation<n>::act() {
   elastic_ = elements_.forces(x_, force_, inverted);
   if (inverted >= 0 || !std::isfinite(elastic_)) {
     const int node = elements_.cell(std::max(0, inverted)).node[0];
-    const auto body = std::upper_bound(first_node_.begin(), first_node_.end(), node) - first_node_.begin() - 1;
+    const auto body = std::ranges::upper_bound(first_node_, node) - first_node_.begin() - 1;
     reason_ = "an element of '" + world_.deformable[body].name + "' is turned inside out at t = " + number(time_) +
               " s; use a shorter step or less speed";
     return false;
@@ -322,7 +322,7 @@ std::vector<std::pair<int, int>> Simulation<n>::touching() const {
   std::vector<std::pair<int, int>> pairs = hit_;
   for (const auto& c : detection_->found())
     if (c.gap > 0.0) pairs.emplace_back(std::minmax(whole(c.body[0]), whole(c.body[1])));
-  std::sort(pairs.begin(), pairs.end());
+  std::ranges::sort(pairs);
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   return pairs;
 }

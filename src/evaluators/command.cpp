@@ -663,7 +663,7 @@ class Command final : public Evaluator {
     if (result.contains("reason")) evaluation.reason = result["reason"].get<std::string>();
     if (result.contains("metrics"))
       for (const auto& [name, value] : object("metrics", result["metrics"]).items()) {
-        const auto at = std::find(metrics_.begin(), metrics_.end(), name);
+        const auto at = std::ranges::find(metrics_, name);
         if (at == metrics_.end())
           throw std::runtime_error("metric '" + name + "' is not listed in command.metrics" +
                                    did_you_mean(name, metrics_));
@@ -723,7 +723,7 @@ class Command final : public Evaluator {
     std::vector<std::string> names;
     for (const Variable& variable : settings_.variables) names.push_back(variable.name);
     for (const auto& [name, value] : slopes.items())
-      if (std::find(names.begin(), names.end(), name) == names.end())
+      if (std::ranges::find(names, name) == names.end())
         throw std::runtime_error("gradient names '" + shown(name) + "'" + did_you_mean(name, names) +
                                  "; free variables: " + listed(names));
     Eigen::VectorXd gradient(names.size());
@@ -768,8 +768,8 @@ EvaluatorKind command_kind() {
   kind.variables = [](const Settings& settings) {
     std::vector<DesignVariable> variables;
     for (const auto& name : settings.given_variables)
-      if (!name.empty() && std::all_of(name.begin(), name.end(),
-                                       [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; }))
+      if (!name.empty() &&
+          std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; }))
         variables.push_back({.name = name,
                              .unit = "",
                              .description = "variable of the program, without a meaning to dodyn",

@@ -73,7 +73,7 @@ class Check {
 
  private:
   static bool is_one_of(std::string_view kind, std::span<const std::string_view> kinds) {
-    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+    return std::ranges::find(kinds, kind) != kinds.end();
   }
   static Measure of_unit(std::string_view unit) {
     return unit == "1" ? Measure::anything() : Measure::of(parse_unit(unit).value());

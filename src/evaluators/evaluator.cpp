@@ -22,8 +22,8 @@ IdleKeys idle_with_parameters(const Settings& settings) {
   static const auto own = make().idle;
   IdleKeys idle = own ? own(settings) : IdleKeys();
   const std::string model = settings.evaluator + ".model";
-  const bool has_model = std::any_of(settings.all.begin(), settings.all.end(),
-                                     [&](const Setting& one) { return one.key.name == model && !one.value.empty(); });
+  const bool has_model = std::ranges::any_of(
+      settings.all, [&](const Setting& one) { return one.key.name == model && !one.value.empty(); });
   for (const std::string& key : unused_parameters(settings, has_model ? named_model(settings, model).text : ""))
     idle.emplace_back(key, "nothing uses this parameter");
   return idle;
@@ -34,7 +34,7 @@ template <EvaluatorKind (*make)()>
 IdleKeys idle_with_exact_costs(const Settings& settings) {
   IdleKeys idle = idle_with_parameters<make>(settings);
   const char* const replicate = "surrogate.replicate";
-  const bool has_key = std::find(settings.idle.begin(), settings.idle.end(), replicate) == settings.idle.end();
+  const bool has_key = std::ranges::find(settings.idle, replicate) == settings.idle.end();
   if (has_key && settings.given(replicate) && settings.text("surrogate.noise") != "true")
     idle.emplace_back(replicate, "costs of " + settings.evaluator + " have no noise");
   return idle;

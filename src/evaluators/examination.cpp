@@ -34,7 +34,7 @@ std::vector<bool> which_turn(const systems::Tree<double>& tree) {
 // Whether the control is a force, N. Otherwise it is a torque, N m.
 bool pushes(const systems::Tree<double>& tree, const systems::Actuator<double>& actuator) {
   if (actuator.coordinate >= 0) return !which_turn(tree)[actuator.coordinate];
-  return std::any_of(actuator.force.begin(), actuator.force.end(), [](double along) { return along != 0.0; });
+  return std::ranges::any_of(actuator.force, [](double along) { return along != 0.0; });
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ std::vector<ActuatorEffort> actuator_efforts(const systems::Tree<double>& tree, 
   using autodiff::Dual;
   const double duration = t(t.size() - 1) - t(0);
   const auto& actuators = tree.actuators;
-  if (std::all_of(actuators.begin(), actuators.end(), [](const auto& a) { return a.limit.has_value(); })) return {};
+  if (std::ranges::all_of(actuators, [](const auto& a) { return a.limit.has_value(); })) return {};
   const std::size_t n = tree.n();
   const std::vector<bool> turns = which_turn(tree);
 
@@ -227,12 +227,11 @@ std::vector<bool> have_cost(const systems::Tree<systems::Number>& tree, bool all
   std::vector<bool> have;
   for (const auto& actuator : tree.actuators) {
     const std::string control = "u." + actuator.name;
-    have.push_back(all || (losses && !actuator.loss.is_zero()) ||
-                   std::any_of(costs.begin(), costs.end(), [&](const dmoc::PathFunction& cost) {
-                     const auto& quantities = cost.expression.quantities();
-                     return std::any_of(quantities.begin(), quantities.end(),
-                                        [&](const auto& quantity) { return quantity.text() == control; });
-                   }));
+    have.push_back(
+        all || (losses && !actuator.loss.is_zero()) || std::ranges::any_of(costs, [&](const dmoc::PathFunction& cost) {
+          const auto& quantities = cost.expression.quantities();
+          return std::ranges::any_of(quantities, [&](const auto& quantity) { return quantity.text() == control; });
+        }));
   }
   return have;
 }

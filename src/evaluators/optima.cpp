@@ -25,9 +25,9 @@ void add(std::vector<Optimum>& optima, Optimum found) {
       if (found.cost < known.cost) known = std::move(found);
       return;
     }
-  optima.insert(std::upper_bound(optima.begin(), optima.end(), found,
-                                 [](const Optimum& a, const Optimum& b) { return a.cost < b.cost; }),
-                std::move(found));
+  optima.insert(
+      std::ranges::upper_bound(optima, found, [](const Optimum& a, const Optimum& b) { return a.cost < b.cost; }),
+      std::move(found));
 }
 
 Eigen::MatrixXd table(const std::vector<Optimum>& optima, int rows) {

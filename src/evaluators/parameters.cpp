@@ -96,8 +96,7 @@ autodiff::Differential design_value(const Settings& settings, const std::string&
 void expect_new_name(const systems::Model& model, const CustomEntry& entry) {
   const auto& coordinates = model.structure.coordinate_names;
   if (model.parameter(entry.key) >= 0) throw entry.error("is a parameter of the model; set it by design." + entry.key);
-  if (entry.key == "pi" || entry.key == "t" ||
-      std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end())
+  if (entry.key == "pi" || entry.key == "t" || std::ranges::find(coordinates, entry.key) != coordinates.end())
     throw entry.error(entry.key == "pi"  ? "is the number pi; choose another name"
                       : entry.key == "t" ? "is the time; choose another name"
                                          : "is a coordinate of the model; choose another name");

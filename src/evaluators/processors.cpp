@@ -27,7 +27,7 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 int count_of(const std::string& text, const std::string& whole) {
   const bool digits = !text.empty() && text.size() < 8 &&
-                      std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+                      std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
   const int count = digits ? std::atoi(text.c_str()) : 0;
   if (count < 1) throw std::invalid_argument("'" + text + "' in '" + whole + "' is not a number of processors");
   return count;

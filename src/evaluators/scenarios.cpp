@@ -42,8 +42,8 @@ int rank_of(Status status) {
 }
 
 bool all_nan(const Trajectory& trajectory) {
-  return std::all_of(trajectory.values.begin(), trajectory.values.end(),
-                     [](const Eigen::MatrixXd& values) { return values.array().isNaN().all(); });
+  return std::ranges::all_of(trajectory.values,
+                             [](const Eigen::MatrixXd& values) { return values.array().isNaN().all(); });
 }
 
 class Scenarios final : public Evaluator {
@@ -70,13 +70,11 @@ class Scenarios final : public Evaluator {
     return least;
   }
   bool has_gradients() const override {
-    return std::all_of(scenarios_.begin(), scenarios_.end(),
-                       [](const auto& one) { return one.evaluator->has_gradients(); });
+    return std::ranges::all_of(scenarios_, [](const auto& one) { return one.evaluator->has_gradients(); });
   }
 
   bool uses_warm_start() const override {
-    return std::any_of(scenarios_.begin(), scenarios_.end(),
-                       [](const auto& one) { return one.evaluator->uses_warm_start(); });
+    return std::ranges::any_of(scenarios_, [](const auto& one) { return one.evaluator->uses_warm_start(); });
   }
 
   std::vector<Quantity> metrics() const override {
@@ -240,7 +238,7 @@ Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) con
   }
   if (!e.ok()) e.gradient.resize(0);
 
-  if (std::any_of(each.begin(), each.end(), [](const Outcome& own) { return !own.trajectory.empty(); }))
+  if (std::ranges::any_of(each, [](const Outcome& own) { return !own.trajectory.empty(); }))
     for (std::size_t i = 0; i < each.size(); ++i) {
       const Channels& channels = scenarios_[i].channels;
       auto& values = each[i].trajectory.values;

@@ -295,9 +295,8 @@ class SimulationEvaluator final : public Evaluator {
     const auto& run_options = own_.run_options;
     if (!run_options.allows(4.0 * run_options.options.step)) return;
     const auto& system = model_.structure;
-    const bool charged_points = std::any_of(world.charges.begin(), world.charges.end(), [&](const auto& charge) {
-      return world.bodies[charge.body].parts.empty();
-    });
+    const bool charged_points =
+        std::ranges::any_of(world.charges, [&](const auto& charge) { return world.bodies[charge.body].parts.empty(); });
     const char* cause = !world.joints.empty()        ? "joints"
                         : !system.springs.empty()    ? "[spring]"
                         : !system.potentials.empty() ? "[potential]"
@@ -386,8 +385,7 @@ class SimulationEvaluator final : public Evaluator {
   static Given set(const Settings& settings) {
     Given given;
     for (const auto& name : settings.given_variables)
-      if (std::none_of(settings.variables.begin(), settings.variables.end(),
-                       [&](const Variable& free) { return free.name == name; }))
+      if (std::ranges::none_of(settings.variables, [&](const Variable& free) { return free.name == name; }))
         given[name] = settings.design(name, {});
     return given;
   }
@@ -401,8 +399,8 @@ class SimulationEvaluator final : public Evaluator {
       for (int i = 0; i < starts_.count(); ++i)
         states.emplace_back(std::abs(starts_.start(i, design, set_of(e)).value(*misalignment_)),
                             tries(i, simulation::outcome_column) == statistics_.success_outcome);
-      std::sort(states.begin(), states.end());  // equal states: those that fail come first
-      const auto failing = std::find_if(states.begin(), states.end(), [](const auto& state) { return !state.second; });
+      std::ranges::sort(states);  // equal states: those that fail come first
+      const auto failing = std::ranges::find_if(states, [](const auto& state) { return !state.second; });
       own.push_back(failing == states.begin() ? 0.0 : std::prev(failing)->first);
     }
     if (!properties_.empty()) {

@@ -377,7 +377,7 @@ class MpiFarm : public Farm {
   void release() {
     for (std::size_t i = 0; i < workers_.size(); ++i) send_unwatched("", rank_of(i), release_tag);
     const auto all_released = [this] {
-      return std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.released || w.lost; });
+      return std::ranges::all_of(workers_, [](const Worker& w) { return w.released || w.lost; });
     };
     for (auto& worker : workers_)
       for (Assignment& each : worker.tasks) each.state = Assignment::dropped;

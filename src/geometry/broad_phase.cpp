@@ -78,7 +78,7 @@ const std::vector<std::pair<int, int>>& Grid<n>::overlapping(const std::vector<B
       const bool twice = extent(j) > usual && j <= i;
       if (!twice && boxes[i].overlaps(boxes[j])) pairs_.emplace_back(std::min(i, j), std::max(i, j));
     }
-  std::sort(pairs_.begin(), pairs_.end());
+  std::ranges::sort(pairs_);
   return pairs_;
 }
 

@@ -102,7 +102,7 @@ Facets<n> hull(Points<n> x, double tolerance, const std::string& name) {
             if (g[l] == f[(k + 1) % n] && g[(l + 1) % n] == f[k]) return true;
           return false;
         };
-        if (std::any_of(seen.begin(), seen.end(), has)) continue;
+        if (std::ranges::any_of(seen, has)) continue;
         std::array<int, n> g;
         if constexpr (n == 2)
           g = k == 0 ? std::array<int, n>{f[0], i} : std::array<int, n>{i, f[1]};
@@ -122,10 +122,9 @@ void check_closed(const Facets<3>& facets, const std::string& name) {
   std::vector<std::array<int, 2>> ridges;
   for (const auto& f : facets)
     for (int k = 0; k < 3; ++k) ridges.push_back({f[k], f[(k + 1) % 3]});
-  std::sort(ridges.begin(), ridges.end());
-  bool closed = std::adjacent_find(ridges.begin(), ridges.end()) == ridges.end();
-  for (const auto& r : ridges)
-    closed = closed && std::binary_search(ridges.begin(), ridges.end(), std::array<int, 2>{r[1], r[0]});
+  std::ranges::sort(ridges);
+  bool closed = std::ranges::adjacent_find(ridges) == ridges.end();
+  for (const auto& r : ridges) closed = closed && std::ranges::binary_search(ridges, std::array<int, 2>{r[1], r[0]});
   if (!closed) refuse(name, too_flat);
 }
 

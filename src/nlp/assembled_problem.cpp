@@ -48,7 +48,7 @@ void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> elem
   Block block{std::move(element), std::move(inputs), std::move(terms)};
   for (const Term& term : block.terms) (term.row == objective_row ? block.in_objective : block.in_rows) = true;
   // terms of one row are adjacent and make one row of the Jacobian
-  std::stable_sort(block.terms.begin(), block.terms.end(), [](const Term& a, const Term& b) { return a.row < b.row; });
+  std::ranges::stable_sort(block.terms, [](const Term& a, const Term& b) { return a.row < b.row; });
   max_inputs_ = std::max(max_inputs_, block.element->inputs);
   max_outputs_ = std::max(max_outputs_, block.element->outputs);
   blocks_.push_back(std::move(block));

@@ -729,8 +729,8 @@ double InteriorPoint::max_multiplier_step(double tau) const {
 
 bool InteriorPoint::filter_accepts(double theta, double barrier) const {
   if (!(theta <= theta_max_)) return false;
-  return std::none_of(filter_.begin(), filter_.end(),
-                      [&](const auto& entry) { return theta >= entry.first && barrier >= entry.second; });
+  return std::ranges::none_of(filter_,
+                              [&](const auto& entry) { return theta >= entry.first && barrier >= entry.second; });
 }
 
 // Computes the directions of the bounds' multipliers from the direction (12).

@@ -25,7 +25,7 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   assert(rows.size() == columns.size() && saddle_rows >= 0 && saddle_rows <= size);
   constexpr std::size_t max_known = 4;
   thread_local std::vector<std::shared_ptr<const SymmetricPattern>> known;  // the most recent one is last
-  const auto same = std::find_if(known.begin(), known.end(), [&](const auto& s) {
+  const auto same = std::ranges::find_if(known, [&](const auto& s) {
     return s->size == size && s->saddle_rows == saddle_rows && s->rows == rows && s->columns == columns;
   });
   if (same != known.end()) {
@@ -67,13 +67,13 @@ bool SymmetricFactor::factorise(const VectorXd& values, bool convex) {
   assert(pattern_ && "analysed first");
   assert(values.size() == static_cast<Eigen::Index>(pattern_->slot_of_entry.size()));
   const SymmetricPattern& s = *pattern_;
-  std::fill(values_.begin(), values_.end(), 0.0);
+  std::ranges::fill(values_, 0.0);
   for (std::size_t k = 0; k < s.slot_of_entry.size(); ++k) values_[s.slot_of_entry[k]] += values[k];
   const Eigen::Map<const Eigen::ArrayXd> all(values_.data(), static_cast<long>(values_.size()));
   if (!((all - all).abs().sum() == 0.0)) return false;  // infinity minus infinity is NaN
   max_entry_ = all.size() > 0 ? all.abs().maxCoeff() : 0.0;
 
-  std::fill(grown_.begin(), grown_.end(), 0.0);
+  std::ranges::fill(grown_, 0.0);
   inertia_ = {};
   delayed_ = 0;
   fronts_.clear();

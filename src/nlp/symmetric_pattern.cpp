@@ -30,7 +30,7 @@ std::vector<int> postorder(const std::vector<int>& parent, const std::vector<int
   const int n = parent.size();
   std::vector<std::vector<int>> children(n + 1);
   for (int j = 0; j < n; ++j) children[parent[j] == -1 ? n : parent[j]].push_back(j);
-  for (auto& c : children) std::stable_sort(c.begin(), c.end(), [&](int a, int b) { return weight[a] < weight[b]; });
+  for (auto& c : children) std::ranges::stable_sort(c, [&](int a, int b) { return weight[a] < weight[b]; });
   std::vector<int> order, stack(children[n].rbegin(), children[n].rend());
   std::vector<char> open(n, 0);
   while (!stack.empty()) {
@@ -92,7 +92,7 @@ void merge_groups(std::vector<Group>& groups) {
     std::vector<int>& below = children[g];
     while (!below.empty()) {
       const auto best =
-          std::max_element(below.begin(), below.end(), [&](int a, int b) { return gain(groups[a]) < gain(groups[b]); });
+          std::ranges::max_element(below, [&](int a, int b) { return gain(groups[a]) < gain(groups[b]); });
       const int child = *best;
       if (!(gain(groups[child]) > 0.0)) break;
       below.erase(best);
@@ -235,7 +235,7 @@ void bundle_leaves(SymmetricPattern& s, Node& node, const std::vector<int>& leav
     bundle.runs_end = s.runs.size();
     for (const int leaf : group.leaves)
       for (int k = s.column_start[leaf] + 1; k < s.column_start[leaf + 1]; ++k)
-        s.place[k] = std::lower_bound(group.rows.begin(), group.rows.end(), place[s.row_of[k]]) - group.rows.begin();
+        s.place[k] = std::ranges::lower_bound(group.rows, place[s.row_of[k]]) - group.rows.begin();
     const int rows = padded(bundle.rows_end - bundle.rows_begin), count = group.leaves.size();
     s.max_rest = std::max(s.max_rest, rows);
     s.max_bundle = std::max(s.max_bundle, rows * std::max(rows, count));
@@ -305,7 +305,7 @@ struct Symbolic {
     structure = std::move(lower);
     for (int j = 0; j < n; ++j) {
       auto& below = structure[j];
-      std::sort(below.begin(), below.end());
+      std::ranges::sort(below);
       below.erase(std::unique(below.begin(), below.end()), below.end());
       if (parent[j] == -1) continue;
       auto& above = structure[parent[j]];

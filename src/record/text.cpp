@@ -30,7 +30,7 @@ std::string duration(double seconds) {
 }
 
 std::string printable(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; })) return std::string(text);
+  if (std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; })) return std::string(text);
   std::string out;
   // Well-formed UTF-8 (Unicode 15, table 3-7): the first byte determines how many bytes follow and the range of the
   // second.

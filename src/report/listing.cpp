@@ -85,7 +85,7 @@ std::vector<std::size_t> table_columns(const archive::Contents& contents, const 
     names.emplace_back("cost");
     const auto add = [&](int metric) {
       const auto name = metric < 0 ? "" : "metrics." + contents.layout.metrics[metric].name;
-      if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
     };
     for (const int metric : observed.objectives) add(metric);
     for (const auto& constraint : observed.constraints) add(constraint.metric);
@@ -173,7 +173,7 @@ std::vector<std::size_t> csv_columns(const std::vector<Cell>& head, const std::v
     columns.push_back(column_named(head, "id", "--columns"));
   for (const std::string& name : names)
     if (const std::size_t column = column_named(head, name, "--columns");
-        std::find(columns.begin(), columns.end(), column) == columns.end())
+        std::ranges::find(columns, column) == columns.end())
       columns.push_back(column);
   return columns;
 }
@@ -215,7 +215,7 @@ std::vector<std::size_t> listed_rows(const archive::Contents& contents, const su
                           std::isnan(cell.value) ? HUGE_VAL : cell.value, cell.text),
                       row);
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::size_t> order;
   for (const auto& [its_key, row] : rows) order.push_back(row);
   return order;
@@ -239,8 +239,7 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
     sources += "source " + std::to_string(i) + ": " + source.path;
     for (const auto& [key, value] : source.provenance.configuration) {
       const auto& common = contents.provenance.configuration;
-      if (std::find(common.begin(), common.end(), std::pair(key, value)) == common.end())
-        sources += ", " + key + " = " + value;
+      if (std::ranges::find(common, std::pair(key, value)) == common.end()) sources += ", " + key + " = " + value;
     }
     sources += "\n";
   }

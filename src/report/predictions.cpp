@@ -123,21 +123,20 @@ std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed)
   std::vector<const Evaluation*> front;
   for (const Evaluation& one : observed.evaluations) {
     if (!observed.feasible(one)) continue;
-    const bool dominated =
-        std::any_of(observed.evaluations.begin(), observed.evaluations.end(), [&](const Evaluation& other) {
-          if (!observed.feasible(other)) return false;
-          bool better = false;
-          for (std::size_t k = 0; k < count; ++k) {
-            const double theirs = observed.objective(other, k), ours = observed.objective(one, k);
-            if (theirs > ours) return false;
-            better |= theirs < ours;
-          }
-          return better || other.id < one.id;  // equal values: the first evaluation wins
-        });
+    const bool dominated = std::ranges::any_of(observed.evaluations, [&](const Evaluation& other) {
+      if (!observed.feasible(other)) return false;
+      bool better = false;
+      for (std::size_t k = 0; k < count; ++k) {
+        const double theirs = observed.objective(other, k), ours = observed.objective(one, k);
+        if (theirs > ours) return false;
+        better |= theirs < ours;
+      }
+      return better || other.id < one.id;  // equal values: the first evaluation wins
+    });
     if (!dominated) front.push_back(&one);
   }
-  std::sort(front.begin(), front.end(),
-            [&](const auto* a, const auto* b) { return observed.objective(*a, 0) < observed.objective(*b, 0); });
+  std::ranges::sort(
+      front, [&](const auto* a, const auto* b) { return observed.objective(*a, 0) < observed.objective(*b, 0); });
   return front;
 }
 
@@ -187,8 +186,7 @@ std::string result_text(const archive::Contents& contents, const surrogate::Obse
   if (!doubt.empty()) doubt = "warning: " + doubt + "\n";
   if (study::text_in(contents.provenance.configuration, "surrogate.gradient") == "true" &&
       observed.count_usable() > 0 &&
-      std::none_of(observed.evaluations.begin(), observed.evaluations.end(),
-                   [](const Evaluation& e) { return e.gradient.size() > 0; }))
+      std::ranges::none_of(observed.evaluations, [](const Evaluation& e) { return e.gradient.size() > 0; }))
     doubt += "warning: no evaluation has a gradient, so surrogate.gradient = true has no effect\n";
   if (observed.objectives.size() > 1) {
     const auto front = front_of(observed);
@@ -295,7 +293,7 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
   out.is_recommended = stated.has_value();
   std::vector<int> done;
   for (const int metric : wanted) {
-    if (std::count(done.begin(), done.end(), metric) > 0) continue;
+    if (std::ranges::count(done, metric) > 0) continue;
     done.push_back(metric);
     const surrogate::ArchiveModel model = fitted(contents, observed, metric);
     Quantity quantity = quantity_of(contents, metric);
@@ -488,7 +486,7 @@ std::string elementary_text(const Sensitivity& s) {
     const double value = e.mean_magnitude(v);
     return std::isnan(value) ? -1 : value;
   };
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size(a) > size(b); });
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return size(a) > size(b); });
   std::vector<std::vector<std::string>> rows = {{"variable", "size", "mean", "deviation", "steps"}};
   for (const std::size_t v : order) {
     rows.push_back({s.variables[v].name});

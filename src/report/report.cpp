@@ -102,7 +102,7 @@ std::string causes_text(const archive::Contents& contents) {
     const auto list = [](const std::map<std::string, int>& counts) {  // at most five, the most frequent first
       std::vector<std::pair<int, std::string>> sorted;
       for (const auto& [name, number] : counts) sorted.emplace_back(-number, name);
-      std::sort(sorted.begin(), sorted.end());
+      std::ranges::sort(sorted);
       std::string names;
       for (std::size_t i = 0; i < std::min<std::size_t>(sorted.size(), 5); ++i)
         names += (i > 0 ? ", " : "") + sorted[i].second + " " + std::to_string(-sorted[i].first);

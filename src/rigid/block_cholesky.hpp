@@ -30,7 +30,7 @@ class BlockCholesky {
     }
     for (int i = 0; i < nodes; ++i) {
       auto& list = neighbours_[i];
-      std::sort(list.begin(), list.end());
+      std::ranges::sort(list);
       list.erase(std::unique(list.begin(), list.end()), list.end());
     }
     // eliminates the node of minimum degree; its neighbours become neighbours of each other

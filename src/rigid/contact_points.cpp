@@ -153,7 +153,7 @@ Faces<n>::Faces(const geometry::Polytope<n>& polytope) {
       const Vector<n> e = polytope.corner(f[1]) - a;
       corners.push_back({a, a + e});
     } else {
-      if (std::any_of(normal.begin(), normal.end(), [&](const auto& m) { return (m - out).norm() < 1e-7; })) continue;
+      if (std::ranges::any_of(normal, [&](const auto& m) { return (m - out).norm() < 1e-7; })) continue;
       std::vector<Vector<3>> flat;
       Vector<3> middle = Vector<3>::Zero();
       for (const auto& x : polytope.corners())
@@ -163,7 +163,7 @@ Faces<n>::Faces(const geometry::Polytope<n>& polytope) {
         }
       middle /= static_cast<double>(flat.size());
       const Vector<3> u = (flat[0] - middle).normalized(), v = out.cross(u);
-      std::sort(flat.begin(), flat.end(), [&](const auto& x, const auto& y) {
+      std::ranges::sort(flat, [&](const auto& x, const auto& y) {
         return std::atan2(v.dot(x - middle), u.dot(x - middle)) < std::atan2(v.dot(y - middle), u.dot(y - middle));
       });
       normal.push_back(out);

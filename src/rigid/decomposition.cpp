@@ -113,7 +113,7 @@ class Decomposition final : public ContactResponse<n> {
     offset_.setZero(context_.bodies.dofs());
     bool lasts = false;
     for (std::size_t i = 0; i < impact_.points.size(); ++i)
-      if (impact_.rests[i] && std::binary_search(touching_.begin(), touching_.end(), impact_.points[i].pair))
+      if (impact_.rests[i] && std::ranges::binary_search(touching_, impact_.points[i].pair))
         for (int k = 0; k < n; ++k)
           if (const double size = impact_.impulse[n * i + k]; size != 0.0) {
             impact_.rows.add_impulse(i, k, 0.5 * h * size, offset_);

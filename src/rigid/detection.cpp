@@ -38,7 +38,7 @@ Detection<n>::Detection(const World<n>& world, std::vector<int> kin) : world_(&w
   }
   for (const auto& [a, b] : world.no_contact)
     if (!world.bodies[a].fixed || !world.bodies[b].fixed) ignored_.emplace_back(std::min(a, b), std::max(a, b));
-  std::sort(ignored_.begin(), ignored_.end());
+  std::ranges::sort(ignored_);
   ignored_.erase(std::unique(ignored_.begin(), ignored_.end()), ignored_.end());
   ball_ = radius_;
   all_pairs_ = (static_cast<std::int64_t>(count) * (count - 1) - fixed * (fixed - 1)) / 2 -
@@ -103,7 +103,7 @@ void Detection<n>::gather(Frames<n> frames, double reach) {
   for (const auto& [a, b] : grid_.overlapping(boxes_)) {
     if (world_->bodies[a].fixed && world_->bodies[b].fixed) continue;
     if (!kin_.empty() && kin_[a] >= 0 && kin_[a] == kin_[b]) continue;
-    if (std::binary_search(ignored_.begin(), ignored_.end(), std::pair(a, b))) continue;
+    if (std::ranges::binary_search(ignored_, std::pair(a, b))) continue;
     // a floor is body 2 in the source's convention: its normal points to body 1
     const bool floor = world_->bodies[a].has_outward();
     Bodies pair{floor ? b : a, floor ? a : b, static_cast<int>(parts_.size()), 0, never};

@@ -41,7 +41,7 @@ Eigen::VectorXd nonnegative_least_squares(const Eigen::MatrixXd& A, const Eigen:
         if (const double to = z[k], from = x[passive[k]]; to <= 0.0) share = std::min(share, from / (from - to));
       for (std::size_t k = 0; k < passive.size(); ++k) x[passive[k]] += share * (z[k] - x[passive[k]]);
       if (share == 1.0) {
-        std::fill(refused.begin(), refused.end(), 0);
+        std::ranges::fill(refused, 0);
         break;
       }
       std::erase_if(passive, [&](Eigen::Index j) {

@@ -18,8 +18,8 @@ Forces<n>::Forces(const World<n>& world, std::vector<Potential<n>> more)
         if (charges[i].body != charges[j].body &&
             !(world.bodies[charges[i].body].fixed && world.bodies[charges[j].body].fixed))
           charge_pairs_.emplace_back(static_cast<int>(i), static_cast<int>(j));
-  drag_ = std::any_of(world.bodies.begin(), world.bodies.end(),
-                      [](const auto& b) { return b.linear_drag != 0.0 || b.angular_drag != 0.0; });
+  drag_ =
+      std::ranges::any_of(world.bodies, [](const auto& b) { return b.linear_drag != 0.0 || b.angular_drag != 0.0; });
 }
 
 template <int n>

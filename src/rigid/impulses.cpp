@@ -165,8 +165,7 @@ void ContactRows<n>::find_islands(int dofs) {
   for (const auto& e : contacts_) member_.push_back(root(e.side[e.side[0].size > 0 ? 0 : 1].first));
   order_.resize(contacts_.size());
   for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = c;
-  std::sort(order_.begin(), order_.end(),
-            [&](int a, int b) { return member_[a] != member_[b] ? member_[a] < member_[b] : a < b; });
+  std::ranges::sort(order_, [&](int a, int b) { return member_[a] != member_[b] ? member_[a] < member_[b] : a < b; });
   starts_.clear();
   for (std::size_t k = 0; k < order_.size(); ++k)
     if (k == 0 || member_[order_[k]] != member_[order_[k - 1]]) starts_.push_back(k);

@@ -272,7 +272,7 @@ class Midpoint final : public Integrator<n> {
       }
       const double size = residual.norm();
       if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * scale))  // or as far as rounding allows
-        return std::all_of(tree.bodies.begin(), tree.bodies.end(), [&](int b) { return is_resolved(q0[b], q1[b]); });
+        return std::ranges::all_of(tree.bodies, [&](int b) { return is_resolved(q0[b], q1[b]); });
       if (k == 30 || !(size < 1e100)) return false;
       last = size;
       residual = -residual;

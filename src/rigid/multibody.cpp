@@ -47,9 +47,8 @@ Multibody<n>::Multibody(const World<n>& world) : joints_(world.joints), one_side
       m.inertia(0, 0) = m.euler_tensor.trace();
     else
       m.inertia = m.euler_tensor.trace() * Matrix<n>::Identity() - m.euler_tensor;
-    const bool slides = std::any_of(joints_.begin(), joints_.end(), [&](const Joint<n>& joint) {
-      return joint.child == b && joint.kind == Joint<n>::Kind::prismatic;
-    });
+    const bool slides = std::ranges::any_of(
+        joints_, [&](const Joint<n>& joint) { return joint.child == b && joint.kind == Joint<n>::Kind::prismatic; });
     if (slides && m.inertia.isZero()) {  // a point mass, which rotates with its parent
       m.inverse.setZero();
       continue;

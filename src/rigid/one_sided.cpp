@@ -18,8 +18,7 @@ void add_constraint_points(const Multibody<n>& bodies, const std::vector<Pose<n>
   const auto& all = bodies.one_sided();
   for (int i = 0; i < std::ssize(all); ++i) {
     const auto& constraint = all[i];
-    if (std::all_of(constraint.bodies.begin(), constraint.bodies.end(), [&](int b) { return bodies.is_fixed(b); }))
-      continue;
+    if (std::ranges::all_of(constraint.bodies, [&](int b) { return bodies.is_fixed(b); })) continue;
     ContactPoint<n> point;
     point.gap = -constraint.gap(poses, {}, {});
     if (point.gap <= -margin) continue;

@@ -48,7 +48,7 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
     offset_.setZero();
     for (int i = 0; i < rows_.islands(); ++i) {
       const auto island = rows_.island(i);
-      const bool settled = k > 1 && std::all_of(island.begin(), island.end(), [&](int c) {
+      const bool settled = k > 1 && std::ranges::all_of(island, [&](int c) {
                              return std::max(points[c].gap, unsettled_[c]) <= 0.1 * tolerance;
                            });
       for (const int c : island)
@@ -96,7 +96,7 @@ void Projection<n>::mark_touching(std::vector<ContactPoint<n>>& points) const {
     double nearest = -std::numeric_limits<double>::infinity();
     for (end = first; end < points.size() && points[end].pair == points[first].pair; ++end)
       nearest = std::max(nearest, points[end].gap);
-    const bool pressed = std::binary_search(pressing_.begin(), pressing_.end(), points[first].pair);
+    const bool pressed = std::ranges::binary_search(pressing_, points[first].pair);
     for (std::size_t i = first; i < end; ++i)
       points[i].touches = points[i].gap >= -tolerance || (pressed && points[i].gap >= nearest - tolerance);
   }

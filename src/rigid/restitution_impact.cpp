@@ -90,8 +90,7 @@ class WithRestitution final : public ImpactLaw<n> {
     // An island that was projected but carries no impulse cannot give energy back. Test it for an impact too.
     for (int j = 0; j < rows.islands(); ++j) {
       const auto island = rows.island(j);
-      if (!rests[island.front()] ||
-          std::any_of(island.begin(), island.end(), [&](int c) { return impact.impulse[n * c] > 0.0; }))
+      if (!rests[island.front()] || std::ranges::any_of(island, [&](int c) { return impact.impulse[n * c] > 0.0; }))
         continue;
       for (const int c : island) settled_[c] = 0;
       bounces_ = true;
@@ -198,7 +197,7 @@ class WithRestitution final : public ImpactLaw<n> {
     for (const int c : island)
       for (const auto& side : rows.sides(c))
         if (side.size > 0) dofs_.emplace_back(side.first, side.size);
-    std::sort(dofs_.begin(), dofs_.end());
+    std::ranges::sort(dofs_);
     dofs_.erase(std::unique(dofs_.begin(), dofs_.end()), dofs_.end());
     double given = 0.0, forced = 0.0;
     for (const auto& [first, size] : dofs_) {

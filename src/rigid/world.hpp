@@ -70,7 +70,7 @@ struct Body {
   std::vector<std::optional<Vector<n>>> outward;
 
   bool has_outward() const {
-    return std::any_of(outward.begin(), outward.end(), [](const auto& normal) { return normal.has_value(); });
+    return std::ranges::any_of(outward, [](const auto& normal) { return normal.has_value(); });
   }
   // Returns the outward normal of a part, null if it has none.
   const Vector<n>* outward_of(int part) const {

@@ -281,8 +281,7 @@ class ExpressionParser {
         if (close == std::string_view::npos) return;
         divisor = trimmed(text_.substr(last + 1, close - last - 1));
         // A single word may be a name. Words side by side are a unit.
-        if (divisor.find(' ') == std::string_view::npos || !std::all_of(divisor.begin(), divisor.end(), is_of_unit))
-          return;
+        if (divisor.find(' ') == std::string_view::npos || !std::ranges::all_of(divisor, is_of_unit)) return;
         below = parse_unit(divisor);
         last = close + 1;
       } else {
@@ -340,7 +339,7 @@ class ExpressionParser {
         Function{"abs", Operation::absolute, 1},    Function{"floor", Operation::floor, 1},
         Function{"noise", Operation::noise, 1},     Function{"min", Operation::minimum, 2},
         Function{"max", Operation::maximum, 2}};
-    const auto* f = std::find_if(functions.begin(), functions.end(), [&](const Function& g) { return g.name == word; });
+    const auto* f = std::ranges::find_if(functions, [&](const Function& g) { return g.name == word; });
     take('(');
     if (f == functions.end()) {
       Expression::Quantity q{word, {}};
@@ -362,7 +361,7 @@ class ExpressionParser {
 
   int quantity(Expression::Quantity q) {
     auto& all = e_.quantities_;
-    const auto at = std::find(all.begin(), all.end(), q);
+    const auto at = std::ranges::find(all, q);
     const int number = at - all.begin();
     if (at == all.end()) all.push_back(std::move(q));
     return e_.add({Operation::quantity, number});
@@ -411,7 +410,7 @@ int Expression::copy(const Expression& from, int node) {
     Node n = from.nodes_[i];
     if (n.operation == Operation::quantity) {
       const Quantity& q = from.quantities_[n.a];
-      const auto known = std::find(quantities_.begin(), quantities_.end(), q);
+      const auto known = std::ranges::find(quantities_, q);
       n.a = known - quantities_.begin();
       if (known == quantities_.end()) quantities_.push_back(q);
     } else {

@@ -49,7 +49,7 @@ std::optional<std::pair<std::string, std::string>> key_and_value(const std::stri
 }  // namespace
 
 const Entry* Section::find(std::string_view key) const {
-  const auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.key == key; });
+  const auto at = std::ranges::find_if(entries, [&](const Entry& entry) { return entry.key == key; });
   return at == entries.end() ? nullptr : &*at;
 }
 
@@ -139,8 +139,7 @@ void check(const Text& text, const std::vector<SectionKind>& kinds) {
     if (section.kind.empty())
       text.fail(section.line,
                 "'" + shown(section.entries.front().key) + "' stands before any section; allowed: " + listed(titles));
-    const auto kind =
-        std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.kind == section.kind; });
+    const auto kind = std::ranges::find_if(kinds, [&](const auto& one) { return one.kind == section.kind; });
     if (kind == kinds.end())
       text.fail(section.line, "unknown section " + shown(section.title()) + did_you_mean(section.kind, words) +
                                   "; allowed: " + listed(titles));
@@ -152,7 +151,7 @@ void check(const Text& text, const std::vector<SectionKind>& kinds) {
       text.fail(section.line,
                 shown(section.title()) + " is given twice (already at line " + std::to_string(at->second) + ")");
     for (const auto& entry : section.entries) {
-      if (!kind->any_key && std::find(kind->keys.begin(), kind->keys.end(), entry.key) == kind->keys.end())
+      if (!kind->any_key && std::ranges::find(kind->keys, entry.key) == kind->keys.end())
         text.fail(entry.line, "unknown key '" + shown(entry.key) + "' in [" + kind->kind + "]" +
                                   did_you_mean(entry.key, kind->keys) + "; allowed: " + listed(kind->keys));
       if (entry.value.empty() && !kind->values_may_be_empty)

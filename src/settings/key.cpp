@@ -70,7 +70,7 @@ std::string_view word_behind(std::string_view text) {
   if (!take_number(text)) return {};
   text = trimmed(text);
   const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
-  const auto end = std::find_if_not(text.begin(), text.end(), is_letter);
+  const auto end = std::ranges::find_if_not(text, is_letter);
   const std::string_view word = text.substr(0, end - text.begin());
   const bool has_digit = end != text.end() && std::isdigit(static_cast<unsigned char>(*end)) != 0;
   return word.empty() || has_digit || unit(word) ? std::string_view() : word;
@@ -178,7 +178,7 @@ std::string canonical(const Key& key, const std::string& value, const std::strin
       return formatted("%02ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
     }
     case Type::choice:
-      if (std::find(key.choices.begin(), key.choices.end(), value) == key.choices.end())
+      if (std::ranges::find(key.choices, value) == key.choices.end())
         throw ConfigError(where + ": " + key.name + is + "unknown; allowed: " + allowed(key) +
                           did_you_mean(value, key.choices));
       return value;

@@ -40,8 +40,7 @@ std::vector<std::string> names_of(const std::vector<Key>& keys) {
 // Returns the kind of a section that is kept unparsed: one of the evaluator, or a scenario. Null: neither.
 const ini::SectionKind* free_kind(const EvaluatorKind& kind, const std::string& section) {
   if (section == scenario_section().kind) return &scenario_section();
-  const auto at =
-      std::find_if(kind.sections.begin(), kind.sections.end(), [&](const auto& one) { return one.kind == section; });
+  const auto at = std::ranges::find_if(kind.sections, [&](const auto& one) { return one.kind == section; });
   return at == kind.sections.end() ? nullptr : &*at;
 }
 
@@ -74,7 +73,7 @@ std::vector<std::string> variables_in(const Level& file, const std::vector<Word>
     key.erase(0, 7);
     if (key.ends_with(".min") || key.ends_with(".max")) key.erase(key.size() - 4);
     if (key.ends_with(".unit")) key.erase(key.size() - 5);
-    if (std::find(names.begin(), names.end(), key) == names.end()) names.push_back(key);
+    if (std::ranges::find(names, key) == names.end()) names.push_back(key);
   };
   for (const auto& [key, given] : file) add_name(key);
   for (const auto& word : line) add_name(word.key);
@@ -151,7 +150,7 @@ class Reader {
         if (section.kind == "study")
           for (const auto& entry : section.entries) {
             const std::string name = "study." + entry.key, nearest = did_you_mean(name, {key.name});
-            if (!nearest.empty() && std::find(known.begin(), known.end(), name) == known.end())
+            if (!nearest.empty() && std::ranges::find(known, name) == known.end())
               fail(text_.where(entry.line), "unknown key '" + shown(name) + "'" + nearest);
           }
       for (const auto& section : text_.sections)
@@ -160,23 +159,21 @@ class Reader {
       fail(settings_.file, key.name + " is missing; allowed: " + allowed(key));
     }
     settings_.evaluator = canonical(key, evaluator_.value, evaluator_.where);
-    kind_ = &*std::find_if(kinds_.begin(), kinds_.end(),
-                           [&](const auto& other) { return other.name == settings_.evaluator; });
+    kind_ = &*std::ranges::find_if(kinds_, [&](const auto& other) { return other.name == settings_.evaluator; });
   }
 
   void choose_strategy() {
     const Key key = strategy_key(strategies_);
     const Given* chosen = given(key.name);
     const std::string name = chosen ? canonical(key, chosen->value, chosen->where) : default_text(key);
-    strategy_ =
-        &*std::find_if(strategies_.begin(), strategies_.end(), [&](const auto& one) { return one.name == name; });
+    strategy_ = &*std::ranges::find_if(strategies_, [&](const auto& one) { return one.name == name; });
     common_.push_back(key);
     common_.insert(common_.end(), strategy_->keys.begin(), strategy_->keys.end());
     const auto own = names_of(strategy_->keys);
     for (const auto& other : strategies_)
       for (const auto& theirs : other.keys) {
         const auto known = [&](const std::vector<std::string>& names) {
-          return std::find(names.begin(), names.end(), theirs.name) != names.end();
+          return std::ranges::find(names, theirs.name) != names.end();
         };
         if (known(own) || known(settings_.idle)) continue;
         settings_.idle.push_back(theirs.name);
@@ -226,7 +223,7 @@ class Reader {
         own.sections.push_back(section);
         continue;
       }
-      const bool known = std::find(kinds.begin(), kinds.end(), section.kind) != kinds.end();
+      const bool known = std::ranges::find(kinds, section.kind) != kinds.end();
       if (!section.name.empty() || (section.entries.empty() && !known)) {
         if (const std::string owners = belongs_to([&](const EvaluatorKind& other) {
               return free_kind(other, section.kind) || other.name == section.kind;
@@ -300,7 +297,7 @@ class Reader {
         complain("no section [" + kind.kind + " NAME] in " + settings_.file);
       if (!section) section = &settings_.sections.emplace_back(CustomSection{kind.kind, "", given.where, {}});
     }
-    if (!kind.any_key && std::find(kind.keys.begin(), kind.keys.end(), key) == kind.keys.end())
+    if (!kind.any_key && std::ranges::find(kind.keys, key) == kind.keys.end())
       complain("unknown key '" + shown(key) + "'" + did_you_mean(key, kind.keys) + "; allowed: " + listed(kind.keys));
     if (given.value.empty() && !kind.values_may_be_empty) complain("has no value");
     for (auto& entry : section->entries) {
@@ -325,7 +322,7 @@ class Reader {
     known.insert(known.end(), settings_.idle.begin(), settings_.idle.end());
     for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
-        if (name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+        if (name.starts_with("design.") || std::ranges::find(known, name) != known.end()) continue;
         if (const RemovedKey* gone = find_removed(name))
           fail(value.where, "the key '" + shown(name) + "' was removed; " + gone->advice);
         if (!renamed(name, known).empty())
@@ -337,8 +334,7 @@ class Reader {
         if (const std::string owners = belongs_to([&](const EvaluatorKind& other) {
               const auto names = names_of(other.keys);
               const auto section = name.substr(0, name.find('.'));
-              return std::find(names.begin(), names.end(), name) != names.end() ||
-                     (section != name && free_kind(other, section));
+              return std::ranges::find(names, name) != names.end() || (section != name && free_kind(other, section));
             });
             !owners.empty())
           fail(value.where, shown(name) + owners);
@@ -346,7 +342,7 @@ class Reader {
           fail(value.where, "unknown key '" + shown(name) + "'; " + variable +
                                 " is a design variable: write it in [design] (design." + variable + ")");
         const std::string nearest = did_you_mean(name, known), section = name.substr(0, name.find('.'));
-        const bool has_section = section != name && std::any_of(known.begin(), known.end(), [&](const auto& key) {
+        const bool has_section = section != name && std::ranges::any_of(known, [&](const auto& key) {
                                    return key.starts_with(section + ".");
                                  });
         if (nearest.empty() && !has_section && section != name) {
@@ -383,7 +379,7 @@ class Reader {
         if (end != std::string(".unit") || variable.has_unit_key) known.push_back("design." + variable.name + end);
     for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
-        if (!name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+        if (!name.starts_with("design.") || std::ranges::find(known, name) != known.end()) continue;
         std::vector<std::string> names;
         for (const auto& variable : variables) names.push_back(variable.name);
         std::string bare = name.substr(7);
@@ -392,7 +388,7 @@ class Reader {
         const std::string nearest = did_you_mean(bare, names).empty() ? "" : did_you_mean(name, known);
         if (const std::string owners = belongs_to([&](const EvaluatorKind& other) {
               const auto theirs = names_of(evaluator_keys(other));
-              return nearest.empty() && std::find(theirs.begin(), theirs.end(), name) != theirs.end();
+              return nearest.empty() && std::ranges::find(theirs, name) != theirs.end();
             });
             !owners.empty())
           fail(value.where, shown(name) + owners);
@@ -511,14 +507,14 @@ class Reader {
     std::vector<double> numbers;
     if (are_numbers(words)) {
       for (std::string& word : words) numbers.push_back(number_of(value, word = canonical(value, word, list.where)));
-      std::sort(numbers.begin(), numbers.end());
+      std::ranges::sort(numbers);
     } else {
       if (!variable.unit.empty() && variable.unit != "1")
         refuse("names need a variable without a unit; allowed: " + allowed(value));
       for (std::size_t i = 0; i < words.size(); ++i) numbers.push_back(static_cast<double>(i));
       std::vector<std::string> sorted = words;
-      std::sort(sorted.begin(), sorted.end());
-      if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) refuse("a name is given twice");
+      std::ranges::sort(sorted);
+      if (std::ranges::adjacent_find(sorted) != sorted.end()) refuse("a name is given twice");
       for (const std::string& word : words)
         if (word.empty() ||
             word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
@@ -527,7 +523,7 @@ class Reader {
       if (variable.minimum > 0 || variable.maximum < numbers.back())
         refuse("names stand for the numbers 0, 1, ..., which are out of range; allowed: " + allowed(value));
     }
-    if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) refuse("a value is given twice");
+    if (std::ranges::adjacent_find(numbers) != numbers.end()) refuse("a value is given twice");
     std::string text;
     for (std::size_t i = 0; i < words.size(); ++i)
       text += (i ? ", " : "") + (are_numbers(words) ? to_text(numbers[i]) : words[i]);
@@ -541,7 +537,7 @@ class Reader {
   // Reads a variable that the file frees as one of a list of names, and that the command line fixes to one of them.
   void take_name(const DesignVariable& variable, const Key& value, const std::vector<std::string>& words) {
     const Given name = *given(value.name);
-    const auto at = std::find(words.begin(), words.end(), name.value);
+    const auto at = std::ranges::find(words, name.value);
     if (at == words.end())
       fail(name.where, value.name + " = " + shown(name.value) + " is not one of the file's list" +
                            did_you_mean(name.value, words) + "; allowed: " + listed(words));
@@ -554,7 +550,7 @@ class Reader {
     constexpr double rounding = 1e-9;  // relative error of a conversion of units that is rounding
     const double chosen = number_of(value, take(value).value);
     const std::vector<std::string> words = choices_in(list.value);
-    const bool is_listed = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    const bool is_listed = std::ranges::any_of(words, [&](const std::string& word) {
       const double one = number_of(value, canonical(value, word, list.where));
       return std::abs(one - chosen) <= rounding * std::max(1.0, std::abs(one));
     });
@@ -621,8 +617,8 @@ class Reader {
     for (Setting& setting : settings_.all) {
       const auto in_scenario = [&](const Scenario& one, auto&& holds) {
         const auto& all = one.settings.all;
-        return std::any_of(all.begin(), all.end(),
-                           [&](const Setting& own) { return own.key.name == setting.key.name && holds(own); });
+        return std::ranges::any_of(all,
+                                   [&](const Setting& own) { return own.key.name == setting.key.name && holds(own); });
       };
       const auto uses = [&](const Scenario& one) {
         return in_scenario(one, [](auto& own) { return own.is_used && !own.note.starts_with("not used"); });
@@ -631,10 +627,10 @@ class Reader {
         return in_scenario(one, [&](auto& own) { return own.source != setting.source; });
       };
       const bool is_idle = setting.note.starts_with("not used");
-      if (is_idle && std::any_of(scenarios.begin(), scenarios.end(), uses)) {
+      if (is_idle && std::ranges::any_of(scenarios, uses)) {
         setting.is_used = true;
         setting.note.clear();
-      } else if (!is_idle && std::all_of(scenarios.begin(), scenarios.end(), gives)) {
+      } else if (!is_idle && std::ranges::all_of(scenarios, gives)) {
         setting.is_used = setting.source != "default";
         setting.note = "not used: every scenario gives it";
       }
@@ -672,7 +668,7 @@ class Reader {
       if (const auto& theirs = scenario.settings.variables;
           !std::equal(theirs.begin(), theirs.end(), settings_.variables.begin(), settings_.variables.end(), same))
         throw section->error("has other free variables than the study; free variables only in [design]");
-      if (taken.empty() || std::count(taken.begin(), taken.end(), section->name) > 0)
+      if (taken.empty() || std::ranges::count(taken, section->name) > 0)
         settings_.scenarios.push_back(std::move(scenario));
     }
   }
@@ -682,10 +678,10 @@ class Reader {
     std::vector<std::string> names;
     for (const auto& part : split_list(settings_.text("study.scenarios"))) {
       const std::string name(part);
-      if (std::find(known.begin(), known.end(), name) == known.end())
+      if (std::ranges::find(known, name) == known.end())
         throw settings_.error("study.scenarios", "no [scenario " + shown(name) + "]" + did_you_mean(name, known) +
                                                      "; there are: " + (known.empty() ? "none" : listed(known)));
-      if (std::count(names.begin(), names.end(), name) > 0)
+      if (std::ranges::count(names, name) > 0)
         throw settings_.error("study.scenarios", "names '" + name + "' twice; remove one of them");
       names.push_back(name);
     }
@@ -704,8 +700,8 @@ class Reader {
                ", and values of [design]");
     const bool dotted = section != entry.key;
     std::string name = entry.key;
-    const bool own = std::any_of(kind_->keys.begin(), kind_->keys.end(),
-                                 [&](const Key& key) { return key.name.starts_with(section + "."); });
+    const bool own =
+        std::ranges::any_of(kind_->keys, [&](const Key& key) { return key.name.starts_with(section + "."); });
     if (!dotted || (section != "design" && !own && !free_kind(*kind_, section))) {
       std::vector<std::string> known = {"weight", "reference"}, found;
       for (const auto& key : kind_->keys) {
@@ -783,8 +779,8 @@ ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>
       const std::string prefix = one.kind + (one.name.empty() ? "" : "." + one.name);
       if (key.starts_with(prefix + ".") && prefix.size() >= end) kind = one.kind, name = one.name, end = prefix.size();
     }
-    auto section = std::find_if(text.sections.begin(), text.sections.end(),
-                                [&](const auto& one) { return one.kind == kind && one.name == name; });
+    auto section =
+        std::ranges::find_if(text.sections, [&](const auto& one) { return one.kind == kind && one.name == name; });
     if (section == text.sections.end())
       section = text.sections.insert(text.sections.end(), {std::string(kind), std::string(name), 0, {}});
     section->entries.push_back({key.substr(std::min(end + 1, key.size())), value, "", 0});

@@ -40,8 +40,7 @@ const RemovedKey* find_removed(const std::string& key, const std::string& word) 
       {"surrogate.pending", "", "believer",
        "leave it out: the model's mean stands for the cost of a design that is being evaluated"},
   };
-  const auto at =
-      std::find_if(all.begin(), all.end(), [&](const RemovedKey& one) { return one.key == key && one.word == word; });
+  const auto at = std::ranges::find_if(all, [&](const RemovedKey& one) { return one.key == key && one.word == word; });
   return at == all.end() ? nullptr : &*at;
 }
 

@@ -133,9 +133,7 @@ std::string_view rest_of(std::string_view name) { return name.substr(name.find('
 }  // namespace
 
 std::string renamed(std::string_view name, const std::vector<std::string>& candidates) {
-  const auto is_there = [&](std::string_view now) {
-    return std::find(candidates.begin(), candidates.end(), now) != candidates.end();
-  };
+  const auto is_there = [&](std::string_view now) { return std::ranges::find(candidates, now) != candidates.end(); };
   for (const auto& [before, now] : names) {
     const bool bare = before.find('.') != before.npos && rest_of(before) == name;
     if ((before == name || bare) && is_there(now)) return std::string(now);

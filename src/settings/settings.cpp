@@ -29,8 +29,8 @@ int Settings::integer(const std::string& key) const { return static_cast<int>(re
 bool Settings::boolean(const std::string& key) const { return find(key).value == "true"; }
 std::string Settings::text(const std::string& key) const { return find(key).value; }
 bool Settings::given(const std::string& key) const {
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Setting& setting) { return setting.key.name == key && setting.source != "default"; });
+  return std::ranges::any_of(
+      all, [&](const Setting& setting) { return setting.key.name == key && setting.source != "default"; });
 }
 
 std::string Settings::path(const std::string& key) const {
@@ -44,7 +44,7 @@ std::string Settings::path(const std::string& key) const {
 }
 
 bool Settings::design_given(const std::string& name) const {
-  return std::find(given_variables.begin(), given_variables.end(), name) != given_variables.end();
+  return std::ranges::find(given_variables, name) != given_variables.end();
 }
 
 double Settings::design(const std::string& name, const Eigen::VectorXd& free) const {
@@ -97,7 +97,7 @@ Expression CustomEntry::parsed(std::string_view part, std::span<const std::strin
 Expression CustomEntry::parsed(std::span<const std::string> hyphenated) const { return parsed(value, hyphenated); }
 
 const CustomEntry* CustomSection::find(const std::string& key) const {
-  const auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.key == key; });
+  const auto at = std::ranges::find_if(entries, [&](const auto& entry) { return entry.key == key; });
   return at == entries.end() ? nullptr : &*at;
 }
 
@@ -131,7 +131,7 @@ std::vector<std::string> notes_on_unused(const Settings& settings, bool searches
   for (const Setting& setting : settings.all) add(setting);
   for (const Scenario& scenario : settings.scenarios)
     for (const Setting& setting : scenario.settings.all) {
-      const bool is_own = std::none_of(settings.all.begin(), settings.all.end(), [&](const Setting& of_study) {
+      const bool is_own = std::ranges::none_of(settings.all, [&](const Setting& of_study) {
         return of_study.key.name == setting.key.name && of_study.source == setting.source;
       });
       if (is_own) add(setting);
@@ -170,7 +170,7 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
   for (const auto& [name, value] : then) {
     // If a key was removed, its value must correspond to the present behaviour.
     if (const RemovedKey* gone = find_removed(name); gone && gone->value == value) continue;
-    if (!now.count(name) && std::find(settings.idle.begin(), settings.idle.end(), name) == settings.idle.end())
+    if (!now.count(name) && std::ranges::find(settings.idle, name) == settings.idle.end())
       differing.push_back(name + ": " + value + " / none");
   }
   const std::string values = differing.empty() ? "" : listed(differing, 60, 1000) + " (archive / now)";

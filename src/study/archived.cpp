@@ -79,7 +79,7 @@ std::vector<std::string> differing_keys(const archive::Contents& merged) {
     for (const auto& setting : source.provenance.configuration) {
       const std::string& key = setting.first;
       const bool is_irrelevant = (of_the_search(key) && key != "study.scenarios") || key == "command.directory";
-      if (!is_irrelevant && std::find(common.begin(), common.end(), setting) == common.end()) keys.insert(key);
+      if (!is_irrelevant && std::ranges::find(common, setting) == common.end()) keys.insert(key);
     }
   return {keys.begin(), keys.end()};
 }
@@ -98,7 +98,7 @@ std::string cost_mismatch(Settings settings, const evaluators::Evaluator& evalua
   const auto names = [](const std::vector<Variable>& variables) {
     std::vector<std::string> all;
     for (const Variable& variable : variables) all.push_back(variable.name);
-    std::sort(all.begin(), all.end());
+    std::ranges::sort(all);
     return all;
   };
   const std::vector<std::string> here = names(settings.variables), there = names(contents.layout.variables);
@@ -111,7 +111,7 @@ std::string cost_mismatch(Settings settings, const evaluators::Evaluator& evalua
   settings = identity_of(std::move(settings), evaluator);
   const auto is_irrelevant = [&](const std::string& key) {
     if (key == "study.scenarios" || key == "study.scenario-aggregate") return false;
-    const bool is_free = key.starts_with("design.") && std::binary_search(here.begin(), here.end(), key.substr(7));
+    const bool is_free = key.starts_with("design.") && std::ranges::binary_search(here, key.substr(7));
     return of_the_search(key) || is_free || key == "command.metrics";  // unknown metrics of a sample are NaN
   };
   std::erase_if(settings.all, [&](const Setting& setting) { return is_irrelevant(setting.key.name); });

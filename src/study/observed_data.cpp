@@ -17,8 +17,7 @@
 namespace dodyn::study {
 
 std::string text_in(const std::vector<std::pair<std::string, std::string>>& configuration, const std::string& key) {
-  const auto at =
-      std::find_if(configuration.begin(), configuration.end(), [&](const auto& one) { return one.first == key; });
+  const auto at = std::ranges::find_if(configuration, [&](const auto& one) { return one.first == key; });
   return at == configuration.end() ? "" : at->second;
 }
 
@@ -109,9 +108,9 @@ namespace {
 
 // Whether trajectories have the cost of each initial state. All designs then share these states.
 bool has_costs_of_states(const Channels& channels) {
-  return std::any_of(channels.begin(), channels.end(), [](const Channel& channel) {
-    return channel.name == channel_of_states && std::find(channel.coordinates.begin(), channel.coordinates.end(),
-                                                          cost_of_state) != channel.coordinates.end();
+  return std::ranges::any_of(channels, [](const Channel& channel) {
+    return channel.name == channel_of_states &&
+           std::ranges::find(channel.coordinates, cost_of_state) != channel.coordinates.end();
   });
 }
 

@@ -89,8 +89,8 @@ std::vector<std::pair<std::string, std::string>> settings_asked(const std::strin
       for (const Key& key : kind.keys) keys[key.name] = key;
   const std::map<std::string, std::string> given(provenance.given.begin(), provenance.given.end());
   const auto is_held = [&](const std::string& name) {
-    return std::any_of(provenance.files.begin(), provenance.files.end(),
-                       [&](const archive::EmbeddedFile& held) { return held.is_held && held.name == name; });
+    return std::ranges::any_of(provenance.files,
+                               [&](const archive::EmbeddedFile& held) { return held.is_held && held.name == name; });
   };
   std::vector<std::pair<std::string, std::string>> asked;
   for (const auto& [name, value] : provenance.configuration) {
@@ -200,7 +200,7 @@ std::string find_fraction(const Settings& settings, Variable variable, double va
   const auto configuration = settings.configuration();
   for (const char* key : {"surrogate.integers", "surrogate.categories"}) {
     const std::vector<std::string> names = split_list(text_in(configuration, key));
-    if (std::find(names.begin(), names.end(), variable.name) == names.end()) continue;
+    if (std::ranges::find(names, variable.name) == names.end()) continue;
     variable.lower = std::min(variable.lower, std::round(value));
     variable.upper = std::max(variable.upper, std::round(value));
     Eigen::VectorXd design = Eigen::VectorXd::Constant(1, value);
@@ -219,8 +219,7 @@ void refuse_fractions(const Settings& settings) {
     const std::string own = "design." + variable.name;
     const std::string complaint = find_fraction(settings, variable, settings.real(own));
     if (complaint.empty()) continue;
-    const auto at =
-        std::find_if(settings.all.begin(), settings.all.end(), [&](const auto& one) { return one.key.name == own; });
+    const auto at = std::ranges::find_if(settings.all, [&](const auto& one) { return one.key.name == own; });
     throw ConfigError(at->source + ": " + own + " = " + at->value + complaint);
   }
 }
@@ -230,8 +229,8 @@ void refuse_differing_sources(const std::string& path, const archive::Contents& 
                               const std::vector<std::string>& words) {
   for (const std::string& key : differing_keys(merged)) {
     const std::string option = "--" + key;
-    if (std::any_of(words.begin(), words.end(),
-                    [&](const std::string& word) { return word == option || word.starts_with(option + "="); }))
+    if (std::ranges::any_of(words,
+                            [&](const std::string& word) { return word == option || word.starts_with(option + "="); }))
       continue;
     std::string values;
     for (const archive::Source& source : merged.sources)
@@ -284,15 +283,15 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Us
   if (use != Use::described) evaluator->concurrency();  // throws if this machine cannot run the evaluator
   if (problem.archive.empty()) return evaluator;
   const auto from_command_line = [&](auto&& what) {
-    return std::any_of(problem.settings.all.begin(), problem.settings.all.end(),
-                       [&](const Setting& setting) { return setting.source == "command line" && what(setting); });
+    return std::ranges::any_of(problem.settings.all, [&](const Setting& setting) {
+      return setting.source == "command line" && what(setting);
+    });
   };
   const auto files = evaluator->input_files();
   for (const auto& [key, sum] : problem.provenance.configuration) {
     const std::string end = "-checksum";
     if (!key.ends_with(end) || of_the_search(key)) continue;
-    const auto file =
-        std::find_if(files.begin(), files.end(), [&, key = key](const auto& one) { return one.key == key; });
+    const auto file = std::ranges::find_if(files, [&, key = key](const auto& one) { return one.key == key; });
     if (file != files.end() && file->checksum == sum) continue;
     if (from_command_line([&](const Setting& setting) {
           return setting.key.name == "command.run" || setting.key.name == "command.serve" ||
@@ -312,7 +311,7 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Us
 std::vector<std::string> search_file_keys(const Settings& settings) {
   std::vector<std::string> keys;
   for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.low-fidelity"})
-    if (settings.given(key) && std::count(settings.idle.begin(), settings.idle.end(), key) == 0) keys.emplace_back(key);
+    if (settings.given(key) && std::ranges::count(settings.idle, key) == 0) keys.emplace_back(key);
   return keys;
 }
 
@@ -348,7 +347,7 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
   std::ptrdiff_t levels = 0;
   for (const auto& file : files) {
     const fs::path name = fs::path(file.name).lexically_normal();
-    levels = std::max<std::ptrdiff_t>(levels, std::count(name.begin(), name.end(), ".."));
+    levels = std::max<std::ptrdiff_t>(levels, std::ranges::count(name, ".."));
   }
   fs::path top = absolute_folder(settings), folder;
   for (; levels > 0; --levels, top = top.parent_path()) folder = top.filename() / folder;
@@ -360,8 +359,8 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
   for (auto& file : files) {
     const bool is_absolute = fs::path(file.name).is_absolute();
     const bool of_machine = is_absolute && file.key.starts_with("command.");
-    if (std::any_of(provenance.files.begin(), provenance.files.end(),
-                    [&](const archive::EmbeddedFile& held) { return held.name == file.name; }))
+    if (std::ranges::any_of(provenance.files,
+                            [&](const archive::EmbeddedFile& held) { return held.name == file.name; }))
       continue;  // several scenarios name the same file
     archive::EmbeddedFile held{file.name, "", file.checksum};
     if (is_shipped_model(held))
@@ -372,8 +371,9 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
     else if (!of_machine)
       held.path = (folder / file.name).lexically_normal().string();
     if (!archive::is_held_path(held.path)) held.path.clear();
-    if (std::any_of(provenance.files.begin(), provenance.files.end(),
-                    [&](const archive::EmbeddedFile& other) { return !held.path.empty() && other.path == held.path; }))
+    if (std::ranges::any_of(provenance.files, [&](const archive::EmbeddedFile& other) {
+          return !held.path.empty() && other.path == held.path;
+        }))
       continue;  // another name of the same file
     std::error_code error;
     held.size = file.path.empty() ? file.content.size() : static_cast<std::size_t>(fs::file_size(file.path, error));

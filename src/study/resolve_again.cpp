@@ -73,7 +73,7 @@ bool Study::resolve_again() {
                                                              // the excess
       for (const auto& [other, neighbour] : rows)
         if (const double by = doubt(other, *neighbour); by > doubtful) against.emplace_back(-by, other);
-      std::sort(against.begin(), against.end());
+      std::ranges::sort(against);
       against.resize(std::min(against.size(), heard));
       std::int64_t parent = -1;
       for (const auto& [by, other] : against)

@@ -111,8 +111,7 @@ Summary Study::run() {
   keep_ending([&] {
     while (wanted() && ask() && evaluate() && resolve_again() && tell()) continue;
   });
-  const bool any_ok =
-      std::any_of(evaluations_.begin(), evaluations_.end(), [](const auto& e) { return e.second.ok(); });
+  const bool any_ok = std::ranges::any_of(evaluations_, [](const auto& e) { return e.second.ok(); });
   if (ending_ != Ending::interrupted && ending_ != Ending::failed && observed_count_ > 0 && !any_ok)
     stop(Ending::failed, "none of " + std::to_string(observed_count_) + " evaluations has a usable cost: " + reason_);
 
@@ -496,7 +495,7 @@ void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   const std::int64_t id = answer.evaluation.id;
   const auto given_up = [&] {  // another part was given up before
     return evaluations_.contains(id) ||
-           std::any_of(rows.begin(), rows.end(), [&](const Outcome& row) { return row.evaluation.id == id; });
+           std::ranges::any_of(rows, [&](const Outcome& row) { return row.evaluation.id == id; });
   };
   if (parts_.count() > 1 && given_up()) return;
   if (!interruption_().empty() && (status == Status::lost || status == Status::failed)) return;
@@ -633,8 +632,7 @@ std::string search_difference(Settings settings, std::vector<std::pair<std::stri
   std::erase_if(settings.all, [&](const Setting& setting) { return !may_change(setting.key); });
   for (Setting& setting : settings.all) setting.key.identity = true;
   std::erase_if(archived, [&](const auto& one) {
-    return std::none_of(settings.all.begin(), settings.all.end(),
-                        [&](const Setting& setting) { return setting.key.name == one.first; });
+    return std::ranges::none_of(settings.all, [&](const Setting& setting) { return setting.key.name == one.first; });
   });
   return differences(settings, archived);
 }
@@ -670,8 +668,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
     const bool same_costs = (difference.starts_with("design.") || difference.starts_with("surrogate.") ||
                              difference.starts_with("study.batch:")) &&
                             cost_mismatch(settings_, evaluator_, contents).empty();
-    const bool takes_samples =
-        std::count(settings_.idle.begin(), settings_.idle.end(), "surrogate.prior-evaluations") == 0;
+    const bool takes_samples = std::ranges::count(settings_.idle, "surrogate.prior-evaluations") == 0;
     const std::string hint =
         same_costs && takes_samples ? ", and begin it with --surrogate.prior-evaluations " + path : "";
     if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference + remedy + hint);
@@ -797,7 +794,7 @@ std::vector<Evaluation> samples_in(const archive::Contents& contents, const std:
   const auto places = [&](const auto& wanted, const auto& there) {
     std::vector<Eigen::Index> at;
     for (const auto& name : wanted) {
-      const auto found = std::find_if(there.begin(), there.end(), [&](const auto& one) { return one.name == name; });
+      const auto found = std::ranges::find_if(there, [&](const auto& one) { return one.name == name; });
       at.push_back(found == there.end() ? -1 : found - there.begin());
     }
     return at;
@@ -805,7 +802,7 @@ std::vector<Evaluation> samples_in(const archive::Contents& contents, const std:
   std::vector<std::string> names;
   for (const Variable& variable : settings.variables) names.push_back(variable.name);
   const auto variable_at = places(names, theirs), metric_at = places(metrics, contents.layout.metrics);
-  if (theirs.size() != names.size() || std::find(variable_at.begin(), variable_at.end(), -1) != variable_at.end())
+  if (theirs.size() != names.size() || std::ranges::find(variable_at, -1) != variable_at.end())
     throw ConfigError(path + ": is of a study with other free variables");
   const surrogate::DesignSpace space(settings.variables, domains, path);
   std::vector<Evaluation> samples;
@@ -862,15 +859,14 @@ void read_low_fidelity(const std::string& path, const Settings& settings, const 
   for (const int metric : needed) {
     if (metric < 0) continue;
     const std::string& name = metrics[metric];
-    if (std::none_of(contents.layout.metrics.begin(), contents.layout.metrics.end(),
-                     [&](const Quantity& theirs) { return theirs.name == name; }))
+    if (std::ranges::none_of(contents.layout.metrics, [&](const Quantity& theirs) { return theirs.name == name; }))
       throw settings.error(
           key, "its study has no metric " + name + ", which surrogate.objectives or surrogate.constraints names here");
   }
   read_paired_costs(path, contents);
   ego.low_fidelity = samples_in(contents, path, settings, metrics, ego.domains);
-  const auto usable = std::count_if(ego.low_fidelity.begin(), ego.low_fidelity.end(),
-                                    [](const Evaluation& e) { return e.ok() && std::isfinite(e.cost); });
+  const auto usable =
+      std::ranges::count_if(ego.low_fidelity, [](const Evaluation& e) { return e.ok() && std::isfinite(e.cost); });
   if (usable < 2)
     throw settings.error(key, (usable == 0 ? "none" : "only one") +
                                   std::string(" of its evaluations in this study's ranges has a usable cost; two are "
@@ -953,7 +949,7 @@ std::string drop_repeated_designs(const std::string& path, const Settings& setti
   Eigen::Index first = -1;  // the first repeated column
   for (Eigen::Index i = 0; i < ego.given.cols(); ++i) {
     const auto design = ego.given.col(i);
-    if (std::none_of(once.begin(), once.end(), [&](Eigen::Index k) { return ego.given.col(k) == design; }))
+    if (std::ranges::none_of(once, [&](Eigen::Index k) { return ego.given.col(k) == design; }))
       once.push_back(i);
     else if (first < 0)
       first = i;
@@ -984,11 +980,11 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
         "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate one design: dodyn solve "
         "CONFIG");
   const auto without_effect = [&](const Variable& variable) {
-    return std::any_of(settings.all.begin(), settings.all.end(), [&](const Setting& setting) {
+    return std::ranges::any_of(settings.all, [&](const Setting& setting) {
       return setting.key.name == "design." + variable.name + ".min" && setting.note.starts_with("not used");
     });
   };
-  if (std::all_of(settings.variables.begin(), settings.variables.end(), without_effect))
+  if (std::ranges::all_of(settings.variables, without_effect))
     throw settings.error("design." + settings.variables.front().name + ".min",
                          "nothing uses this parameter, so all evaluations would be the same; use it in an expression, "
                          "or free another one");
@@ -996,10 +992,10 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
   for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.low-fidelity",
                           "surrogate.constraints", "surrogate.objectives", "surrogate.integers", "surrogate.categories",
                           "surrogate.log-scale", "surrogate.conditional", "surrogate.design-constraints"})
-    if (std::count(settings.idle.begin(), settings.idle.end(), key) > 0 && settings.given(key)) {
+    if (std::ranges::count(settings.idle, key) > 0 && settings.given(key)) {
       std::string takers;
       for (const StrategyKeys& strategy : surrogate::strategy_keys())
-        if (std::any_of(strategy.keys.begin(), strategy.keys.end(), [&](const Key& own) { return own.name == key; }))
+        if (std::ranges::any_of(strategy.keys, [&](const Key& own) { return own.name == key; }))
           takers += (takers.empty() ? "" : ", ") + strategy.name;
       throw settings.error(key, "the strategy " + settings.text("surrogate.strategy") +
                                     " does not support this key; allowed: " + takers);
@@ -1007,8 +1003,7 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
   try {
     surrogate::StrategyOptions choice = surrogate::read_choice(settings);
     resolve_variables(choice.named, settings, evaluator, choice.ego);
-    if (settings.idle.empty() ||
-        std::count(settings.idle.begin(), settings.idle.end(), "surrogate.initial-designs") == 0)
+    if (settings.idle.empty() || std::ranges::count(settings.idle, "surrogate.initial-designs") == 0)
       resolve(choice.named, settings, evaluator, choice.ego);
     if (choice.name == "auto" && !settings.given("surrogate.gradient"))
       choice.ego.gradient = evaluator.has_gradients() &&
@@ -1016,7 +1011,7 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
     const evaluators::Pairing pairing = compares_pairs ? evaluator.pairing() : evaluators::Pairing::none;
     choice.ego.paired = pairing != evaluators::Pairing::none;
     const char* const indifference = "surrogate.indifference";
-    if (settings.given(indifference) && std::count(settings.idle.begin(), settings.idle.end(), indifference) == 0 &&
+    if (settings.given(indifference) && std::ranges::count(settings.idle, indifference) == 0 &&
         ((!choice.ego.paired && !choice.ego.noise) || choice.ego.objectives.size() > 1))
       throw settings.error(
           indifference,
@@ -1059,8 +1054,8 @@ const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations,
   const Evaluation* best = nullptr;
   for (const auto& [id, evaluation] : evaluations)
     if (evaluation.ok() && (!best || evaluation.cost < best->cost) &&
-        std::all_of(constraints.begin(), constraints.end(),
-                    [&evaluation = evaluation](const auto& c) { return c.is_satisfied(evaluation); }))
+        std::ranges::all_of(constraints,
+                            [&evaluation = evaluation](const auto& c) { return c.is_satisfied(evaluation); }))
       best = &evaluation;
   return best;
 }

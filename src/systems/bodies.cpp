@@ -69,7 +69,7 @@ class Builder {
     const int number = l;
     return links[l].mass == 0.0 && inertia_of(links[l]).isZero() && model_.shapes_of(number).empty() &&
            links[l + 1].at == none &&
-           std::count_if(links.begin(), links.end(), [&](const auto& link) { return link.parent == number; }) == 1 &&
+           std::ranges::count_if(links, [&](const auto& link) { return link.parent == number; }) == 1 &&
            links[l + 1].parent == number;
   }
   // Returns the first of the links whose turns form one joint.
@@ -81,7 +81,7 @@ class Builder {
   void check_massless_intermediate(int ring) const {
     const auto at = [&](const Place<double>& place) { return place.link == ring; };
     const auto& tree = view_.tree;
-    bool pushed = std::any_of(tree.drags.begin(), tree.drags.end(), [&](const auto& d) { return d.link == ring; });
+    bool pushed = std::ranges::any_of(tree.drags, [&](const auto& d) { return d.link == ring; });
     for (const auto& charge : tree.charges) pushed |= at(charge.place);
     for (const auto& load : tree.loads) pushed |= load.coordinate < 0 && at(load.place);
     for (const auto& actuator : tree.actuators) pushed |= actuator.coordinate < 0 && at(actuator.place);
@@ -101,7 +101,7 @@ class Builder {
     bool in_order = true;  // slides first, along x, y, z
     for (std::size_t i = 0; i < slides; ++i) in_order &= link.moves[i] == Move{Move::slide, static_cast<int>(i)};
     const bool three = turns.size() == 3 && turns[0].axis != turns[1].axis && turns[1].axis != turns[2].axis;
-    const bool own_axes = std::any_of(turns.begin(), turns.end(), [](const Move& turn) { return turn.is_oblique(); });
+    const bool own_axes = std::ranges::any_of(turns, [](const Move& turn) { return turn.is_oblique(); });
     const bool all = n == 2 ? turns.size() == 1 : three && !own_axes, one = turns.size() == 1;
     const bool free = link.parent < 0 && slides == n && in_order && all;
     const bool held = (slides == 0 && (all || one)) || (slides == 1 && turns.empty());
@@ -296,10 +296,8 @@ class Builder {
     Bodies<n> rest = view_;
     rest.tree.charges.clear();
     rest.tree.drags.clear();
-    const bool stiff =
-        std::any_of(tree.springs.begin(), tree.springs.end(), [](const auto& s) { return s.stiffness != 0.0; });
-    const bool damped =
-        std::any_of(tree.springs.begin(), tree.springs.end(), [](const auto& s) { return s.damping != 0.0; });
+    const bool stiff = std::ranges::any_of(tree.springs, [](const auto& s) { return s.stiffness != 0.0; });
+    const bool damped = std::ranges::any_of(tree.springs, [](const auto& s) { return s.damping != 0.0; });
     if (stiff || !tree.potentials.empty()) view_.world.potentials.push_back(recorded_potential<n>(rest));
     const std::vector<Stop> stops = standing_.limits ? stops_of(tree) : std::vector<Stop>{};
     if (!standing_.limits)

@@ -235,7 +235,7 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
         for (int i = 0; i < twist; ++i, to += lanes) *to = one[i];
       return to;
     };
-    std::fill(u.begin(), u.end(), 0.0);
+    std::ranges::fill(u, 0.0);
     if (control || !stops.empty()) {
       double* room = programs.states->start();
       write(room);

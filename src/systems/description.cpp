@@ -214,7 +214,7 @@ std::string description(const Model& model, const Values<double>& values, const 
   for (const auto& surface : model.surfaces)
     surfaces.row({surface.name.empty() ? "of all others" : surface.name,
                   "restitution " + number(at(surface.restitution)), "friction " + number(at(surface.friction))});
-  if (!model.shapes.empty() && std::count(model.link_surfaces.begin(), model.link_surfaces.end(), -1) > 0)
+  if (!model.shapes.empty() && std::ranges::count(model.link_surfaces, -1) > 0)
     surfaces.row({"of all others", "restitution 1", "friction 0", "default"});
   Table requirements("requires");
   for (const auto& requirement : model.requirements) requirements.row({requirement.name, requirement.condition.text});

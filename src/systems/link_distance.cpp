@@ -143,7 +143,7 @@ std::string link_distance(const Model& model, const Values<double>& values, cons
   std::array<int, 2> link{};
   for (std::size_t side = 0; side < 2; ++side) {
     const std::string& name = side == 0 ? one : other;
-    const auto at = std::find_if(links.begin(), links.end(), [&](const auto& known) { return known.name == name; });
+    const auto at = std::ranges::find_if(links, [&](const auto& known) { return known.name == name; });
     const std::string allowed = "; links with shapes: " + listed(shaped, 5);
     if (at == links.end())
       throw ConfigError("no link '" + shown(name) + "' in " + model.origin + did_you_mean(name, shaped) + allowed);

@@ -17,8 +17,7 @@ void Model::fail(int line, const std::string& complaint) const {
 }
 
 int Model::parameter(std::string_view parameter_name) const {
-  const auto at =
-      std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) { return one.name == parameter_name; });
+  const auto at = std::ranges::find_if(parameters, [&](const auto& one) { return one.name == parameter_name; });
   return at == parameters.end() ? -1 : static_cast<int>(at - parameters.begin());
 }
 
@@ -138,12 +137,12 @@ std::vector<const Shape*> Model::shapes_of(int link) const {
 
 std::optional<Variable> Model::variable(const Expression::Quantity& quantity) const {
   const auto index_in = [](const auto& all, std::string_view wanted) {
-    const auto at = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == wanted; });
+    const auto at = std::ranges::find_if(all, [&](const auto& one) { return one.name == wanted; });
     return at == all.end() ? -1 : static_cast<int>(at - all.begin());
   };
   const auto coordinate = [&](std::string_view wanted) {
     const auto& names = structure.coordinate_names;
-    const auto at = std::find(names.begin(), names.end(), wanted);
+    const auto at = std::ranges::find(names, wanted);
     return at == names.end() ? -1 : static_cast<int>(at - names.begin());
   };
   // A point may be prefixed by its link: female.seat for [point seat].
@@ -219,7 +218,7 @@ std::string_view Model::unit(const Variable& variable) const {
   const auto& along = actuator.force;
   const bool pushes = actuator.coordinate >= 0
                           ? slides(actuator.coordinate)
-                          : std::any_of(along.begin(), along.end(), [](const Number& x) { return !x.is_zero(); });
+                          : std::ranges::any_of(along, [](const Number& x) { return !x.is_zero(); });
   return pushes ? "N" : "N m";
 }
 

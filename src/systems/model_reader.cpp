@@ -24,9 +24,8 @@ std::vector<std::string> words(const std::string& text) {
 }
 
 bool is_name(const std::string& text) {
-  return std::isalpha(static_cast<unsigned char>(text[0])) && std::all_of(text.begin(), text.end(), [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-         });
+  return std::isalpha(static_cast<unsigned char>(text[0])) &&
+         std::ranges::all_of(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   int surface = 0;
   each("surface", [&](const Section& s) {
     const auto& used = model_.link_surfaces;
-    if (std::find(used.begin(), used.end(), surface++) == used.end())
+    if (std::ranges::find(used, surface++) == used.end())
       fail(s.line, "no link has " + s.title() + "; " +
                        (s.name.empty() ? "leave it out: each link names another one"
                                        : "give it to a link: surface = " + s.name));
@@ -93,8 +92,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
     const Entry& zero = needed(s, "zero");
     pieces_.constraints.push_back({s.name, formula(zero.value, zero.line, true, zero.key, "")});
     const auto& arguments = pieces_.constraints.back().zero.arguments;
-    if (std::all_of(arguments.begin(), arguments.end(),
-                    [](const auto& one) { return one.variable.kind == Variable::parameter; }))
+    if (std::ranges::all_of(arguments, [](const auto& one) { return one.variable.kind == Variable::parameter; }))
       fail(zero.line, "zero = " + shown(zero.value) + " holds no coordinate; allowed: an expression of coordinates");
   });
   each("reset", [&](const Section& s) { read_reset(s); });
@@ -310,7 +308,7 @@ int ModelReader::link(const Entry& entry) const {
 
 int ModelReader::coordinate(const Entry& entry) const {
   const auto& names = model_.structure.coordinate_names;
-  const auto at = std::find(names.begin(), names.end(), entry.value);
+  const auto at = std::ranges::find(names, entry.value);
   if (at == names.end())
     fail(entry.line, entry.key + " = " + shown(entry.value) + " is unknown" + did_you_mean(entry.value, names) +
                          "; allowed: " + listed(names));
@@ -441,7 +439,7 @@ ModelReader::Vector ModelReader::direction(const std::string& text, const Entry&
   if (parts.size() != 3)
     fail(entry.line, entry.key + " = " + shown(entry.value) + "; allowed as an axis: x, y, z or three numbers");
   const Vector along = vector(text, entry.line, entry.key, "");
-  if (std::all_of(along.begin(), along.end(), [](const Number& x) { return x.is_zero(); }))
+  if (std::ranges::all_of(along, [](const Number& x) { return x.is_zero(); }))
     fail(entry.line, entry.key + " = " + shown(entry.value) + " has the axis 0, 0, 0; allowed: a direction");
   std::string square;
   for (const auto& part : parts) square += (square.empty() ? "(" : " + (") + part + ")^2";
@@ -564,8 +562,7 @@ void ModelReader::read_link(const Section& section) {
 // Reads names of coordinates and counterparts, which may be links further down.
 void ModelReader::read_names() {
   auto& tree = model_.structure;
-  const auto roots = std::count_if(tree.links.begin(), tree.links.end(),
-                                   [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
+  const auto roots = std::ranges::count_if(tree.links, [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
   std::set<std::string> taken;
   std::size_t index = 0;
   each("link", [&](const Section& section) {
@@ -577,7 +574,7 @@ void ModelReader::read_names() {
     // position in one model and a turn in another. A link with a count counts as one of several.
     const bool alone = roots == 1 && !counted_.contains(l.name);
     const auto is_place = [&](const Move& move) { return l.parent < 0 && move.kind == Move::slide; };
-    const auto others = std::count_if(l.moves.begin(), l.moves.end(), [&](const Move& m) { return !is_place(m); });
+    const auto others = std::ranges::count_if(l.moves, [&](const Move& m) { return !is_place(m); });
     for (std::size_t i = 0; i < l.moves.size(); ++i) {
       const std::string letter =
           l.moves[i].is_oblique() ? "axis" + std::string(l.axes.size() > 1 ? std::to_string(l.moves[i].axis - 2) : "")
@@ -653,12 +650,12 @@ void ModelReader::complete() {
   for (std::size_t i = 0; i < links.size(); ++i) {
     Link<Number>& l = links[i];
     const auto is_here = [&](const auto& part) { return part.link == static_cast<int>(i); };
-    const bool composite = std::any_of(model_.masses.begin(), model_.masses.end(), is_here) ||
-                           std::any_of(model_.shapes.begin(), model_.shapes.end(), [&](const Shape& shape) {
-                             return is_here(shape) && (shape.density || shape.mass);
-                           });
+    const bool composite =
+        std::ranges::any_of(model_.masses, is_here) || std::ranges::any_of(model_.shapes, [&](const Shape& shape) {
+          return is_here(shape) && (shape.density || shape.mass);
+        });
     const bool halved = !centre_given_[i];
-    if (halved && std::none_of(l.end.begin(), l.end.end(), [](const Number& x) { return x.index >= 0; })) {
+    if (halved && std::ranges::none_of(l.end, [](const Number& x) { return x.index >= 0; })) {
       for (int a = 0; a < 3; ++a) l.centre[a] = 0.5 * l.end[a].constant;
     } else if (halved) {
       model_.completions.push_back({static_cast<int>(i), false, {}, {}, {}, {}, next, model_.link_lines[i]});

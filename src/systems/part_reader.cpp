@@ -60,8 +60,7 @@ void ModelReader::check_counterpart(const Section& mass) const {
   const Entry* counterpart = mass.find("counterpart");
   if (!counterpart) return;
   const auto& other = model_.masses[named(*counterpart, model_.masses, "point mass")];
-  const auto here = std::find_if(model_.masses.begin(), model_.masses.end(),
-                                 [&](const PointMass& one) { return one.name == mass.name; });
+  const auto here = std::ranges::find_if(model_.masses, [&](const PointMass& one) { return one.name == mass.name; });
   const auto& links = model_.structure.links;
   if (links[here->link].counterpart != other.link)
     fail(counterpart->line, "counterpart = " + shown(counterpart->value) + " is on link " + links[other.link].name +
@@ -290,7 +289,7 @@ std::pair<int, bool> ModelReader::coordinate_or_rate(const Entry& entry) const {
   const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
   const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
   const auto& names = model_.structure.coordinate_names;
-  const auto at = std::find(names.begin(), names.end(), name);
+  const auto at = std::ranges::find(names, name);
   if (at == names.end())
     fail(entry.line, "'" + shown(entry.key) + "' is unknown" + did_you_mean(name, names) +
                          "; allowed: COORDINATE, rate(COORDINATE); coordinates: " + listed(names));
@@ -300,7 +299,7 @@ std::pair<int, bool> ModelReader::coordinate_or_rate(const Entry& entry) const {
 void ModelReader::read_gap_contact(const Section& section) {
   const std::vector<std::string> keys = {"gap", "slip", "restitution", "friction", "latch"};
   for (const Entry& entry : section.entries)
-    if (std::find(keys.begin(), keys.end(), entry.key) == keys.end())
+    if (std::ranges::find(keys, entry.key) == keys.end())
       fail(entry.line, "unknown key '" + shown(entry.key) + "' in " + section.title() + did_you_mean(entry.key, keys) +
                            "; allowed: " + listed(keys));
   const Entry& gap = needed(section, "gap");

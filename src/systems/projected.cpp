@@ -39,7 +39,7 @@ void check_supported(const HybridModel& system) {
     refuse("its contact has friction; allowed: none");
   const auto& tree = system.model.structure;
   if (!tree.loads.empty() || !tree.drags.empty() ||
-      std::any_of(tree.springs.begin(), tree.springs.end(), [](const auto& one) { return !one.damping.is_zero(); }))
+      std::ranges::any_of(tree.springs, [](const auto& one) { return !one.damping.is_zero(); }))
     refuse("it has forces without a potential; allowed: none");
 }
 
@@ -88,7 +88,7 @@ struct Maps {
   int n, normal, wire, constraint_row;
   const std::vector<int>& kept;
 
-  std::size_t place(int c) const { return std::find(kept.begin(), kept.end(), c) - kept.begin(); }
+  std::size_t place(int c) const { return std::ranges::find(kept, c) - kept.begin(); }
 
   // q with a row solved for its coordinate
   Vars solved(Vars q, int row, int c, const Var& wanted, const Vars& p) const {
@@ -239,7 +239,7 @@ double Projected::bound(const std::vector<double>& parameters) const {
     }
     found.emplace_back(norm(z), z);
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
   double best = 0.0;
   for (std::size_t i = 0; i < 5; ++i) {
     auto [value, z] = found[i];
@@ -322,7 +322,7 @@ Projected::Instance Projected::instance(const Values<double>& values, double k) 
                  formatted("method projected: k = %g 1/m2 is not above k_c = %.9g; allowed: more, best 2 to 4 times it",
                            all.k, all.least_k));
     parameters.back() = all.k;
-    all.law = {static_cast<int>(std::find(kept_.begin(), kept_.end(), normal_) - kept_.begin()), 0.0};
+    all.law = {static_cast<int>(std::ranges::find(kept_, normal_) - kept_.begin()), 0.0};
   }
   all.inside = std::make_unique<variational::Mechanics>(inside_, parameters);
   all.outside = std::make_unique<variational::Mechanics>(outside_, parameters);

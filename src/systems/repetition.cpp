@@ -28,10 +28,10 @@ std::vector<ini::Section> repeated(const ini::Text& text, const std::vector<Repe
   for (const ini::Section& section : text.sections) {
     const RepeatedLink* of = nullptr;
     for (const RepeatedLink& family : families) {
-      const bool here = section.name == family.name ||
-                        std::any_of(section.entries.begin(), section.entries.end(), [&](const ini::Entry& entry) {
-                          return mentions(entry.value, family.name) || mentions(entry.key, family.name);
-                        });
+      const bool here =
+          section.name == family.name || std::ranges::any_of(section.entries, [&](const ini::Entry& entry) {
+            return mentions(entry.value, family.name) || mentions(entry.key, family.name);
+          });
       if (!here) continue;
       if (of && of->count != family.count)
         text.fail(section.line, section.title() + " uses " + of->name + " and " + family.name +

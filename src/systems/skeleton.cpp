@@ -7,7 +7,7 @@ namespace dodyn::systems {
 
 std::vector<std::string> joined_points(const Tree<Number>& tree, const std::string& root) {
   const auto is_zero = [](const std::array<Number, 3>& place) {
-    return std::all_of(place.begin(), place.end(), [](const Number& x) { return x.is_zero(); });
+    return std::ranges::all_of(place, [](const Number& x) { return x.is_zero(); });
   };
   const auto is_same = [](const std::array<Number, 3>& one, const std::array<Number, 3>& other) {
     return std::equal(one.begin(), one.end(), other.begin(), [](const Number& a, const Number& b) {

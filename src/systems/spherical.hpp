@@ -13,7 +13,7 @@ namespace dodyn::systems {
 inline bool is_spherical(const std::vector<Move>& moves) {
   const auto is_turn = [](const Move& move) { return move.kind == Move::turn; };
   const auto same_axis = [](const Move& a, const Move& b) { return a.axis == b.axis; };
-  if (std::count_if(moves.begin(), moves.end(), is_turn) != 3) return false;
+  if (std::ranges::count_if(moves, is_turn) != 3) return false;
   return std::all_of(moves.end() - 3, moves.end(), is_turn) &&
          std::adjacent_find(moves.end() - 3, moves.end(), same_axis) == moves.end();
 }

@@ -10,8 +10,7 @@ void check_legs(const Model& model) {
   const auto& link_lines = model.link_lines;
   const auto& links = structure.links;
   const std::size_t d = model.dimension;
-  const auto roots =
-      std::count_if(links.begin(), links.end(), [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
+  const auto roots = std::ranges::count_if(links, [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
   if (roots != 1)
     model.fail(model.swing_line,
                "a model with a swing-foot has one link on the ground that moves, not " + std::to_string(roots));

@@ -204,8 +204,7 @@ VectorXd HybridIntegrator::values(const HybridState& at, const std::vector<Guard
   const auto rows = mechanics_.row(at.q);  // a copy, because held() overwrites the buffer
   VectorXd normal = VectorXd::Zero(assembly_.contacts.size()), tangential = normal;
   double noise = 0.0;
-  if (std::any_of(guards.begin(), guards.end(),
-                  [](const Guard& g) { return g.kind != Guard::gap && g.kind != Guard::resets; })) {
+  if (std::ranges::any_of(guards, [](const Guard& g) { return g.kind != Guard::gap && g.kind != Guard::resets; })) {
     const ActiveRows h = held(at.mode, at.q);
     const ConstraintForces b = constraint_forces(mechanics_, h, at.q, v);
     noise = 2.0 * force_noise * b.scale;

@@ -291,7 +291,7 @@ void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
   const VectorXd reflected = now_.p, normal = mechanics_.row(now_.q).gradient.row(assembly_.contacts[contact].gap);
   HybridState to;
   to.mode = now_.mode;
-  std::fill(to.mode.states.begin(), to.mode.states.end(), ContactState::open);
+  std::ranges::fill(to.mode.states, ContactState::open);
   const auto miss = [&](double impulse) {
     ActiveRows constraints = held(to.mode, now_.q);
     if (!substep(constraints, now_.q, reflected + impulse * normal, rest_of_step, to)) return std::nan("");

@@ -91,8 +91,8 @@ class ReturnMap {
     const auto& rows = assembly_.mechanics->row(q);
     std::vector<double> all;
     for (std::size_t i = 0; i < held.rows.size(); ++i) {
-      const bool slip = std::any_of(assembly_.contacts.begin(), assembly_.contacts.end(),
-                                    [&](const Contact& c) { return c.slip == held.rows[i]; });
+      const bool slip =
+          std::ranges::any_of(assembly_.contacts, [&](const Contact& c) { return c.slip == held.rows[i]; });
       if (!slip) all.push_back(rows.value(held.rows[i]));  // a sticking contact may have any slip position
       all.push_back(held.G.row(i).dot(v));
     }
@@ -173,7 +173,7 @@ std::vector<std::complex<double>> multipliers(const MatrixXd& J) {
     const Eigen::EigenSolver<MatrixXd> eigen(J, false);
     all.assign(eigen.eigenvalues().begin(), eigen.eigenvalues().end());
   }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return std::abs(a) > std::abs(b); });
+  std::ranges::sort(all, [](const auto& a, const auto& b) { return std::abs(a) > std::abs(b); });
   return all;
 }
 

@@ -186,7 +186,7 @@ class ElasticEvaluator final : public Evaluator {
       if (!share) continue;
       if (!starts_.several()) throw share->error("needs several initial states; add a section [initial-states]");
       const std::vector<std::string> list(statistics_.outcomes.begin(), statistics_.outcomes.end() - 1);
-      const auto at = std::find(list.begin(), list.end(), share->value);
+      const auto at = std::ranges::find(list, share->value);
       if (at == list.end())
         throw share->error("no outcome of that name" + did_you_mean(share->value, list) + "; allowed: " + listed(list));
       statistics_.success_outcome = at - list.begin();

@@ -16,7 +16,7 @@ InitialStates::InitialStates(const Settings& settings) {
     std::vector<bool> wide;
     for (const CustomEntry& entry : section->entries) {
       if (simulation::draws_starts(entry.key)) continue;
-      if (std::find(known.begin(), known.end(), entry.key) == known.end())
+      if (std::ranges::find(known, entry.key) == known.end())
         throw entry.error("no parameter of that name" + did_you_mean(entry.key, known) + "; allowed: " + listed(known));
       if (settings.design_given(entry.key))
         throw entry.error("is given as design." + entry.key + ", too; remove one of them");

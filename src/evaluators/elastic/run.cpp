@@ -95,7 +95,7 @@ Channel points_channel(const Scene<n>& scene, int rows) {
       for (const int i : face)
         for (const int j : face)
           if (i < j) edges.emplace_back(i, j);
-    std::sort(edges.begin(), edges.end());
+    std::ranges::sort(edges);
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     for (const auto& [i, j] : edges) points.segments.insert(points.segments.end(), {node(i), node(j)});
   }

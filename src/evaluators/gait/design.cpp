@@ -26,9 +26,7 @@ const std::vector<std::string> built_in_keys = {
     "gait.leg-mass",   "gait.hip-mass",       "gait.gravity",        "gait.inertia-factor", "gait.rotation"};
 const std::vector<std::string> motion_parameters = {"step-length", "period", "step-width"};
 
-bool is_file(const std::string& model) {
-  return std::find(built_in_walkers.begin(), built_in_walkers.end(), model) == built_in_walkers.end();
-}
+bool is_file(const std::string& model) { return std::ranges::find(built_in_walkers, model) == built_in_walkers.end(); }
 
 // Returns the text of the model that the settings name.
 std::string text_of(const Settings& settings) {
@@ -61,8 +59,7 @@ void free_joints(systems::Model& model) {
 
 // Parses an entry of [parameters].
 Expression parsed(const CustomEntry& entry) {
-  const bool motion =
-      std::find(motion_parameters.begin(), motion_parameters.end(), entry.key) != motion_parameters.end();
+  const bool motion = std::ranges::find(motion_parameters, entry.key) != motion_parameters.end();
   if (!motion && entry.key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
                      std::string::npos)
     throw entry.error("not a valid name; allowed: letters, digits and _, or one of " + listed(motion_parameters));
@@ -113,12 +110,10 @@ std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& 
     if (model.parameter("inertia_factor") < 0) add("gait.model = " + name, {"gait.inertia-factor"});
     if (model.dimension == 2) add("gait.model = " + name, {"gait.rotation"});
   }
-  const bool width_named =
-      std::any_of(settings.sections.begin(), settings.sections.end(), [](const CustomSection& one) {
-        return std::any_of(one.entries.begin(), one.entries.end(), [](const CustomEntry& entry) {
-          return entry.value.find("step-width") != std::string::npos;
-        });
-      });
+  const bool width_named = std::ranges::any_of(settings.sections, [](const CustomSection& one) {
+    return std::ranges::any_of(
+        one.entries, [](const CustomEntry& entry) { return entry.value.find("step-width") != std::string::npos; });
+  });
   if (model.dimension == 2 && !width_named)
     add("the walker is planar", {"design.step-width", "gait.step-width"});
   else if (settings.design_given("step-width"))
@@ -148,8 +143,7 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
                    0.4, 0.01, 0.99});
   const systems::Model model = walker_model(text_of(so_far), name);
   for (DesignVariable v : parameter_variables(model)) {
-    if (std::any_of(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == v.name; }))
-      continue;
+    if (std::ranges::any_of(all, [&](const DesignVariable& known) { return known.name == v.name; })) continue;
     const bool knee = !is_file(name) && v.name == "knee";
     if (knee) v.minimum = 0.05, v.maximum = 0.95;
     // the knee is first, for compatibility
@@ -162,8 +156,7 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
     for (const CustomEntry& entry : section->entries) {
       expect_new_name(model, entry);
       const Expression e = parsed(entry);
-      const auto at =
-          std::find_if(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == entry.key; });
+      const auto at = std::ranges::find_if(all, [&](const DesignVariable& known) { return known.name == entry.key; });
       const bool built_in = at != all.end();
       DesignVariable v =
           built_in ? *at : DesignVariable{entry.key, stated_unit(entry.value), "of the motion", 0.0, -1e308, 1e308};
@@ -210,8 +203,7 @@ void GaitDesigns::read_model() {
   walker_ = std::make_shared<const dmoc::Walker>(std::move(model), std::stoi(settings_.text("gait.order")));
   if (!from_file_) return;
   for (const Setting& setting : settings_.all)
-    if (setting.source != "default" &&
-        std::find(built_in_keys.begin(), built_in_keys.end(), setting.key.name) != built_in_keys.end())
+    if (setting.source != "default" && std::ranges::find(built_in_keys, setting.key.name) != built_in_keys.end())
       throw settings_.error(setting.key.name, "applies only to planar-biped, planar-underactuated and spatial-biped; " +
                                                   model_ + " has its own [parameters], which [design] sets");
 }
@@ -227,15 +219,15 @@ void GaitDesigns::read_parameters() {
     if (sections.empty() || settings_.design_given(name) || !sections.front()->find(name)) known.push_back(name);
   for (const CustomSection* section : sections)
     for (const CustomEntry& entry : section->entries) {
-      if (settings_.design_given(entry.key) && std::count(known.begin(), known.end(), entry.key) > 0) continue;
+      if (settings_.design_given(entry.key) && std::ranges::count(known, entry.key) > 0) continue;
       const Expression e = parsed(entry);
       for (const auto& q : e.quantities())
-        if (!q.arguments.empty() || std::count(known.begin(), known.end(), q.name) == 0)
+        if (!q.arguments.empty() || std::ranges::count(known, q.name) == 0)
           throw entry.error("unknown parameter '" + q.text() + "'" + did_you_mean(q.text(), known) +
                             "; allowed: parameters of the model, and earlier entries");
       parameters_.emplace_back(entry.key, e);
       known.push_back(entry.key);
-      if (std::count(names_.begin(), names_.end(), entry.key) == 0) names_.push_back(entry.key);
+      if (std::ranges::count(names_, entry.key) == 0) names_.push_back(entry.key);
     }
 }
 
@@ -277,7 +269,7 @@ void GaitDesigns::read_cost() {
     }
   const auto& actuators = system.structure().actuators;
   if (const CustomEntry* entry = sections.front()->find("loss");
-      entry && std::all_of(actuators.begin(), actuators.end(), [](const auto& one) { return one.loss.is_zero(); }))
+      entry && std::ranges::all_of(actuators, [](const auto& one) { return one.loss.is_zero(); }))
     throw entry->error("no [actuator] of the model has a loss; add loss to one, or remove this entry");
   if (sections.front()->entries.empty())
     throw sections.front()->error(
@@ -297,12 +289,11 @@ void GaitDesigns::read_requirements() {
   for (const CustomSection* section : settings_.sections_of("require"))
     for (const CustomEntry& entry : section->entries) try {
         const Expression e = Expression::parse(entry.value, motion_parameters);
-        const bool of_parameters =
-            std::all_of(e.quantities().begin(), e.quantities().end(), [&](const Expression::Quantity& q) {
-              const auto v = system.model().variable(q);
-              return (q.arguments.empty() && std::find(names_.begin(), names_.end(), q.name) != names_.end()) ||
-                     (v && v->kind == systems::Variable::parameter);
-            });
+        const bool of_parameters = std::ranges::all_of(e.quantities(), [&](const Expression::Quantity& q) {
+          const auto v = system.model().variable(q);
+          return (q.arguments.empty() && std::ranges::find(names_, q.name) != names_.end()) ||
+                 (v && v->kind == systems::Variable::parameter);
+        });
         if (of_parameters) {
           if (!e.is_condition())
             throw entry.error("is not a condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
@@ -350,7 +341,7 @@ GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
   }
   Values all;
   const auto follows = [&](const std::string& name) {
-    return std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& one) { return one.first == name; });
+    return std::ranges::any_of(parameters_, [&](const auto& one) { return one.first == name; });
   };
   for (const std::string& name : motion_parameters)
     if (name == "step-width" && !settings_.design_given(name))

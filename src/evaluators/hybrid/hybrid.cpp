@@ -270,9 +270,9 @@ class HybridEvaluator final : public Evaluator {
     }
     for (const auto& quantity : f.expression.quantities()) {
       f.names.push_back(quantity.text());
-      if (std::count(known.begin(), known.end(), f.names.back()) > 1)
+      if (std::ranges::count(known, f.names.back()) > 1)
         throw entry.error("'" + f.names.back() + "' is a metric and a name of the model; rename it in the model");
-      if (std::find(known.begin(), known.end(), f.names.back()) == known.end())
+      if (std::ranges::find(known, f.names.back()) == known.end())
         throw entry.error("'" + shown(f.names.back()) + "' is unknown" + did_you_mean(f.names.back(), known) +
                           "; known here: " + (known.empty() ? "none" : listed(known)));
     }
@@ -295,7 +295,7 @@ class HybridEvaluator final : public Evaluator {
         const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
         const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
         const auto& names = model_.structure.coordinate_names;
-        const auto at = std::find(names.begin(), names.end(), name);
+        const auto at = std::ranges::find(names, name);
         if (at == names.end())
           throw entry.error("no coordinate of that name" + did_you_mean(name, names) +
                             "; allowed: NAME or rate(NAME) of " + listed(names));

@@ -32,7 +32,7 @@ HybridRun::HybridRun(const systems::HybridModel& system, const HybridOptions& op
                                                                       : variational::Rule::midpoint)) {
   const auto& names = model_.structure.coordinate_names;
   for (const std::string& name : split_list(options.travels)) {
-    const auto at = std::find(names.begin(), names.end(), name);
+    const auto at = std::ranges::find(names, name);
     if (at == names.end())
       throw ConfigError("'" + name + "' is not a coordinate" + did_you_mean(name, names) +
                         "; allowed: " + listed(names));
@@ -236,7 +236,7 @@ std::string replaced_rates(const systems::Model& model, const variational::Assem
 std::string idle_jump(const variational::Assembly& assembly, const variational::IntegratorOptions& options) {
   const auto keeps_energy = [](const auto& contact) { return contact.restitution == 1.0 && contact.friction == 0.0; };
   if (options.jump != variational::JumpLaw::discrete_energy || assembly.contacts.empty() ||
-      std::any_of(assembly.contacts.begin(), assembly.contacts.end(), keeps_energy))
+      std::ranges::any_of(assembly.contacts, keeps_energy))
     return "";
   return "hybrid.jump = discrete-energy has no effect: it applies to contacts without friction whose restitution is 1";
 }

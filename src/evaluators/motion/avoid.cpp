@@ -61,7 +61,7 @@ void read_avoided(PhasedMotion& motion) {
   std::vector<std::string> names;
   for (const auto& link : links) names.push_back(link.name);
   const auto link_of = [&](const CustomEntry& entry, const std::string& name) {
-    const auto at = std::find(names.begin(), names.end(), name);
+    const auto at = std::ranges::find(names, name);
     if (at == names.end()) throw entry.error("there is no link '" + name + "'" + did_you_mean(name, names));
     const int l = at - names.begin();
     if (motion.system->model().shapes_of(l).empty())
@@ -95,8 +95,7 @@ void read_avoided(PhasedMotion& motion) {
       if (one == other) throw entry.error("a link cannot stay clear of itself; name two links");
       if (!pairs.insert(std::minmax(one, other)).second) throw entry.error("is given twice; remove one of them");
       const bool pushed =
-          motion.penalty > 0.0 &&
-          std::any_of(motion.contacts.begin(), motion.contacts.end(), [&](const MotionContact& c) {
+          motion.penalty > 0.0 && std::ranges::any_of(motion.contacts, [&](const MotionContact& c) {
             return std::minmax(one, other) == std::minmax(links_of(motion, c).first, links_of(motion, c).second);
           });
       if (!pushed) motion.avoided.push_back({one, other, parameter_expression(motion, entry, entry.value)});
@@ -175,7 +174,7 @@ std::string behind_face(const PhasedMotion& motion, const MotionValues& values) 
     if (!placed(motion, motion.at(end), one, other)) return false;
     const auto heights = dmoc::heights(*motion.system, numbers, contact_event(motion, contact, values),
                                        motion.system->no_reference(), ends.at[end ? 1 : 0]);
-    return *std::max_element(heights.begin(), heights.end()) < -contact_slack;
+    return *std::ranges::max_element(heights) < -contact_slack;
   };
   for (const MotionContact& contact : motion.contacts)
     if (!contact.edges && !contact.side && is_behind(contact, false) && is_behind(contact, true)) {

@@ -79,7 +79,7 @@ Eigen::VectorXd depths(const PhasedMotion& motion, const MotionContact& contact,
   for (Eigen::Index k = 0; k < q.rows(); ++k) {
     const auto heights =
         dmoc::heights(*motion.system, numbers, event, motion.system->no_reference(), q.row(k).transpose());
-    depths(k) = -*std::min_element(heights.begin(), heights.end());
+    depths(k) = -*std::ranges::min_element(heights);
   }
   return depths;
 }
@@ -96,7 +96,7 @@ std::vector<TouchingFeature> touching(const PhasedMotion& motion, const MotionVa
       one.edges = dmoc::edges_at(*motion.system, numbers, event, motion.system->no_reference(), q).first;
     } else if (c.part >= 0) {
       const auto heights = dmoc::heights(*motion.system, numbers, event, motion.system->no_reference(), q);
-      one.corner = std::min_element(heights.begin(), heights.end()) - heights.begin();
+      one.corner = std::ranges::min_element(heights) - heights.begin();
     }
   }
   return all;
@@ -109,7 +109,7 @@ void touch(const PhasedMotion& motion, const MotionContact& contact, const Motio
   const auto height = [&](const Eigen::VectorXd& at) {
     if (contact.edges) return dmoc::edges_at(*motion.system, numbers, event, motion.system->no_reference(), at).second;
     const auto all = dmoc::heights(*motion.system, numbers, event, motion.system->no_reference(), at);
-    return *std::min_element(all.begin(), all.end());
+    return *std::ranges::min_element(all);
   };
   for (int iteration = 0; iteration < 3; ++iteration) {
     const double now = height(q);

@@ -68,8 +68,7 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
     for (std::size_t i = 0; i < link.moves.size(); ++i) {
       const int c = link.first + static_cast<int>(i);
       const auto needed = motion.system->coordinates_of(part.link);
-      if (link.moves[i].kind == systems::Move::turn && std::binary_search(needed.begin(), needed.end(), c))
-        turns.push_back(c);
+      if (link.moves[i].kind == systems::Move::turn && std::ranges::binary_search(needed, c)) turns.push_back(c);
     }
   if (turns.empty()) return false;
   const Eigen::Vector3d down = -Eigen::Map<const Eigen::Vector3d>(event.outward.data());
@@ -82,7 +81,7 @@ bool bring_down(const PhasedMotion& motion, const MotionContact& contact, int co
     auto heights = dmoc::heights(*motion.system, numbers, event, motion.system->no_reference(), q);
     const double own = heights[corner];
     heights.erase(heights.begin() + corner);
-    if (*std::min_element(heights.begin(), heights.end()) - own >= clearly_lower * size) {
+    if (*std::ranges::min_element(heights) - own >= clearly_lower * size) {
       touch(motion, contact, values, q);
       return true;
     }

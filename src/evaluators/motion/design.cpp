@@ -63,9 +63,8 @@ std::string idle_coordinate(const MotionDesigns& designs, const PhasedMotion& mo
         x(i) += 0.1 * std::sin(1.0 + 2.3 * static_cast<double>(i));  // no value is special, such as 0
     }
     const auto& phases = motion.phases;
-    const bool moves = std::any_of(phases.begin(), phases.end(), [&](const MotionPhase& phase) {
-      return std::find(phase.held.begin(), phase.held.end(), c) == phase.held.end();
-    });
+    const bool moves = std::ranges::any_of(
+        phases, [&](const MotionPhase& phase) { return std::ranges::find(phase.held, c) == phase.held.end(); });
     if (moves && dmoc::has_no_effect(planned->problem, x, c))
       return systems::massless_text(tree, c, ", and no force acts on it");
   }

@@ -27,8 +27,7 @@ bool can_simulate(const PhasedMotion& motion) {
   const auto holds = [](const MotionPhase& phase) { return phase.holds.has_value(); };
   return motion.system->inputs() > 0 && motion.system->n() <= most_coordinates && motion.contacts.empty() &&
          !motion.periodic && motion.start.placements.empty() && motion.goal.placements.empty() &&
-         motion.system->charts().empty() && !motion.system->directors() &&
-         std::none_of(motion.phases.begin(), motion.phases.end(), holds);
+         motion.system->charts().empty() && !motion.system->directors() && std::ranges::none_of(motion.phases, holds);
 }
 
 // Adds a change to the coordinates, in proportion to the time, so that the end changes by `change`.

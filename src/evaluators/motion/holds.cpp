@@ -12,7 +12,7 @@ constexpr const char* letters[] = {"x", "y", "z"};
 
 bool is_point(const dmoc::System& system, const std::string& name) {
   const auto& points = system.structure().named_points;
-  return std::any_of(points.begin(), points.end(), [&](const auto& point) { return point.name == name; });
+  return std::ranges::any_of(points, [&](const auto& point) { return point.name == name; });
 }
 
 // Returns the names A and B of "A - B"; nullopt: one of them is not a point.
@@ -31,14 +31,13 @@ std::string HeldPlaces::described(const std::string& phase) const {
   std::string all;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (at_zero[i]) all += (all.empty() ? "" : ", ") + ("[constraint " + names[i] + "]");
-  const bool holds = std::find(at_zero.begin(), at_zero.end(), false) != at_zero.end();
+  const bool holds = std::ranges::find(at_zero, false) != at_zero.end();
   return holds ? all + (all.empty() ? "" : ", ") + "hold in [phase " + phase + "]" : all;
 }
 
 bool HeldPlaces::continues(const HeldPlaces& before) const {
-  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-    return std::find(before.names.begin(), before.names.end(), name) != before.names.end();
-  });
+  return std::ranges::all_of(
+      names, [&](const std::string& name) { return std::ranges::find(before.names, name) != before.names.end(); });
 }
 
 int HeldPlaces::component(const Expression::Quantity& force, int dimension) const {
@@ -50,7 +49,7 @@ int HeldPlaces::component(const Expression::Quantity& force, int dimension) cons
     name += ".x";
   else if (force.name != "reaction")
     return -1;
-  const auto at = std::find(names.begin(), names.end(), name);
+  const auto at = std::ranges::find(names, name);
   return at == names.end() ? -1 : static_cast<int>(at - names.begin());
 }
 

@@ -171,8 +171,7 @@ void size_of_bodies(const PhasedMotion& motion, const MotionValues& all, double 
     for (const auto& r : motion.system->model().corners(shape, autodiff::values_of(all.model.numbers)))
       radius = std::max(radius, std::sqrt(systems::dot(r, r)));
   }
-  const bool held =
-      std::any_of(motion.phases.begin(), motion.phases.end(), [](const MotionPhase& p) { return bool(p.holds); });
+  const bool held = std::ranges::any_of(motion.phases, [](const MotionPhase& p) { return bool(p.holds); });
   const double turn = held ? usual_detour : turn_of_a_detour;
   for (const auto& link : motion.system->structure().links)
     for (std::size_t i = 0; i < link.moves.size(); ++i) {
@@ -278,7 +277,7 @@ void follow(const std::vector<Knot>& knots, const Detours& drawn, const PhasedMo
       for (std::size_t c = 0; c < system.charts().size(); ++c) {
         const auto& link = system.structure().links[system.charts()[c]];
         const int turn = link.first + std::ssize(link.moves) - 3;
-        if (std::find(moving[i].begin(), moving[i].end(), turn) == moving[i].end()) continue;
+        if (std::ranges::find(moving[i], turn) == moving[i].end()) continue;
         Eigen::VectorXd row = q.row(k).transpose();
         const Eigen::Vector3d detour = row.segment<3>(turn);
         const Eigen::Matrix3d straight = attitudes.rotation(c, along(share_of(turn, k)), system.no_reference());

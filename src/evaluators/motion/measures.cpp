@@ -145,7 +145,7 @@ std::vector<std::string> hold_names(const PhasedMotion& motion) {
   std::vector<std::string> names;
   for (const MotionPhase& phase : motion.phases)
     for (const std::string& name : phase.holds ? phase.holds->names : std::vector<std::string>())
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   return names;
 }
 
@@ -153,7 +153,7 @@ std::vector<std::string> hold_names(const PhasedMotion& motion) {
 
 bool MotionDesigns::pushes_at_a_point() const {
   const auto& actuators = motion_.system->structure().actuators;
-  return std::any_of(actuators.begin(), actuators.end(), [](const auto& actuator) { return actuator.coordinate < 0; });
+  return std::ranges::any_of(actuators, [](const auto& actuator) { return actuator.coordinate < 0; });
 }
 
 std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
@@ -243,7 +243,7 @@ ExaminedQuantities MotionDesigns::examined(const Eigen::VectorXd& design, const 
   const auto stands = [&](const MotionPhase& phase) {
     return std::includes(phase.held.begin(), phase.held.end(), root.begin(), root.end());
   };
-  const auto standing = std::count_if(motion_.phases.begin(), motion_.phases.end(), stands);
+  const auto standing = std::ranges::count_if(motion_.phases, stands);
   const bool has_foot = standing > 0 && standing < static_cast<std::ptrdiff_t>(motion_.phases.size());
   m.turn = 0.0;
   std::vector<KnotRows> all;
@@ -281,8 +281,8 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
   }
   for (std::size_t i = 0; i < motion_.phases.size(); ++i) {
     const MotionPhase& phase = motion_.phases[i];
-    const auto contact = std::find_if(motion_.contacts.begin(), motion_.contacts.end(),
-                                      [&](const MotionContact& c) { return c.phase + 1 == static_cast<int>(i); });
+    const auto contact = std::ranges::find_if(
+        motion_.contacts, [&](const MotionContact& c) { return c.phase + 1 == static_cast<int>(i); });
     bool restarts = true;
     if (i > 0) {
       const auto& before = motion_.phases[i - 1].held;
@@ -353,7 +353,7 @@ std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const MetricInputs& seen
       const Eigen::MatrixXd of_phase =
           constraint_forces(problem, problem.position_constraints(p).back(), seen.solved.solution.x);
       for (std::size_t i = 0; i < phase.holds->names.size(); ++i) {
-        const auto column = std::find(names.begin(), names.end(), phase.holds->names[i]) - names.begin();
+        const auto column = std::ranges::find(names, phase.holds->names[i]) - names.begin();
         forces.col(column).segment(row, of_phase.rows()) = of_phase.col(i);
       }
     }
@@ -367,9 +367,7 @@ std::optional<Simulated> MotionDesigns::open_loop_run(const Outcome& archived) c
     if (phase.holds)
       throw ConfigError("[phase " + phase.name + "] holds " + listed(phase.holds->names) +
                         ", which the contact simulation does not support; use fixed, or remove hold");
-  if (std::any_of(motion_.phases.begin(), motion_.phases.end(),
-                  [](const MotionPhase& phase) { return !phase.held.empty(); }))
-    return {};
+  if (std::ranges::any_of(motion_.phases, [](const MotionPhase& phase) { return !phase.held.empty(); })) return {};
   if (degree() > 2) throw ConfigError("motion.order = 6 is not supported by the contact simulation; allowed: 2, 4");
   return to_simulated(simulate_open_loop(motion_, archived.evaluation.design, archived.trajectory, motion_.keys.steps),
                       motion_.keys.steps);

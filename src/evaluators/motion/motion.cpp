@@ -129,7 +129,7 @@ std::vector<Measure> MotionEvaluator::measures(const MotionDescription::MetricIn
 }
 
 Eigen::Index MotionEvaluator::place(const std::string& name) const {
-  const auto at = std::find_if(metrics_.begin(), metrics_.end(), [&](const Quantity& q) { return q.name == name; });
+  const auto at = std::ranges::find_if(metrics_, [&](const Quantity& q) { return q.name == name; });
   if (at == metrics_.end()) throw std::logic_error("no metric '" + name + "'");
   return at - metrics_.begin();
 }
@@ -261,7 +261,7 @@ void MotionEvaluator::conclude(const FoundMotion& found, Evaluation& e) const {
 // Returns the best result of the tasks. Merges their optima; counts of equal ones are added.
 Outcome MotionEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const {
   const auto has_cost = [](const Outcome& o) { return std::isfinite(o.evaluation.cost); };
-  std::stable_sort(parts.begin(), parts.end(), [&](const Outcome& a, const Outcome& b) {
+  std::ranges::stable_sort(parts, [&](const Outcome& a, const Outcome& b) {
     if (a.evaluation.ok() != b.evaluation.ok()) return a.evaluation.ok();
     if (has_cost(a) != has_cost(b)) return has_cost(a);
     return a.evaluation.cost < b.evaluation.cost;

@@ -164,8 +164,7 @@ class Driver {
     auto bodies = view([&](double t, std::span<const double>, std::span<const double>, std::span<double> u) {
       for (std::size_t i = 0; i < u.size(); ++i) u[i] = motion_.values[3](interval(t), static_cast<Eigen::Index>(i));
     });
-    const bool shaped = std::any_of(bodies.world.bodies.begin(), bodies.world.bodies.end(),
-                                    [](const auto& body) { return !body.parts.empty(); });
+    const bool shaped = std::ranges::any_of(bodies.world.bodies, [](const auto& body) { return !body.parts.empty(); });
     if (contact) {
       const auto [restitution, friction] = bounce(plan_, *contact, design_);
       for (auto& body : bodies.world.bodies) body.surface = {restitution, friction};

@@ -11,8 +11,8 @@ namespace dodyn::evaluators {
 using dmoc::Coefficient;
 
 bool MotionEnd::gives(int coordinate) const {
-  return std::any_of(given.begin(), given.end(),
-                     [&](const GivenCoordinate& one) { return !one.rate && one.coordinate == coordinate; });
+  return std::ranges::any_of(given,
+                             [&](const GivenCoordinate& one) { return !one.rate && one.coordinate == coordinate; });
 }
 
 Coefficient MotionValues::named(const std::string& name) const {
@@ -55,7 +55,7 @@ int held_coordinate(const PhasedMotion& motion, const Expression::Quantity& forc
   if (force.name == "tangential") return 0;
   if (force.name != "reaction") return -1;
   const auto& names = motion.system->structure().coordinate_names;
-  const auto at = std::find(names.begin(), names.end(), force.arguments.front());
+  const auto at = std::ranges::find(names, force.arguments.front());
   return at == names.end() ? -1 : static_cast<int>(at - names.begin());
 }
 

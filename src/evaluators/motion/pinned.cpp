@@ -26,7 +26,7 @@ struct PinnedExpression {
 };
 
 bool is_parameter(const PinnedExpression& f, const Expression::Quantity& q) {
-  return std::find(f.parameters.begin(), f.parameters.end(), q.text()) != f.parameters.end();
+  return std::ranges::find(f.parameters, q.text()) != f.parameters.end();
 }
 
 // Returns an expression's value, where `of` has the values of quantities that are not parameters.
@@ -40,8 +40,7 @@ double value_of(const PinnedExpression& f, const MotionValues& values, const Val
 // Returns whether parameters and these values determine an expression.
 bool is_determined(const PinnedExpression& f, const Values& of) {
   const auto& quantities = f.expression.quantities();
-  return std::all_of(quantities.begin(), quantities.end(),
-                     [&](const auto& q) { return is_parameter(f, q) || of.contains(q.text()); });
+  return std::ranges::all_of(quantities, [&](const auto& q) { return is_parameter(f, q) || of.contains(q.text()); });
 }
 
 // Adds the position that an equality of this position alone determines, if it is linear.
@@ -72,9 +71,7 @@ void add_positions(const PhasedMotion& motion, const MotionValues& values,
   const auto frames = tree.frames(q.data());
   for (const auto& [name, place] : tree.named_points) {
     const std::vector<int> coordinates = system.coordinates_of(place.link);
-    if (place.link < 0 ||
-        !std::all_of(coordinates.begin(), coordinates.end(), [&](int c) { return given[c].has_value(); }))
-      continue;
+    if (place.link < 0 || !std::ranges::all_of(coordinates, [&](int c) { return given[c].has_value(); })) continue;
     const auto at = frames[place.link].point(place.at);
     for (int axis = 0; axis < tree.dimension; ++axis) pinned.emplace(name + "." + "xyz"[axis], at[axis]);
   }

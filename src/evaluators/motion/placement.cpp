@@ -85,7 +85,7 @@ bool is_placement(const CustomEntry& entry, const dmoc::System& system) {
   const bool is_clause = !words.empty() && std::ranges::find(clause_names, words[0]) != clause_names.end();
   const bool is_link = link_index(system, names_of(entry).first) >= 0;
   // A link and its coordinate may have the same name. The value then decides: a clause such as `pose` means the link.
-  if (std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end()) return is_link && is_clause;
+  if (std::ranges::find(coordinates, entry.key) != coordinates.end()) return is_link && is_clause;
   // An unknown name with a clause is a misspelt link
   return entry.key.find(" from ") != std::string::npos || is_link || is_clause;
 }

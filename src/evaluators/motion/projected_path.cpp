@@ -139,7 +139,7 @@ std::vector<int> free_at(const PhasedMotion& motion, bool end) {
 Index component(const MotionPhase& phase, const std::string& name) {
   if (!phase.holds) return -1;
   const auto& names = phase.holds->names;
-  const auto at = std::find(names.begin(), names.end(), name);
+  const auto at = std::ranges::find(names, name);
   return at == names.end() ? -1 : at - names.begin();
 }
 
@@ -153,7 +153,7 @@ void move_onto_conditions(const PhasedMotion& motion, const MotionValues& values
   const auto at_zero = [&](std::size_t k) { return bool(motion.phases[phase].holds->at_zero[k]); };
   if (auto zero = held_in(motion, values, phase, at_zero)) all.push_back(std::move(*zero));
   const auto kept = [&](std::size_t k) {
-    return end && !at_zero(k) && std::all_of(motion.phases.begin(), motion.phases.end(), [&](const MotionPhase& one) {
+    return end && !at_zero(k) && std::ranges::all_of(motion.phases, [&](const MotionPhase& one) {
              return component(one, motion.phases[phase].holds->names[k]) >= 0;
            });
   };
@@ -217,9 +217,9 @@ std::vector<int> free_between(const PhasedMotion& motion, const std::vector<std:
                               const std::vector<Wanted>& held) {
   std::vector<int> all, free;
   for (int c = 0; c < motion.system->n(); ++c)
-    if (std::none_of(phases.begin(), phases.end(), [&](std::size_t i) {
+    if (std::ranges::none_of(phases, [&](std::size_t i) {
           const std::vector<int>& fixed = motion.phases[i].held;
-          return std::find(fixed.begin(), fixed.end(), c) != fixed.end();
+          return std::ranges::find(fixed, c) != fixed.end();
         }))
       all.push_back(c);
   for (const int c : all)
@@ -233,8 +233,7 @@ std::vector<int> free_between(const PhasedMotion& motion, const std::vector<std:
 
 void move_onto_holds(const PhasedMotion& motion, const MotionValues& values, MotionPath& path) {
   const std::size_t count = motion.phases.size();
-  if (std::none_of(motion.phases.begin(), motion.phases.end(), [](const MotionPhase& p) { return bool(p.holds); }))
-    return;
+  if (std::ranges::none_of(motion.phases, [](const MotionPhase& p) { return bool(p.holds); })) return;
   const Projection projection(*motion.system);
   const std::vector<std::optional<Wanted>> held = held_along(motion, values, projection, path);
   const auto all_of = [&](const std::vector<std::size_t>& phases) {

@@ -26,7 +26,7 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
   const auto& points = model.structure.named_points;
   for (const auto& p : points) names.push_back(p.name);
   for (const auto& p : model.shapes) names.push_back(p.name);
-  const auto point = std::find(names.begin(), names.end(), parts[0]);
+  const auto point = std::ranges::find(names, parts[0]);
   if (point == names.end())
     throw where.error("there is no [point " + parts[0] + "] or [shape " + parts[0] + "]" +
                       did_you_mean(parts[0], names));
@@ -39,7 +39,7 @@ void read_touch(const systems::Model& model, const CustomEntry& where, MotionCon
   }
   names.clear();
   for (const auto& s : model.shapes) names.push_back(s.name);
-  const auto at = std::find(names.begin(), names.end(), shape);
+  const auto at = std::ranges::find(names, shape);
   if (at == names.end()) throw where.error("there is no [shape " + shape + "]" + did_you_mean(shape, names));
   contact.shape = at - names.begin();
   const auto& of = model.shapes[contact.shape];
@@ -112,7 +112,7 @@ std::vector<Cut> cuts_of(const PhasedMotion& motion, const CustomSection& phase,
     if (in) {
       std::vector<std::string> names;
       for (const CustomSection* p : phases) names.push_back(p->name);
-      if (std::find(names.begin(), names.end(), in->value) == names.end())
+      if (std::ranges::find(names, in->value) == names.end())
         throw in->error("there is no [phase " + in->value + "]" + did_you_mean(in->value, names));
       if (in->value != phase.name) continue;
     }
@@ -127,7 +127,7 @@ std::vector<Cut> cuts_of(const PhasedMotion& motion, const CustomSection& phase,
     all.push_back({read(*at, 1), section, false});
     if (release) all.push_back({read(*release, all.back().node + 1), section, true});
   }
-  std::stable_sort(all.begin(), all.end(), [](const Cut& a, const Cut& b) { return a.node < b.node; });
+  std::ranges::stable_sort(all, [](const Cut& a, const Cut& b) { return a.node < b.node; });
   for (std::size_t i = 1; i < all.size(); ++i)
     if (all[i].node == all[i - 1].node)
       throw all[i].contact->error(formatted("is at node %d, as [contact %s] is; choose another node", all[i].node,

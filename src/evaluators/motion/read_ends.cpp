@@ -37,7 +37,7 @@ void read_end(const PhasedMotion& motion, const std::string& kind, MotionEnd& en
         if (entry.value != "0") throw entry.error("allowed: 0 (everything is at rest)");
         const auto& held = kind == "goal" ? motion.phases.back().held : motion.phases.front().held;
         for (int c = 0; c < motion.system->n(); ++c)
-          if (std::find(held.begin(), held.end(), c) == held.end()) end.given.push_back({c, true, 0.0, entry.source});
+          if (std::ranges::find(held, c) == held.end()) end.given.push_back({c, true, 0.0, entry.source});
       } else if (entry.key == "require" || (entry.key == "cost" && kind == "goal")) {
         const auto& held = kind == "goal" ? motion.phases.back().held : motion.phases.front().held;
         try {
@@ -93,8 +93,7 @@ void read_ends(PhasedMotion& motion) {
   for (const CustomSection* section : sections) {
     if (const CustomEntry* entry = section->find("period")) {
       motion.period = parameter_expression(motion, *entry, entry->value);
-      if (std::none_of(motion.phases.begin(), motion.phases.end(),
-                       [](const MotionPhase& phase) { return phase.timed(); }))
+      if (std::ranges::none_of(motion.phases, [](const MotionPhase& phase) { return phase.timed(); }))
         throw entry->error(
             "every phase has a given duration, so period changes nothing; give a phase duration = SHORTEST .. LONGEST, "
             "or remove period");
@@ -125,7 +124,7 @@ void read_ends(PhasedMotion& motion) {
                         ", so this guess has no effect; remove it");
   const auto refuse_held = [&](const std::vector<GivenCoordinate>& all, const MotionPhase& phase) {
     for (const GivenCoordinate& g : all)
-      if (std::find(phase.held.begin(), phase.held.end(), g.coordinate) != phase.held.end())
+      if (std::ranges::find(phase.held, g.coordinate) != phase.held.end())
         throw ConfigError(g.source + ": " + motion.system->structure().coordinate_names[g.coordinate] +
                           " is fixed at zero in [phase " + phase.name +
                           "], so it has no other value; remove this entry");
@@ -213,7 +212,7 @@ void read_cost(PhasedMotion& motion) {
     if (const CustomEntry* entry = sections.front()->find(weight); entry && actuators.empty())
       throw entry->error("counts controls, but the model has no [actuator]; add one, or remove this entry");
   if (const CustomEntry* entry = sections.front()->find("loss");
-      entry && std::all_of(actuators.begin(), actuators.end(), [](const auto& one) { return one.loss.is_zero(); }))
+      entry && std::ranges::all_of(actuators, [](const auto& one) { return one.loss.is_zero(); }))
     throw entry->error("no [actuator] of the model has a loss; add loss to one, or remove this entry");
   if (motion.effort.work())
     for (const auto& actuator : actuators)

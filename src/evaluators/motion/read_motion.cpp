@@ -157,7 +157,7 @@ std::vector<std::pair<std::string, std::string>> idle_motion_keys(const Settings
     if (contacts) add("there is no [avoid]", {"contact-planes"});
   }
   const auto phases = settings.sections_of("phase");
-  if (std::any_of(phases.begin(), phases.end(), [](const CustomSection* phase) { return phase->find("fixed"); }))
+  if (std::ranges::any_of(phases, [](const CustomSection* phase) { return phase->find("fixed"); }))
     add("a phase has fixed, so rollout.step applies", {"steps"});
   else
     for (const Key& key : rollout_keys().keys()) idle.emplace_back(key.name, "no phase has fixed");
@@ -228,9 +228,8 @@ PhasedMotion read_motion(const Settings& settings) {
 Expression parameter_expression(const PhasedMotion& motion, const CustomEntry& entry, const std::string& text) {
   Expression e = entry.parsed(text);
   for (const auto& q : e.quantities()) {
-    const bool known =
-        q.arguments.empty() && (std::find(motion.names.begin(), motion.names.end(), q.name) != motion.names.end() ||
-                                motion.system->model().parameter(q.name) >= 0);
+    const bool known = q.arguments.empty() && (std::ranges::find(motion.names, q.name) != motion.names.end() ||
+                                               motion.system->model().parameter(q.name) >= 0);
     if (known) continue;
     std::vector<std::string> all = motion.names;
     for (const auto& p : motion.system->model().parameters) all.push_back(p.name);
@@ -241,7 +240,7 @@ Expression parameter_expression(const PhasedMotion& motion, const CustomEntry& e
 
 int read_coordinate(const PhasedMotion& motion, const CustomEntry& entry, const std::string& name) {
   const auto& names = motion.system->structure().coordinate_names;
-  const auto at = std::find(names.begin(), names.end(), name);
+  const auto at = std::ranges::find(names, name);
   if (at != names.end()) return static_cast<int>(at - names.begin());
   std::string list;
   for (const auto& n : names) list += (list.empty() ? "" : ", ") + n;

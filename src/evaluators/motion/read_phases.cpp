@@ -18,10 +18,8 @@ std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
   const auto& tree = motion.system->structure();
   std::vector<int> held;
   for (const std::string& name : split_list(entry.value)) {
-    const auto point =
-        std::find_if(tree.named_points.begin(), tree.named_points.end(), [&](const auto& p) { return p.name == name; });
-    const bool is_coordinate =
-        std::find(tree.coordinate_names.begin(), tree.coordinate_names.end(), name) != tree.coordinate_names.end();
+    const auto point = std::ranges::find_if(tree.named_points, [&](const auto& p) { return p.name == name; });
+    const bool is_coordinate = std::ranges::find(tree.coordinate_names, name) != tree.coordinate_names.end();
     if (is_coordinate) {
       held.push_back(read_coordinate(motion, entry, name));
       continue;
@@ -34,8 +32,8 @@ std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
                         ", or a [point] at the origin of the first link");
     }
     const auto& place = point->place;
-    const bool at_root = place.link == 0 && std::all_of(place.at.begin(), place.at.end(),
-                                                        [](const systems::Number& x) { return x.is_zero(); });
+    const bool at_root =
+        place.link == 0 && std::ranges::all_of(place.at, [](const systems::Number& x) { return x.is_zero(); });
     if (!at_root)
       throw entry.error("point '" + name +
                         "' is not the origin of the first link; only that point and coordinates can be fixed; use hold "
@@ -44,7 +42,7 @@ std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
     for (std::size_t i = 0; i < moves.size() && moves[i].kind == systems::Move::slide; ++i)
       held.push_back(tree.links[0].first + static_cast<int>(i));
   }
-  std::sort(held.begin(), held.end());
+  std::ranges::sort(held);
   held.erase(std::unique(held.begin(), held.end()), held.end());
   return held;
 }
@@ -57,7 +55,7 @@ bool is_force(const Expression::Quantity& q) {
 void expect_forces(const PhasedMotion& motion, const CustomEntry& entry, const Expression& condition) {
   const auto is_parameter = [&](const Expression::Quantity& q) {
     return q.arguments.empty() && (motion.system->model().parameter(q.name) >= 0 ||
-                                   std::find(motion.names.begin(), motion.names.end(), q.name) != motion.names.end());
+                                   std::ranges::find(motion.names, q.name) != motion.names.end());
   };
   for (const auto& q : condition.quantities())
     if (!is_force(q) && !is_parameter(q))
@@ -71,9 +69,9 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
   try {
     for (const auto& comparison : Expression::parse(text).comparisons()) {
       const auto& quantities = comparison.what.quantities();
-      const bool of_point = std::any_of(quantities.begin(), quantities.end(),
-                                        [](const auto& q) { return q.name == "normal" || q.name == "tangential"; });
-      if (std::none_of(quantities.begin(), quantities.end(), is_force)) {
+      const bool of_point =
+          std::ranges::any_of(quantities, [](const auto& q) { return q.name == "normal" || q.name == "tangential"; });
+      if (std::ranges::none_of(quantities, is_force)) {
         phase.constraints.emplace_back(
             dmoc::path_function(*motion.system, phase.held, clock_of(motion, phase, motion.phases.size()),
                                 comparison.what, motion.names),
@@ -83,8 +81,8 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
       }
       const int d = motion.system->structure().dimension;
       expect_forces(motion, entry, comparison.what);
-      if (phase.holds && std::any_of(quantities.begin(), quantities.end(),
-                                     [&](const auto& q) { return phase.holds->component(q, d) >= 0; })) {
+      if (phase.holds &&
+          std::ranges::any_of(quantities, [&](const auto& q) { return phase.holds->component(q, d) >= 0; })) {
         if (comparison.equality) throw entry.error("forces cannot be compared with ==; allowed: <=, >=");
         for (const auto& q : quantities)
           if (phase.holds->component(q, d) < 0 && (held_coordinate(motion, q) >= 0 || q.name == "reaction"))
@@ -100,7 +98,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
       for (const auto& q : quantities) {
         if (q.name != "reaction") continue;
         const int c = q.arguments.size() == 1 ? read_coordinate(motion, entry, q.arguments.front()) : -1;
-        if (std::find(phase.held.begin(), phase.held.end(), c) == phase.held.end())
+        if (std::ranges::find(phase.held, c) == phase.held.end())
           throw entry.error(
               "'" + q.text() +
               "': this phase does not fix that coordinate; allowed: reaction(COORDINATE) of fixed coordinates");

@@ -293,8 +293,7 @@ class Search {
   void add_other(Other other) {
     if (!is_solved(other.motion)) return;
     const double cost = other.cost();
-    const auto at = std::lower_bound(others_.begin(), others_.end(), cost,
-                                     [](const Other& known, double of_new) { return known.cost() < of_new; });
+    const auto at = std::ranges::lower_bound(others_, cost, {}, &Other::cost);
     const auto same = [&](const auto& known) { return std::abs(known->cost() - cost) <= same_cost * std::abs(cost); };
     if ((at != others_.end() && same(at)) || (at != others_.begin() && same(std::prev(at)))) return;
     others_.insert(at, std::move(other));
@@ -315,7 +314,7 @@ class Search {
   static bool moves(const dmoc::MotionProblem& problem, int coordinate) {
     for (int i = 0; i < problem.phases(); ++i) {
       const auto& moving = problem.functions(i).moving;
-      if (std::find(moving.begin(), moving.end(), coordinate) != moving.end()) return true;
+      if (std::ranges::find(moving, coordinate) != moving.end()) return true;
     }
     return false;
   }
@@ -350,8 +349,8 @@ class Search {
     for (int number = task_.part; number < settings_.guesses && !out_of_time(); number += settings_.tasks) {
       SolvedMotion motion = from_guess(*coarse, number);
       count(motion);
-      const auto after = std::find_if(guesses.begin(), guesses.end(),
-                                      [&](const Guess& known) { return better(motion, known.motion); });
+      const auto after =
+          std::ranges::find_if(guesses, [&](const Guess& known) { return better(motion, known.motion); });
       guesses.insert(after, {std::move(motion), number});
     }
     int candidates = 0;
@@ -406,7 +405,7 @@ class Search {
         SolvedMotion motion = solve(*coarse, resampled(*coarse, path), few);
         if (!is_solved(motion)) continue;
         const auto after =
-            std::find_if(tried.begin(), tried.end(), [&](const SolvedMotion& known) { return better(motion, known); });
+            std::ranges::find_if(tried, [&](const SolvedMotion& known) { return better(motion, known); });
         tried.insert(after, std::move(motion));
       }
       for (std::size_t i = 0; i < tried.size() && i < corners_refined && !improved && !out_of_time(); ++i) {
@@ -422,8 +421,7 @@ class Search {
       const auto mesh = study_->on_mesh(count);
       if (!mesh) continue;
       const auto phases = mesh->outline();
-      if (std::all_of(phases.begin(), phases.end(),
-                      [](const PhaseOutline& phase) { return phase.intervals >= fewest_intervals; }))
+      if (std::ranges::all_of(phases, [](const PhaseOutline& phase) { return phase.intervals >= fewest_intervals; }))
         return mesh;
     }
     return study_;
@@ -492,8 +490,8 @@ class Search {
     static_cast<MotionOnMesh&>(found_) = std::move(chosen);
     if (!accepted || refused.empty()) return;
     std::erase_if(found_.optima, [&](const Optimum& one) {
-      return std::any_of(refused.begin(), refused.end(),
-                         [&](double cost) { return std::abs(one.cost - cost) <= same_cost * std::abs(cost); });
+      return std::ranges::any_of(refused,
+                                 [&](double cost) { return std::abs(one.cost - cost) <= same_cost * std::abs(cost); });
     });
     found_.note += found_.note.empty() ? refusals.substr(2) : refusals;
   }

@@ -31,7 +31,7 @@ dmoc::ForceCondition force_condition(const Expression& e, const MotionValues& va
   condition.constant = at([](int) { return 0.0; });
   double sum = condition.constant.value;
   std::vector<int> forces = pushed;
-  std::sort(forces.begin(), forces.end());
+  std::ranges::sort(forces);
   forces.erase(std::unique(forces.begin(), forces.end()), forces.end());
   for (const int c : forces) {
     if (c < 0) continue;

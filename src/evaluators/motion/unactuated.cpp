@@ -56,8 +56,8 @@ FreeMotion simulate_free_motion(const systems::Model& model, const systems::Valu
     bool touched = false;
     for (int i = 0; i < steps && simulation.step(); ++i) {
       look(simulation);
-      const bool touches = std::any_of(simulation.impulses().begin(), simulation.impulses().end(),
-                                       [](const auto& each) { return each.impulse.norm() > 1e-9; });
+      const bool touches =
+          std::ranges::any_of(simulation.impulses(), [](const auto& each) { return each.impulse.norm() > 1e-9; });
       if (touches && !touched) found.impacts.push_back(simulation.time());
       touched = touches;
     }
@@ -115,9 +115,9 @@ void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eig
   double begin = 0.0;
   const dmoc::Attitudes attitudes(*motion.system);
   for (std::size_t i = 0; i < motion.phases.size(); ++i) {
-    const bool ends_by_contact =
-        motion.penalty == 0.0 && std::any_of(motion.contacts.begin(), motion.contacts.end(),
-                                             [&](const auto& c) { return c.phase == static_cast<int>(i); });
+    const bool ends_by_contact = motion.penalty == 0.0 && std::ranges::any_of(motion.contacts, [&](const auto& c) {
+                                   return c.phase == static_cast<int>(i);
+                                 });
     if (ends_by_contact && touched < found.impacts.size() && found.impacts[touched] > begin) {
       path.duration[i] = found.impacts[touched++] - begin;
       double planned = 0.0;
@@ -128,7 +128,7 @@ void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eig
     for (int k = 0; k <= motion.phases[i].intervals * motion.degree(); ++k) {
       const double passed = motion.system->scheme().position(k),
                    t = std::min(begin + path.duration[i] * passed / motion.phases[i].intervals, found.t.back());
-      const auto next = std::max<std::size_t>(1, std::lower_bound(found.t.begin(), found.t.end(), t) - found.t.begin());
+      const auto next = std::max<std::size_t>(1, std::ranges::lower_bound(found.t, t) - found.t.begin());
       const std::size_t at = std::min(next, found.t.size() - 1);
       path.q[i].row(k) =
           attitudes

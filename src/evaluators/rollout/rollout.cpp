@@ -206,7 +206,7 @@ class RolloutSimulator {
   std::vector<Place<double>> feet() const {
     std::vector<Place<double>> all;
     const auto add = [&](const Place<double>& place) {
-      if (std::none_of(all.begin(), all.end(), [&](const auto& x) { return x.link == place.link && x.at == place.at; }))
+      if (std::ranges::none_of(all, [&](const auto& x) { return x.link == place.link && x.at == place.at; }))
         all.push_back(place);
     };
     for (const auto& phase : motion_.phases) {

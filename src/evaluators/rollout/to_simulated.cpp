@@ -48,7 +48,7 @@ Simulated to_simulated(const Rollout& rollout, const systems::Model& model, cons
   s.trajectory = rollout.trajectory;
   const auto line = [&](const std::string& words) { s.report += words + "\n"; };
   const auto stands = [](const auto& phase) { return phase.stands; };
-  const bool any_stands = std::any_of(motion.phases.begin(), motion.phases.end(), stands);
+  const bool any_stands = std::ranges::any_of(motion.phases, stands);
   for (const auto& phase : motion.phases)
     line(formatted("[phase %s] %ld intervals of %.6g s, in steps of at most %.6g s%s", phase.name.c_str(),
                    static_cast<long>(phase.u.rows()), phase.interval, settings.step,

@@ -43,7 +43,7 @@ int Cluster<n>::largest() const {
   for (const auto& [pair, time] : last_) parent[root(pair.first)] = root(pair.second);
   for (std::size_t i = 0; i < moves_.size(); ++i)
     if (moves_[i]) ++size[root(i)];
-  return size.empty() ? 0 : *std::max_element(size.begin(), size.end());
+  return size.empty() ? 0 : *std::ranges::max_element(size);
 }
 
 template class Cluster<2>;

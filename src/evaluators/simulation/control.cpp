@@ -153,7 +153,7 @@ rigid::Vector<3> values_of(const std::vector<Formula>& formulas, const systems::
 int link_named(const Settings& settings, const std::string& key, const std::string& name, const systems::Model& model) {
   std::vector<std::string> names;
   for (const auto& link : model.structure.links) names.push_back(link.name);
-  const auto at = std::find(names.begin(), names.end(), name);
+  const auto at = std::ranges::find(names, name);
   if (at == names.end())
     throw settings.error(key, "no link of that name" + did_you_mean(name, names) + "; allowed: " + listed(names));
   return static_cast<int>(at - names.begin());

@@ -92,7 +92,7 @@ int effort(const Condition& condition) {
 
 int link(const systems::Model& model, const std::string& name) {
   const auto& links = model.structure.links;
-  const auto at = std::find_if(links.begin(), links.end(), [&](const auto& one) { return one.name == name; });
+  const auto at = std::ranges::find_if(links, [&](const auto& one) { return one.name == name; });
   return at == links.end() ? -1 : static_cast<int>(at - links.begin());
 }
 
@@ -101,11 +101,11 @@ int link(const systems::Model& model, const std::string& name) {
 bool is_run_quantity(const std::string& name) { return plain.contains(name); }
 
 bool Formula::uses(StateQuantity::Kind kind) const {
-  return std::any_of(arguments.begin(), arguments.end(), [&](const StateQuantity& seen) { return seen.kind == kind; });
+  return std::ranges::any_of(arguments, [&](const StateQuantity& seen) { return seen.kind == kind; });
 }
 
 bool Condition::uses(StateQuantity::Kind seen) const {
-  return one.uses(seen) || std::any_of(parts.begin(), parts.end(), [&](const Condition& c) { return c.uses(seen); });
+  return one.uses(seen) || std::ranges::any_of(parts, [&](const Condition& c) { return c.uses(seen); });
 }
 
 Condition FormulaReader::condition(const CustomEntry& entry) {
@@ -120,8 +120,8 @@ Condition FormulaReader::condition(const CustomEntry& entry, std::string_view te
     if (parts.size() == 1) continue;
     Condition condition_of{kind, {}, {}};
     for (const auto part : parts) condition_of.parts.push_back(condition(entry, part));
-    std::stable_sort(condition_of.parts.begin(), condition_of.parts.end(),
-                     [](const Condition& a, const Condition& b) { return effort(a) < effort(b); });
+    std::ranges::stable_sort(condition_of.parts,
+                             [](const Condition& a, const Condition& b) { return effort(a) < effort(b); });
     return condition_of;
   }
   if (text.starts_with("not") && text.size() > 3 && (text[3] == ' ' || text[3] == '('))
@@ -166,7 +166,7 @@ Formula FormulaReader::property(const CustomEntry& entry) {
 Formula FormulaReader::read(const CustomEntry& entry, const Expression& expression, bool of_state) {
   Formula f{expression, {}};
   for (const auto& quantity : expression.quantities()) {
-    if (const auto at = std::find(starts_.begin(), starts_.end(), quantity.text()); at != starts_.end()) {
+    if (const auto at = std::ranges::find(starts_, quantity.text()); at != starts_.end()) {
       const std::size_t index = at - starts_.begin();
       const bool known = model_.variable(quantity).has_value();  // a coordinate, rate or parameter that the initial
                                                                  // states set

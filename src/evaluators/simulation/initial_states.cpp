@@ -39,8 +39,7 @@ std::vector<std::string> cells(const std::string& line) {
 
 bool is_name(const std::string& text) {
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+         std::ranges::all_of(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 // Throws if both [design] and an entry of [initial-state] or [initial-states] give a value of a parameter.
@@ -73,7 +72,7 @@ Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector
     return points;
   }
   // cell centres of a regular grid with at most `count` points, the same number along each range
-  const int axes = static_cast<int>(std::count(wide.begin(), wide.end(), true));
+  const int axes = static_cast<int>(std::ranges::count(wide, true));
   const int across = axes == 0 ? 1 : static_cast<int>(std::floor(std::pow(n, 1.0 / axes) + 1e-9));
   int cells = 1;
   for (int a = 0; a < axes; ++a) cells *= across;
@@ -141,7 +140,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
         throw entry.error("'" + shown(entry.key) + "' is not a coordinate" + did_you_mean(entry.key, wider) +
                           "; allowed: parameters, " + listed(known));
       }
-      if (std::find(names_.begin(), names_.end(), entry.key) != names_.end())
+      if (std::ranges::find(names_, entry.key) != names_.end())
         throw entry.error("is given by [initial-states], too; remove one of them");
       expect_no_design_variable(settings, model, entry);
       varies_model_ |= to.kind == Target::parameter;
@@ -210,8 +209,7 @@ void InitialStates::read_file(const CustomEntry& entry, const std::string& folde
     const auto row = cells(text);
     if (names_.empty()) {
       for (const auto& name : row) {
-        if (std::find(names_.begin(), names_.end(), name) != names_.end())
-          fail("column '" + shown(name) + "' is given twice");
+        if (std::ranges::find(names_, name) != names_.end()) fail("column '" + shown(name) + "' is given twice");
         names_.push_back(name);
         sources_.push_back({name, "a column", here.source});
       }

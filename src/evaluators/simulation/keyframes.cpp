@@ -75,8 +75,7 @@ Eigen::MatrixXd KeyframeRecorder<n>::keyframes(int count) const {
   std::vector<Span> spans;
   if (last > 0 && count > 1) spans.push_back(span(0, last));
   while (!spans.empty() && std::ssize(spans) + 1 < count) {
-    const auto worst =
-        std::max_element(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.error < b.error; });
+    const auto worst = std::ranges::max_element(spans, [](const Span& a, const Span& b) { return a.error < b.error; });
     if (worst->error == 0.0) break;
     const Span cut = *worst;
     *worst = span(cut.first, cut.worst);

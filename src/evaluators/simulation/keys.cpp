@@ -155,17 +155,17 @@ std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Sett
   const auto is_noise = [](const Setting& one) {
     return one.key.name.starts_with("control.") && one.key.name.ends_with("-noise");
   };
-  if (std::none_of(settings.all.begin(), settings.all.end(),
-                   [&](const Setting& one) { return is_noise(one) && settings.real(one.key.name) > 0.0; }))
+  if (std::ranges::none_of(settings.all,
+                           [&](const Setting& one) { return is_noise(one) && settings.real(one.key.name) > 0.0; }))
     idle.emplace_back("control.seed", "measurements have no noise");
   if (settings.sections_of("initial-states").empty())
     for (const char* key : {"frames", "initial-states-per-task", "initial-state"})
       idle.emplace_back(std::string("simulation.") + key, "there is no [initial-states]");
   const auto names_resting = [](const CustomSection& section) {
-    return std::any_of(section.entries.begin(), section.entries.end(),
-                       [](const CustomEntry& entry) { return entry.value.find("resting") != std::string::npos; });
+    return std::ranges::any_of(
+        section.entries, [](const CustomEntry& entry) { return entry.value.find("resting") != std::string::npos; });
   };
-  if (std::none_of(settings.sections.begin(), settings.sections.end(), names_resting))
+  if (std::ranges::none_of(settings.sections, names_resting))
     idle.emplace_back("simulation.rest-speed", "no expression has resting");
   return idle;
 }
@@ -222,7 +222,7 @@ std::vector<int> held_links(const Settings& settings, const systems::Model& mode
     if (link.parent < 0) roots.push_back(link.name);
   for (const std::string& name : split_list(text)) {
     const auto& links = model.structure.links;
-    const auto at = std::find_if(links.begin(), links.end(), [&](const auto& link) { return link.name == name; });
+    const auto at = std::ranges::find_if(links, [&](const auto& link) { return link.name == name; });
     if (at == links.end() || at->parent >= 0)
       throw settings.error("simulation.fixed",
                            (at == links.end() ? "there is no link '" : "not on the ground: link '") + shown(name) +

@@ -35,7 +35,7 @@ Observation<n>::Observation(const systems::Bodies<n>& view, std::vector<double> 
       }
     boxes_.push_back(box);
   }
-  const auto still = std::find(fixed_.begin(), fixed_.end(), true);
+  const auto still = std::ranges::find(fixed_, true);
   reference_ = still == fixed_.end() ? 0 : static_cast<int>(still - fixed_.begin());
   frame_known_.resize(fixed_.size());
   frames_.resize(fixed_.size());
@@ -49,7 +49,7 @@ void Observation<n>::look(const rigid::Simulation<n>& simulation, bool in_contac
     last_equilibrium_.reset();  // another run has begun
   coordinates_known_ = false;
   resting_.reset();
-  std::fill(frame_known_.begin(), frame_known_.end(), false);
+  std::ranges::fill(frame_known_, false);
   gaps_.clear();
 }
 
@@ -308,11 +308,9 @@ bool Observation<n>::holds(const Condition& condition, const Start& start, const
     case Condition::opposite:
       return !holds(condition.parts[0], start, progress);
     case Condition::all:
-      return std::all_of(condition.parts.begin(), condition.parts.end(),
-                         [&](const Condition& part) { return holds(part, start, progress); });
+      return std::ranges::all_of(condition.parts, [&](const Condition& part) { return holds(part, start, progress); });
     case Condition::any:
-      return std::any_of(condition.parts.begin(), condition.parts.end(),
-                         [&](const Condition& part) { return holds(part, start, progress); });
+      return std::ranges::any_of(condition.parts, [&](const Condition& part) { return holds(part, start, progress); });
   }
   return false;
 }

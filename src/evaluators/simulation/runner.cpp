@@ -31,7 +31,7 @@ void add(rigid::ContactTotals<n>& sum, const rigid::ContactTotals<n>& more) {
 }  // namespace
 
 bool SimulationOptions::uses(StateQuantity::Kind kind) const {
-  return std::any_of(rules.begin(), rules.end(), [&](const OutcomeRule& rule) { return rule.when.uses(kind); }) ||
+  return std::ranges::any_of(rules, [&](const OutcomeRule& rule) { return rule.when.uses(kind); }) ||
          (cost && cost->uses(kind));
 }
 
@@ -65,9 +65,8 @@ Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<doub
   const int count = world.bodies.size();
   for (int b = 0; b < count; ++b)
     for (int a = 0; a < b; ++a) {
-      const bool apart = std::any_of(world.no_contact.begin(), world.no_contact.end(), [&](const auto& both) {
-        return both == std::pair(a, b) || both == std::pair(b, a);
-      });
+      const bool apart = std::ranges::any_of(
+          world.no_contact, [&](const auto& both) { return both == std::pair(a, b) || both == std::pair(b, a); });
       const bool still = world.bodies[a].fixed && world.bodies[b].fixed;
       if (!apart && !still && !world.bodies[a].parts.empty() && !world.bodies[b].parts.empty())
         pairs_.push_back({b, a});
@@ -249,7 +248,7 @@ void Runner<n>::keep(Trajectory& shown, int row) {
   if (run_options_.by_impulses()) {
     for (std::size_t b = 0; b < pushes_.size(); ++b)
       values[next].row(row).template segment<twist>(twist * static_cast<Eigen::Index>(b)) = pushes_[b].transpose();
-    std::fill(pushes_.begin(), pushes_.end(), rigid::Twist<n>::Zero());
+    std::ranges::fill(pushes_, rigid::Twist<n>::Zero());
     ++next;
   }
   if (!controller_) return;
@@ -274,7 +273,7 @@ void Runner<n>::begin(const Start& start) {
   impulses_ = 0;
   pushes_.assign(now().poses().size(), rigid::Twist<n>::Zero());
   contact_totals_ = {};
-  std::fill(accelerations_.begin(), accelerations_.end(), 0.0);
+  std::ranges::fill(accelerations_, 0.0);
   progress_ = {.overlap = -std::numeric_limits<double>::infinity(), .start_energy = now().energies().total()};
   if (cluster_) {
     cluster_->start();
