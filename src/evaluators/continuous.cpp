@@ -303,11 +303,7 @@ class ContinuousDriver {
       intervals.push_back({through.topLeftCorner(size, size), through.topRightCorner(size, inputs),
                            (state_ - nodes[k + 1].state)(free)});
     }
-    VectorXd Q(size);
-    Q << VectorXd::Constant(size / 2, 1.0 / (usual_deviation * usual_deviation)),
-        VectorXd::Constant(size / 2, 1.0 / (usual_deviation_of_rate * usual_deviation_of_rate));
-    const double scale = usual_correction * std::max(largest, 1e-9);
-    return regulator(intervals, Q, VectorXd::Constant(inputs, 1.0 / (scale * scale)), weight_at_the_end);
+    return regulator(intervals, largest);
   }
   // Expresses the state with attitudes relative to the references `to` instead of `from`.
   void refer_to(const VectorXd& state, const dmoc::Reference& from, const dmoc::Reference& to) {

@@ -378,18 +378,7 @@ double Simulation<n>::constraint_residual() const {
   return machine_->bodies.constraint_residual(machine_->start_poses, machine_->state.poses);
 }
 
-template <int n>
-void Recording<n>::operator()(const Simulation<n>& simulation) {
-  if (calls++ % every != 0) return;
-  time.push_back(simulation.time());
-  poses.emplace_back(simulation.poses().begin(), simulation.poses().end());
-  twists.emplace_back(simulation.twists().begin(), simulation.twists().end());
-  energies.push_back(simulation.energies());
-}
-
 template class Simulation<2>;
 template class Simulation<3>;
-template struct Recording<2>;
-template struct Recording<3>;
 
 }  // namespace dodyn::rigid

@@ -84,17 +84,4 @@ class Simulation {
 extern template class Simulation<2>;
 extern template class Simulation<3>;
 
-// Records every `every`-th node of a run: pass it as the event of run(), or call it in one.
-template <int n>
-struct Recording {
-  int every = 1;
-  std::vector<double> time;
-  std::vector<std::vector<Pose<n>>> poses;  // [nodes][bodies]
-  std::vector<std::vector<Twist<n>>> twists;
-  std::vector<Energies<n>> energies;
-
-  void operator()(const Simulation<n>& simulation);  // appends the node
-  int calls = 0;
-};
-
 }  // namespace dodyn::rigid

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "rigid/world.hpp"
+#include "rigid/simulation.hpp"
 #include "systems/hybrid_model.hpp"
 #include "systems/mass_matrix.hpp"
 
@@ -43,6 +43,12 @@ struct Bodies {
     std::vector<rigid::Twist<n>> twists;
   };
   State state(std::span<const double> q, std::span<const double> v) const;
+  // Returns the present state of a simulation of the world.
+  static State state(const rigid::Simulation<n>& simulation) {
+    const auto poses = simulation.poses();
+    const auto twists = simulation.twists();
+    return {{poses.begin(), poses.end()}, {twists.begin(), twists.end()}};
+  }
 
   // Coordinates and rates of a state that satisfies the joints. Angles of spatial joints are those of turn_angles().
   struct Coordinates {

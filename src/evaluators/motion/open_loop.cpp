@@ -189,8 +189,7 @@ class Driver {
     }
     const auto look = [&](Eigen::Index node) {
       time_ = simulation.time();
-      state_.poses.assign(simulation.poses().begin(), simulation.poses().end());
-      state_.twists.assign(simulation.twists().begin(), simulation.twists().end());
+      state_ = bodies.state(simulation);
       result_.overlap = std::max(result_.overlap, simulation.overlap());
       const std::vector<double> q = row_of(1, row + node), still(q.size(), 0.0);
       const State planned = bodies.state(q, still);

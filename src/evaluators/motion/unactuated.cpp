@@ -43,9 +43,7 @@ FreeMotion simulate_free_motion(const systems::Model& model, const systems::Valu
   }
   FreeMotion found;
   const auto look = [&](const rigid::Simulation<n>& simulation) {
-    state.poses.assign(simulation.poses().begin(), simulation.poses().end());
-    state.twists.assign(simulation.twists().begin(), simulation.twists().end());
-    const auto now = bodies.coordinates(state).q;
+    const auto now = bodies.coordinates(bodies.state(simulation)).q;
     found.t.push_back(simulation.time());
     found.q.push_back(Eigen::Map<const Eigen::VectorXd>(now.data(), now.size()));
   };

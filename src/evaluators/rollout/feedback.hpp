@@ -8,6 +8,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <algorithm>
 #include <vector>
 
 namespace dodyn::evaluators {
@@ -47,6 +48,16 @@ inline std::vector<Feedback> regulator(const std::vector<LinearInterval>& interv
     S.diagonal() += Q;
   }
   return all;
+}
+
+// With the default weights. x: coordinates, then their rates. `largest_control`: of the motion, N or N m.
+inline std::vector<Feedback> regulator(const std::vector<LinearInterval>& intervals, double largest_control) {
+  const Eigen::Index size = intervals.front().A.rows(), inputs = intervals.front().B.cols();
+  Eigen::VectorXd Q(size);
+  Q << Eigen::VectorXd::Constant(size / 2, 1.0 / (usual_deviation * usual_deviation)),
+      Eigen::VectorXd::Constant(size / 2, 1.0 / (usual_deviation_of_rate * usual_deviation_of_rate));
+  const double scale = usual_correction * std::max(largest_control, 1e-9);
+  return regulator(intervals, Q, Eigen::VectorXd::Constant(inputs, 1.0 / (scale * scale)), weight_at_the_end);
 }
 
 }  // namespace dodyn::evaluators

@@ -221,9 +221,7 @@ class RolloutSimulator {
     w.simulation->start(state.poses, state.twists, time_);
   }
   void look(const World& w) {
-    const auto poses = w.simulation->poses();
-    const auto twists = w.simulation->twists();
-    auto now = w.view.coordinates({{poses.begin(), poses.end()}, {twists.begin(), twists.end()}});
+    auto now = w.view.coordinates(w.view.state(*w.simulation));
     unwind(now.q, q_);
     q_ = std::move(now.q);
     v_ = std::move(now.v);
@@ -327,9 +325,7 @@ class RolloutSimulator {
       w.simulation->start(state.poses, state.twists, phase_start_ + static_cast<double>(k) * phase().interval);
       for (int i = 0; i < steps(); ++i)
         if (!w.simulation->step()) throw std::invalid_argument(w.simulation->outcome().reason);
-      const auto poses = w.simulation->poses();
-      const auto twists = w.simulation->twists();
-      auto now = w.view.coordinates({{poses.begin(), poses.end()}, {twists.begin(), twists.end()}});
+      auto now = w.view.coordinates(w.view.state(*w.simulation));
       unwind(now.q, q);
       return moving(now.q, now.v);
     };
@@ -353,11 +349,7 @@ class RolloutSimulator {
       x = std::move(next);
     }
     correction_ = none;
-    Eigen::VectorXd Q(size);
-    Q << Eigen::VectorXd::Constant(size / 2, 1.0 / (usual_deviation * usual_deviation)),
-        Eigen::VectorXd::Constant(size / 2, 1.0 / (usual_deviation_of_rate * usual_deviation_of_rate));
-    const double scale = usual_correction * std::max(phase().u.cwiseAbs().maxCoeff(), 1e-9);
-    feedback_ = regulator(intervals, Q, Eigen::VectorXd::Constant(inputs, 1.0 / (scale * scale)), weight_at_the_end);
+    feedback_ = regulator(intervals, phase().u.cwiseAbs().maxCoeff());
   }
 
   // Computes the feedback in the interval that begins at this node.

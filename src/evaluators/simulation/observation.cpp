@@ -227,9 +227,7 @@ double Observation<n>::value(const StateQuantity& seen, const Start& start, cons
       if (seen.variable.kind == systems::Variable::parameter) return parameters_[seen.variable.index];
       if (const auto known = direct(seen.variable)) return *known;
       if (!coordinates_known_) {
-        const auto poses = simulation_->poses();
-        const auto twists = simulation_->twists();
-        auto coordinates = view_.coordinates({{poses.begin(), poses.end()}, {twists.begin(), twists.end()}});
+        auto coordinates = view_.coordinates(view_.state(*simulation_));
         q_ = std::move(coordinates.q);
         v_ = std::move(coordinates.v);
         links_ = view_.tree.template frames<double>(q_.data(), v_.data());

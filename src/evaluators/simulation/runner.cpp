@@ -169,10 +169,9 @@ template <int n>
 bool Runner<n>::advance() {
   const std::size_t next = fitting_level();
   if (next != level_) {
-    const std::vector<rigid::Pose<n>> q(now().poses().begin(), now().poses().end());
-    const std::vector<rigid::Twist<n>> v(now().twists().begin(), now().twists().end());
+    const auto [poses, twists] = systems::Bodies<n>::state(now());
     add(contact_totals_, now().contact_totals());
-    levels_[next].start(q, v, now().time());
+    levels_[next].start(poses, twists, now().time());
     level_ = next;
     impulses_ = 0;
   }
