@@ -17,6 +17,13 @@ struct ConfigError : std::runtime_error {
 // bytes and "...".
 std::string shown(std::string_view text, std::size_t longest = 80);
 
+// Returns the names of all items.
+std::vector<std::string> names_of(const auto& items) {
+  std::vector<std::string> names;
+  for (const auto& item : items) names.push_back(item.name);
+  return names;
+}
+
 // Returns "a, b, c", each as shown(); a long list as its first `most` elements and its length.
 std::string listed(const std::vector<std::string>& words, std::size_t most = 60, std::size_t longest = 80);
 

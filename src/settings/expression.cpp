@@ -449,75 +449,69 @@ Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> qua
                             si_unit(dimensions.resolved(a).exponents));
     return Measure::anything();  // as a number that is written down
   };
-  for (const Node& n : nodes_) {
+  const auto value = [&](const Node& n) -> Measure {
     const auto a = [&]() -> const Measure& { return x[n.a]; };
     const auto b = [&]() -> const Measure& { return x[n.b]; };
     switch (n.operation) {
       case Operation::constant:
-        x.push_back(n.unit < 0 ? Measure::anything() : units_[n.unit]);
-        break;
+        return n.unit < 0 ? Measure::anything() : units_[n.unit];
       case Operation::quantity:
-        x.push_back(dimensions.resolved(quantities[n.a]));
-        break;
+        return dimensions.resolved(quantities[n.a]);
       case Operation::add:
-        x.push_back(alike(a(), b(), "added"));
-        break;
+        return alike(a(), b(), "added");
       case Operation::subtract:
-        x.push_back(alike(a(), b(), "subtracted"));
-        break;
+        return alike(a(), b(), "subtracted");
       case Operation::minimum:
       case Operation::maximum:
+        return alike(a(), b(), "compared");
       case Operation::less:
       case Operation::less_equal:
       case Operation::equal:
-        x.push_back(alike(a(), b(), "compared"));
-        if (n.operation != Operation::minimum && n.operation != Operation::maximum) x.back() = Measure{};
-        break;
+        alike(a(), b(), "compared");
+        return Measure{};
       case Operation::multiply:
-        x.push_back(a().times(b(), 1.0));
-        break;
+        return a().times(b(), 1.0);
       case Operation::divide:
-        x.push_back(a().times(b(), -1.0));
-        break;
+        return a().times(b(), -1.0);
       case Operation::negate:
       case Operation::absolute:
-        x.push_back(a());
-        break;
+        return a();
       case Operation::power:
-        x.push_back(a().any ? a() : Measure{}.times(a(), n.value));
-        break;
+        return a().any ? a() : Measure{}.times(a(), n.value);
       case Operation::square_root:
-        x.push_back(a().any ? a() : Measure{}.times(a(), 0.5));
-        break;
+        return a().any ? a() : Measure{}.times(a(), 0.5);
       case Operation::power_of:
         pure(b(), "the exponent is");
-        x.push_back(pure(a(), "a power that is not a constant whole number is taken of"));
-        break;
+        return pure(a(), "a power that is not a constant whole number is taken of");
       case Operation::sine:
       case Operation::cosine:
       case Operation::tangent:
-        x.push_back(pure(a(), "a sine, cosine or tangent is taken of"));
-        break;
+        return pure(a(), "a sine, cosine or tangent is taken of");
       case Operation::exponential:
-        x.push_back(pure(a(), "exp is taken of"));
-        break;
+        return pure(a(), "exp is taken of");
       case Operation::logarithm:
-        x.push_back(pure(a(), "log is taken of"));
-        break;
+        return pure(a(), "log is taken of");
       case Operation::floor:
-        x.push_back(pure(a(), "floor is taken of"));
-        break;
+        return pure(a(), "floor is taken of");
       case Operation::noise:
-        x.push_back(pure(a(), "noise is taken of"));
-        break;
+        return pure(a(), "noise is taken of");
       case Operation::logical_and:
       case Operation::logical_or:
       case Operation::logical_not:
-        x.push_back(Measure{});
-        break;
+        return Measure{};
     }
-  }
+    throw std::logic_error("an operation without a dimension");
+  };
+  for (const Node& n : nodes_) x.push_back(value(n));
   return x.back();
+}
+
+Expression::Parts Expression::parts() const {
+  const auto& [operation, a, b, value, unit] = nodes_.back();
+  if (operation == Operation::logical_and) return {Parts::all, {subexpression(a), subexpression(b)}};
+  if (operation == Operation::logical_or) return {Parts::any, {subexpression(a), subexpression(b)}};
+  if (operation == Operation::logical_not) return {Parts::opposite, {subexpression(a)}};
+  return {};
 }
 
 std::vector<Expression::Comparison> Expression::comparisons() const {

@@ -63,6 +63,10 @@ class Expression {
   T evaluate(std::span<const T> values) const;
   bool holds(std::span<const double> values) const { return evaluate<double>(values) != 0.0; }
 
+  // Splits a condition at its outermost `and`, `or` or `not`. A comparison or a quantity has no parts.
+  struct Parts;
+  Parts parts() const;
+
   // Splits a condition that is a conjunction of comparisons into `what >= 0` (or == 0). An upper limit on an absolute
   // value gives two of them. Throws ExpressionError for other conditions.
   struct Comparison;
@@ -131,6 +135,11 @@ class Expression {
   bool has_units_ = false;
 };
 
+struct Expression::Parts {
+  enum Kind { none, all, any, opposite } kind = none;
+  std::vector<Expression> list;
+};
+
 struct Expression::Comparison {
   Expression what;  // >= 0, or == 0
   bool equality = false;
@@ -165,93 +174,69 @@ T Expression::evaluate(std::span<const T> values) const {
     else
       throw ExpressionError("'" + text_ + "' jumps; allowed here: no floor or noise of a quantity");
   };
-  for (const Node& n : nodes_) {
+  const auto value = [&](const Node& n) -> T {
     const auto a = [&]() -> const T& { return x[n.a]; };
     const auto b = [&]() -> const T& { return x[n.b]; };
     switch (n.operation) {
       case Operation::constant:
-        x.push_back(T(n.value));
-        break;
+        return T(n.value);
       case Operation::quantity:
-        x.push_back(values[n.a]);
-        break;
+        return values[n.a];
       case Operation::add:
-        x.push_back(a() + b());
-        break;
+        return a() + b();
       case Operation::subtract:
-        x.push_back(a() - b());
-        break;
+        return a() - b();
       case Operation::multiply:
-        x.push_back(a() * b());
-        break;
+        return a() * b();
       case Operation::divide:
-        x.push_back(a() / b());
-        break;
+        return a() / b();
       case Operation::negate:
-        x.push_back(-a());
-        break;
+        return -a();
       case Operation::power: {
         T power(1.0);
         for (int i = 0; i < static_cast<int>(std::abs(n.value)); ++i) power = power * a();
-        x.push_back(n.value < 0.0 ? T(1.0) / power : power);
-        break;
+        return n.value < 0.0 ? T(1.0) / power : power;
       }
       case Operation::power_of:
-        x.push_back(exp(b() * log(a())));
-        break;
+        return exp(b() * log(a()));
       case Operation::sine:
-        x.push_back(sin(a()));
-        break;
+        return sin(a());
       case Operation::cosine:
-        x.push_back(cos(a()));
-        break;
+        return cos(a());
       case Operation::tangent:
-        x.push_back(sin(a()) / cos(a()));
-        break;
+        return sin(a()) / cos(a());
       case Operation::square_root:
-        x.push_back(sqrt(a()));
-        break;
+        return sqrt(a());
       case Operation::exponential:
-        x.push_back(exp(a()));
-        break;
+        return exp(a());
       case Operation::logarithm:
-        x.push_back(log(a()));
-        break;
+        return log(a());
       case Operation::absolute:
-        x.push_back(abs(a()));
-        break;
+        return abs(a());
       case Operation::floor:
-        x.push_back(stepwise([](double p) { return std::floor(p); }, n.a));
-        break;
+        return stepwise([](double p) { return std::floor(p); }, n.a);
       case Operation::noise:
-        x.push_back(stepwise(standard_normal, n.a));
-        break;
+        return stepwise(standard_normal, n.a);
       case Operation::minimum:
-        x.push_back(-max(-a(), -b()));
-        break;
+        return -max(-a(), -b());
       case Operation::maximum:
-        x.push_back(max(a(), b()));
-        break;
+        return max(a(), b());
       case Operation::less:
-        x.push_back(truth([](double p, double q) { return p < q; }, n.a, n.b));
-        break;
+        return truth([](double p, double q) { return p < q; }, n.a, n.b);
       case Operation::less_equal:
-        x.push_back(truth([](double p, double q) { return p <= q; }, n.a, n.b));
-        break;
+        return truth([](double p, double q) { return p <= q; }, n.a, n.b);
       case Operation::equal:
-        x.push_back(truth([](double p, double q) { return p == q; }, n.a, n.b));
-        break;
+        return truth([](double p, double q) { return p == q; }, n.a, n.b);
       case Operation::logical_and:
-        x.push_back(truth([](double p, double q) { return p != 0 && q != 0; }, n.a, n.b));
-        break;
+        return truth([](double p, double q) { return p != 0 && q != 0; }, n.a, n.b);
       case Operation::logical_or:
-        x.push_back(truth([](double p, double q) { return p != 0 || q != 0; }, n.a, n.b));
-        break;
+        return truth([](double p, double q) { return p != 0 || q != 0; }, n.a, n.b);
       case Operation::logical_not:
-        x.push_back(truth([](double p, double) { return p == 0; }, n.a, -1));
-        break;
+        return truth([](double p, double) { return p == 0; }, n.a, -1);
     }
-  }
+    throw std::logic_error("an operation without a value");
+  };
+  for (const Node& n : nodes_) x.push_back(value(n));
   return x.back();
 }
 

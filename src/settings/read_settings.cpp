@@ -31,12 +31,6 @@ void add(Level& level, const std::string& key, const Given& given) {
   if (!fresh) fail(given.where, shown(key) + " is given twice (already at " + at->second.where + ")");
 }
 
-std::vector<std::string> names_of(const std::vector<Key>& keys) {
-  std::vector<std::string> names;
-  for (const auto& key : keys) names.push_back(key.name);
-  return names;
-}
-
 // Returns the kind of a section that is kept unparsed: one of the evaluator, or a scenario. Null: neither.
 const ini::SectionKind* free_kind(const EvaluatorKind& kind, const std::string& section) {
   if (section == scenario_section().kind) return &scenario_section();
@@ -380,8 +374,7 @@ class Reader {
     for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
         if (!name.starts_with("design.") || std::ranges::find(known, name) != known.end()) continue;
-        std::vector<std::string> names;
-        for (const auto& variable : variables) names.push_back(variable.name);
+        const auto names = names_of(variables);
         std::string bare = name.substr(7);
         if (bare.ends_with(".min") || bare.ends_with(".max")) bare.erase(bare.size() - 4);
         if (bare.ends_with(".unit")) bare.erase(bare.size() - 5);

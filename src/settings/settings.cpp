@@ -96,6 +96,19 @@ Expression CustomEntry::parsed(std::string_view part, std::span<const std::strin
 
 Expression CustomEntry::parsed(std::span<const std::string> hyphenated) const { return parsed(value, hyphenated); }
 
+Expression CustomEntry::condition() const {
+  Expression expression = parsed();
+  if (!expression.is_condition())
+    throw error("is not a condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
+  return expression;
+}
+
+Expression CustomEntry::number() const {
+  Expression expression = parsed();
+  if (expression.is_condition()) throw error("is a condition; allowed: a number");
+  return expression;
+}
+
 const CustomEntry* CustomSection::find(const std::string& key) const {
   const auto at = std::ranges::find_if(entries, [&](const auto& entry) { return entry.key == key; });
   return at == entries.end() ? nullptr : &*at;

@@ -64,6 +64,8 @@ struct CustomEntry {
   // Parses its value, or a part of it, as an expression; throws error().
   Expression parsed(std::span<const std::string> hyphenated = {}) const;
   Expression parsed(std::string_view part, std::span<const std::string> hyphenated = {}) const;
+  Expression condition() const;  // its value; throws error() if it is not a condition
+  Expression number() const;     // its value; throws error() if it is a condition
 };
 
 // A section that an evaluator reads itself.

@@ -123,6 +123,19 @@ TEST(Expression, NamesWhatItNeeds) {
   EXPECT_NEAR(parts[2].what.evaluate<double>(std::vector<double>{0.0004}), 0.0006, 1e-15);
 }
 
+TEST(Expression, SplitsConditionsAtTheOutermostWord) {
+  using Parts = Expression::Parts;
+  const Parts either = Expression::parse("(a > 1 and b) or not (c == 2)").parts();
+  EXPECT_EQ(either.kind, Parts::any);
+  ASSERT_EQ(either.list.size(), 2u);
+  const Parts both = either.list[0].parts(), opposite = either.list[1].parts();
+  EXPECT_EQ(both.kind, Parts::all);
+  EXPECT_EQ(both.list, (std::vector{Expression::parse("a > 1"), Expression::parse("b")}));
+  EXPECT_EQ(opposite.kind, Parts::opposite);
+  EXPECT_EQ(opposite.list, std::vector{Expression::parse("c == 2")});
+  for (const char* text : {"a > 1", "b", "1 + a"}) EXPECT_EQ(Expression::parse(text).parts().kind, Parts::none);
+}
+
 TEST(Expression, HyphenatedNamesAreNamesWhereKnown) {
   const std::vector<std::string> known = {"step-length"};
   EXPECT_EQ(Expression::parse("step-length/period", known).quantities()[0].name, "step-length");

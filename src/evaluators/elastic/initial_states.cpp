@@ -54,14 +54,12 @@ Outcomes::Outcomes(const Settings& settings) {
       throw section->error(
           "is reserved (end: no outcome's condition holds; failed: the simulation breaks down); choose another name");
     const CustomEntry& entry = *section->find("when");
-    rules_.push_back({section->name, entry, entry.parsed()});
-    if (!rules_.back().when.is_condition()) throw entry.error("is not a condition; allowed: comparisons, and, or, not");
+    rules_.push_back({section->name, entry, entry.condition()});
   }
 }
 
 std::vector<std::string> Outcomes::names() const {
-  std::vector<std::string> all;
-  for (const Rule& rule : rules_) all.push_back(rule.name);
+  auto all = names_of(rules_);
   all.insert(all.end(), {"end", "failed"});
   return all;
 }

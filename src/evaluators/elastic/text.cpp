@@ -120,10 +120,7 @@ elastic::Mesh<n> cut(const Reader& reader) {
   };
   std::function<bool(const Vector<n>&)> there;
   if (const CustomEntry* inside = reader.section.find("inside")) {
-    const Expression condition = inside->parsed();
-    if (!condition.is_condition())
-      throw inside->error("is not a condition; allowed: comparisons of x, y, z, and, or, not");
-    there = [inside, condition, beside](const Vector<n>& centre) mutable {
+    there = [inside, condition = inside->condition(), beside](const Vector<n>& centre) mutable {
       return value(*inside, condition, beside(centre)) != 0.0;
     };
   }

@@ -1,7 +1,6 @@
 #include "evaluators/simulation/formula.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 namespace dodyn::evaluators::simulation {
@@ -33,47 +32,6 @@ bool of_controller(StateQuantity::Kind kind) {
 }
 const std::map<std::string, StateQuantity::Kind> of_links = {{"in_contact", StateQuantity::touching_links},
                                                              {"gap", StateQuantity::gap}};
-
-// Removes blanks, and parentheses around the whole text.
-std::string_view bare(std::string_view text) {
-  for (;;) {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    text = text.substr(first, text.find_last_not_of(" \t") + 1 - first);
-    if (text.front() != '(' || text.back() != ')') return text;
-    int depth = 0;
-    std::size_t closed = 0;
-    while (closed < text.size()) {
-      depth += text[closed] == '(' ? 1 : text[closed] == ')' ? -1 : 0;
-      if (depth == 0) break;
-      ++closed;
-    }
-    if (closed + 1 != text.size()) return text;
-    text = text.substr(1, text.size() - 2);
-  }
-}
-
-// Splits a condition at the words "and" or "or" outside parentheses.
-std::vector<std::string_view> between(std::string_view text, std::string_view joint) {
-  std::vector<std::string_view> parts;
-  std::size_t from = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
-    if (!in_word(text[i])) {
-      depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-      ++i;
-      continue;
-    }
-    const std::size_t first = i;
-    while (i < text.size() && in_word(text[i])) ++i;
-    if (depth > 0 || text.substr(first, i - first) != joint) continue;
-    parts.push_back(text.substr(from, first - from));
-    from = i;
-  }
-  parts.push_back(text.substr(from));
-  return parts;
-}
 
 // Returns the relative cost of evaluating a condition: flags are free, times nearly so, `resting` needs some speeds.
 int effort(const Condition& condition) {
@@ -108,25 +66,20 @@ bool Condition::uses(StateQuantity::Kind seen) const {
   return one.uses(seen) || std::ranges::any_of(parts, [&](const Condition& c) { return c.uses(seen); });
 }
 
-Condition FormulaReader::condition(const CustomEntry& entry) {
-  read(entry, entry.parsed(), true);  // messages quote the whole entry
-  return condition(entry, entry.value);
-}
+Condition FormulaReader::condition(const CustomEntry& entry) { return condition(entry, entry.parsed()); }
 
-Condition FormulaReader::condition(const CustomEntry& entry, std::string_view text) {
-  text = bare(text);
-  for (const auto& [joint, kind] : {std::pair("or", Condition::any), std::pair("and", Condition::all)}) {
-    const auto parts = between(text, joint);
-    if (parts.size() == 1) continue;
-    Condition condition_of{kind, {}, {}};
-    for (const auto part : parts) condition_of.parts.push_back(condition(entry, part));
-    std::ranges::stable_sort(condition_of.parts,
-                             [](const Condition& a, const Condition& b) { return effort(a) < effort(b); });
-    return condition_of;
+Condition FormulaReader::condition(const CustomEntry& entry, const Expression& expression) {
+  if (const Expression::Parts parts = expression.parts(); !parts.list.empty()) {
+    Condition joined{parts.kind == Expression::Parts::all   ? Condition::all
+                     : parts.kind == Expression::Parts::any ? Condition::any
+                                                            : Condition::opposite,
+                     {},
+                     {}};
+    for (const Expression& part : parts.list) joined.parts.push_back(condition(entry, part));
+    std::ranges::stable_sort(joined.parts, {}, effort);
+    return joined;
   }
-  if (text.starts_with("not") && text.size() > 3 && (text[3] == ' ' || text[3] == '('))
-    return {Condition::opposite, {}, {condition(entry, text.substr(3))}};
-  Formula f = read(entry, entry.parsed(text), true);
+  Formula f = read(entry, expression, true);
   // a single quantity that is true or false is a condition too
   const bool truth =
       f.arguments.size() == 1 && f.expression == entry.parsed(f.expression.quantities()[0].text()) &&
@@ -138,27 +91,19 @@ Condition FormulaReader::condition(const CustomEntry& entry, std::string_view te
   return {truth ? Condition::truth : Condition::comparison, std::move(f), {}};
 }
 
-Formula FormulaReader::number(const CustomEntry& entry) {
-  Formula f = read(entry, entry.parsed(), true);
-  if (f.expression.is_condition()) throw entry.error("is a condition; allowed: a number");
-  return f;
-}
+Formula FormulaReader::number(const CustomEntry& entry) { return read(entry, entry.number(), true); }
 
 Formula FormulaReader::start(const CustomEntry& entry, const Expression& expression) {
   if (expression.is_condition()) throw entry.error("is a condition; allowed: a number");
   return read(entry, expression, false);
 }
 
-Formula FormulaReader::requirement(const CustomEntry& entry) {
-  Formula f = read(entry, entry.parsed(), false);
-  if (!f.expression.is_condition()) throw entry.error("is not a condition; allowed: comparisons, and, or, not");
-  if (f.uses(StateQuantity::start)) throw entry.error("depends on the initial state; allowed: parameters of the model");
-  return f;
-}
+Formula FormulaReader::requirement(const CustomEntry& entry) { return of_parameters(entry, entry.condition()); }
 
-Formula FormulaReader::property(const CustomEntry& entry) {
-  Formula f = read(entry, entry.parsed(), false);
-  if (f.expression.is_condition()) throw entry.error("is a condition; allowed: a number");
+Formula FormulaReader::property(const CustomEntry& entry) { return of_parameters(entry, entry.number()); }
+
+Formula FormulaReader::of_parameters(const CustomEntry& entry, const Expression& expression) {
+  Formula f = read(entry, expression, false);
   if (f.uses(StateQuantity::start)) throw entry.error("depends on the initial state; allowed: parameters of the model");
   return f;
 }
@@ -203,8 +148,7 @@ Formula FormulaReader::read(const CustomEntry& entry, const Expression& expressi
     if (of_state && quantity.arguments.size() == 2)
       if (const auto at = of_links.find(quantity.name); at != of_links.end()) {
         const int one = link(model_, quantity.arguments[0]), other = link(model_, quantity.arguments[1]);
-        std::vector<std::string> links;
-        for (const auto& l : model_.structure.links) links.push_back(l.name);
+        const auto links = names_of(model_.structure.links);
         for (const auto& [index, name] :
              {std::pair(one, quantity.arguments[0]), std::pair(other, quantity.arguments[1])})
           if (index < 0)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "settings/expression.hpp"
@@ -77,7 +76,8 @@ class FormulaReader {
   bool used(std::size_t start_variable) const { return used_[start_variable]; }
 
  private:
-  Condition condition(const CustomEntry& entry, std::string_view text);
+  Condition condition(const CustomEntry& entry, const Expression& expression);
+  Formula of_parameters(const CustomEntry& entry, const Expression& expression);
   Formula read(const CustomEntry& entry, const Expression& expression, bool of_state);
 
   const systems::Model& model_;
