@@ -27,7 +27,7 @@ constexpr const char* operand = "operand";  // the name that Boost has for words
 constexpr int style = po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
                       po::command_line_style::long_allow_next;
 
-std::vector<std::string> names_of(const po::options_description& options) {
+std::vector<std::string> option_names(const po::options_description& options) {
   std::vector<std::string> names;
   for (const auto& option : options.options()) names.push_back("--" + option->long_name());
   return names;
@@ -151,7 +151,7 @@ Arguments parse(const Invocation& call) {
     po::store(words, given.options);
     given.keys = po::collect_unrecognized(words.options, po::exclude_positional);
   } catch (const po::unknown_option& error) {
-    refuse("'" + shown(name_in(error)) + "' is not understood" + did_you_mean(name_in(error), names_of(own)) +
+    refuse("'" + shown(name_in(error)) + "' is not understood" + did_you_mean(name_in(error), option_names(own)) +
            "; usage: " + call.command.usage());
   } catch (const po::invalid_command_line_syntax& error) {
     const std::string name = name_in(error);

@@ -140,9 +140,8 @@ const std::vector<std::pair<std::string, std::string>> words_of_others = {
   const auto same = std::ranges::find_if(words_of_others, [&](const auto& pair) { return pair.first == word; });
   if (same != words_of_others.end())
     throw ConfigError("unknown command '" + word + "' (did you mean '" + same->second + "'?); dodyn --help lists them");
-  std::vector<std::string> names;
-  for (const auto& command : commands()) names.push_back(command.name);
-  throw ConfigError("unknown command '" + shown(word) + "'" + did_you_mean(word, names) + "; dodyn --help lists them");
+  throw ConfigError("unknown command '" + shown(word) + "'" + did_you_mean(word, names_of(commands())) +
+                    "; dodyn --help lists them");
 }
 
 // Refuses a word after `dodyn help` that is neither a command nor a topic.

@@ -46,10 +46,8 @@ void note_other_evaluations(const Study& study, const std::string& path) {
 
 // Returns the indices of the metrics in --quantity, -1 for the cost.
 std::vector<int> quantities(const std::string& names, const Study& study) {
-  std::vector<std::string> metrics;
-  for (const auto& metric : study.contents.layout.metrics) metrics.push_back(metric.name);
   try {
-    return surrogate::parse_names(names, metrics, true);
+    return surrogate::parse_names(names, names_of(study.contents.layout.metrics), true);
   } catch (const std::invalid_argument& error) {
     throw ConfigError("command line: --quantity: " + std::string(error.what()));
   }

@@ -47,13 +47,6 @@ std::int64_t id_in(const Json& value, const std::string& where) {
   return value.get<std::int64_t>();
 }
 
-template <class List>
-std::vector<std::string> names_of_all(const List& list) {
-  std::vector<std::string> names;
-  for (const auto& one : list) names.push_back(one.name);
-  return names;
-}
-
 // Reads one number for each name, and no other member. With `complete` false, a missing number is NaN.
 Eigen::VectorXd numbers_in(const Json& object, const std::string& where, const std::vector<std::string>& names,
                            bool complete) {
@@ -140,7 +133,7 @@ class ServeSession {
 
   Json evaluate(const Json& request) {
     expect_members(request, "request", {"design", "id", "seed", "time_limit", "trajectory"});
-    const auto names = names_of_all(settings_.variables);
+    const auto names = names_of(settings_.variables);
     const Json& values = request["design"];
     expect_members(values, "design", names);
     Task task;
@@ -225,7 +218,7 @@ class ServeSession {
   // would count as one that satisfies no constraint.
   void expect_metrics(const Json& result) const {
     const auto& configuration = contents_.provenance.configuration;
-    const auto names = names_of_all(contents_.layout.metrics);
+    const auto names = names_of(contents_.layout.metrics);
     std::vector<int> needed =
         surrogate::parse_names(study::text_in(configuration, "surrogate.objectives"), names, true);
     for (const surrogate::Constraint& c :
@@ -254,9 +247,9 @@ class ServeSession {
     if (evaluation.cost_stderr < 0 || !std::isfinite(evaluation.cost_stderr))
       throw RequestError("tell.cost_stderr = " + result["cost_stderr"].dump() + "; expected a number from 0");
     if (result.contains("metrics"))
-      evaluation.metrics = numbers_in(result["metrics"], "tell.metrics", names_of_all(contents_.layout.metrics), false);
+      evaluation.metrics = numbers_in(result["metrics"], "tell.metrics", names_of(contents_.layout.metrics), false);
     if (result.contains("gradient"))
-      evaluation.gradient = numbers_in(result["gradient"], "tell.gradient", names_of_all(settings_.variables), true);
+      evaluation.gradient = numbers_in(result["gradient"], "tell.gradient", names_of(settings_.variables), true);
     evaluation.status = std::isfinite(evaluation.cost) ? Status::ok : Status::failed;
     for (const char* name : {"status", "reason"})
       if (result.contains(name) && !result[name].is_string())

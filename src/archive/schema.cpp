@@ -17,6 +17,7 @@
 #include "record/packed.hpp"
 #include "record/text.hpp"
 #include "settings/choices.hpp"
+#include "settings/config_error.hpp"
 
 namespace dodyn::archive {
 namespace {
@@ -698,18 +699,13 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
   const auto scale = [&](const Column& column, unsigned dimension, const std::string& path) {
     if (column.path != path) attach_scale(file, column.path, path, dimension);
   };
-  const auto names = [](const auto& items) {
-    std::vector<std::string> list;
-    for (const auto& item : items) list.push_back(item.name);
-    return list;
-  };
   const std::string id = evaluations.front().path, n_observed = iterations.front().path;
   check(H5DSset_scale(open_dataset(file, id), nullptr), id);
   check(H5DSset_scale(open_dataset(file, n_observed), nullptr), n_observed);
   check(H5DSset_scale(open_dataset(file, events.front().path), nullptr), events.front().path);
   for (const Column& column : events) scale(column, 0, events.front().path);
-  create_names(file, "/evaluations/variable", names(layout.variables));
-  create_names(file, "/evaluations/metric", names(layout.metrics));
+  create_names(file, "/evaluations/variable", names_of(layout.variables));
+  create_names(file, "/evaluations/metric", names_of(layout.metrics));
   create_names(file, "/evaluations/part", {"fields", "trajectory", "outcome"});
   create_names(file, "/iterations/diagnostic", layout.numbers);
   create_names(file, "/iterations/candidate_column", layout.candidates);

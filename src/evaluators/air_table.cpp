@@ -38,9 +38,7 @@ const rigid::ControlLaw control_law{
 const KeyTable<AirTable>& air_table_keys() {
   using A = AirTable;
   using D = simulation::Disturbance;
-  const auto field = [](auto member) {
-    return [member](A & a) -> auto& { return a.field.*member; };
-  };
+  const auto field = members_of(&A::field);
   static const auto table =
       KeyTable<A>("air-table.")
           .add("width", &A::width, number(above(0, 1e6), "m", "width of the table, along x"))

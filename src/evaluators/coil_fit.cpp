@@ -24,9 +24,7 @@ struct CoilFitSettings {
 
 const KeyTable<CoilFitSettings>& coil_fit_keys() {
   using S = CoilFitSettings;
-  const auto coil = [](auto member) {
-    return [member](S & s) -> auto& { return s.coil.*member; };
-  };
+  const auto coil = members_of(&S::coil);
   static const auto table =
       KeyTable<S>("coil-fit.")
           .add("poles", coil(&rigid::Coil::discs), {{"points", false}, {"discs", true}},

@@ -720,8 +720,7 @@ class Command final : public Evaluator {
 
   // Reads one number for each free variable, and no others.
   Eigen::VectorXd gradient_in(const json& slopes, const auto& number) const {
-    std::vector<std::string> names;
-    for (const Variable& variable : settings_.variables) names.push_back(variable.name);
+    const auto names = names_of(settings_.variables);
     for (const auto& [name, value] : slopes.items())
       if (std::ranges::find(names, name) == names.end())
         throw std::runtime_error("gradient names '" + shown(name) + "'" + did_you_mean(name, names) +

@@ -93,6 +93,24 @@ autodiff::Differential design_value(const Settings& settings, const std::string&
   return value;
 }
 
+template <class T>
+std::map<std::string, T> given_parameters(const Settings& settings, const systems::Model& model,
+                                          const Eigen::VectorXd& design) {
+  std::map<std::string, T> given;
+  for (const systems::Parameter& parameter : model.parameters) {
+    const std::string& name = parameter.name;
+    if (!settings.design_given(name)) continue;
+    if constexpr (std::is_same_v<T, double>)
+      given[name] = settings.design(name, design);
+    else
+      given[name] = design_value(settings, name, design);
+  }
+  return given;
+}
+template std::map<std::string, double> given_parameters(const Settings&, const systems::Model&, const Eigen::VectorXd&);
+template std::map<std::string, autodiff::Differential> given_parameters(const Settings&, const systems::Model&,
+                                                                        const Eigen::VectorXd&);
+
 void expect_new_name(const systems::Model& model, const CustomEntry& entry) {
   const auto& coordinates = model.structure.coordinate_names;
   if (model.parameter(entry.key) >= 0) throw entry.error("is a parameter of the model; set it by design." + entry.key);
@@ -104,6 +122,9 @@ void expect_new_name(const systems::Model& model, const CustomEntry& entry) {
 
 NamedModel named_model(const Settings& settings, const std::string& key) {
   const std::string path = settings.path(key);
+  if (path.empty())
+    throw ConfigError(settings.file + ": " + key +
+                      " is missing; allowed: a shipped model (dodyn help models lists them) or a model file");
   try {
     return {path, systems::model_text(path)};
   } catch (const ConfigError& error) {

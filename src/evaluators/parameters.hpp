@@ -1,6 +1,7 @@
 // Makes the parameters of a model design variables.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct NamedModel {
   std::string path, text;
 };
 NamedModel named_model(const Settings& settings, const std::string& key);
+
+// Returns the values of the model's parameters that the study sets or frees, for a design of the free variables. T:
+// double, or Differential with gradients with respect to the free variables.
+template <class T>
+std::map<std::string, T> given_parameters(const Settings& settings, const systems::Model& model,
+                                          const Eigen::VectorXd& design);
 
 // Returns the settings of parameters, of the model or of [parameters], that are given although no expression uses the
 // parameter: "design.reach.min", "parameters.reach", "initial-states.reach". A word in any other place counts as a use.

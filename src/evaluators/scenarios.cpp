@@ -136,11 +136,8 @@ class Scenarios final : public Evaluator {
   std::string report(const Outcome& outcome) const override;
 
   std::optional<Simulated> simulate(const Task& task) const override {
-    if (scenarios_.size() > 1) {
-      std::vector<std::string> names;
-      for (const ScenarioEvaluator& one : scenarios_) names.push_back(one.name);
-      throw ConfigError("choose one scenario with --study.scenarios NAME; there are: " + listed(names));
-    }
+    if (scenarios_.size() > 1)
+      throw ConfigError("choose one scenario with --study.scenarios NAME; there are: " + listed(names_of(scenarios_)));
     Task inner = task;
     inner.warm_start = own(task.warm_start, 0);
     return scenarios_.front().evaluator->simulate(inner);

@@ -420,12 +420,7 @@ class SimulationEvaluator final : public Evaluator {
   }
 
   // Returns the parameters that the study sets or frees; the others have the model's values.
-  Given designed(const Eigen::VectorXd& free) const {
-    Given given;
-    for (const auto& parameter : model_.parameters)
-      if (settings_.design_given(parameter.name)) given[parameter.name] = settings_.design(parameter.name, free);
-    return given;
-  }
+  Given designed(const Eigen::VectorXd& free) const { return given_parameters<double>(settings_, model_, free); }
 
   void check_requirements(const Given& design) const {
     if (requirements_.empty()) return;

@@ -27,9 +27,7 @@ class Forces {
 
   bool has_wrench() const { return drag_ || !world_->forces.empty(); }
   // Whether forces change with configuration, velocity or time.
-  bool vary() const {
-    return has_wrench() || !charge_pairs_.empty() || !world_->potentials.empty() || !more_.empty();
-  }
+  bool vary() const { return has_wrench() || !charge_pairs_.empty() || !world_->potentials.empty() || !more_.empty(); }
 
  private:
   const World<n>* world_;

@@ -57,6 +57,22 @@ inline Key may_change(Key key) {
   return key;
 }
 
+// Returns a function from a member of a nested struct to an accessor for KeyTable::add:
+//
+//   const auto mesh = members_of(&MotionSearch::mesh);    table.add("accuracy", mesh(&MeshLimits::accuracy), ...)
+template <class Outer>
+auto members_of(Outer outer) {
+  return [=](auto member) {
+    return [=](auto& s) -> auto& { return s.*outer.*member; };
+  };
+}
+template <class Outer, class Inner>
+auto members_of(Outer outer, Inner inner) {
+  return [=](auto member) {
+    return [=](auto& s) -> auto& { return s.*outer.*inner.*member; };
+  };
+}
+
 template <class Struct>
 class KeyTable {
  public:

@@ -11,13 +11,11 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Whole: it is a table, one entry for each key in the order of --help.
 std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
-  std::vector<std::string> evaluators;
-  for (const auto& kind : kinds) evaluators.push_back(kind.name);
   return {
       {.name = "study.evaluator",
        .type = Type::choice,
        .description = "the kind of problem that is solved for each design; its cost is minimised",
-       .choices = evaluators},
+       .choices = names_of(kinds)},
       {.name = "study.scenario-aggregate",
        .type = Type::choice,
        .default_value = "mean",

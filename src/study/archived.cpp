@@ -96,8 +96,7 @@ std::string problem_mismatch(Settings settings, const evaluators::Evaluator& eva
 std::string cost_mismatch(Settings settings, const evaluators::Evaluator& evaluator,
                           const archive::Contents& contents) {
   const auto names = [](const std::vector<Variable>& variables) {
-    std::vector<std::string> all;
-    for (const Variable& variable : variables) all.push_back(variable.name);
+    auto all = names_of(variables);
     std::ranges::sort(all);
     return all;
   };

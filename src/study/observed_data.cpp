@@ -79,8 +79,7 @@ std::vector<int> rates_of(const archive::Contents& contents) {
 surrogate::ObservedData observed_data(const archive::Contents& contents) {
   const auto text = [&](const std::string& key) { return text_in(contents.provenance.configuration, key); };
   const auto& layout = contents.layout;
-  std::vector<std::string> metrics;
-  for (const auto& metric : layout.metrics) metrics.push_back(metric.name);
+  const auto metrics = names_of(layout.metrics);
   try {
     surrogate::Named named;
     named.integers = text("surrogate.integers");

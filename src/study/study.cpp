@@ -799,8 +799,7 @@ std::vector<Evaluation> samples_in(const archive::Contents& contents, const std:
     }
     return at;
   };
-  std::vector<std::string> names;
-  for (const Variable& variable : settings.variables) names.push_back(variable.name);
+  const auto names = names_of(settings.variables);
   const auto variable_at = places(names, theirs), metric_at = places(metrics, contents.layout.metrics);
   if (theirs.size() != names.size() || std::ranges::find(variable_at, -1) != variable_at.end())
     throw ConfigError(path + ": is of a study with other free variables");
@@ -925,8 +924,7 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
   if (named.constraints.empty() && named.objectives.empty() && named.samples.empty() && named.low_fidelity.empty())
     return;
   const std::vector<Quantity> quantities = evaluator.metrics();
-  std::vector<std::string> metrics;
-  for (const Quantity& metric : quantities) metrics.push_back(metric.name);
+  const auto metrics = names_of(quantities);
   if (!named.samples.empty())
     ego.known = named.samples.ends_with(".h5")
                     ? archived_samples(named.samples, settings, evaluator, metrics, ego.domains)
@@ -1044,9 +1042,7 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& setti
 }
 
 std::vector<surrogate::Constraint> constraints_of(const std::string& text, const std::vector<Quantity>& metrics) {
-  std::vector<std::string> names;
-  for (const Quantity& metric : metrics) names.push_back(metric.name);
-  return surrogate::parse_constraints(text, names);
+  return surrogate::parse_constraints(text, names_of(metrics));
 }
 
 const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations,

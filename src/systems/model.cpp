@@ -22,8 +22,7 @@ int Model::parameter(std::string_view parameter_name) const {
 }
 
 void Model::fail_unknown(const std::string& parameter_name) const {
-  std::vector<std::string> names;
-  for (const Parameter& one : parameters) names.push_back(one.name);
+  const auto names = names_of(parameters);
   fail(0, "has no parameter '" + shown(parameter_name) + "' in [parameters]" + did_you_mean(parameter_name, names) +
               "; allowed: " + (names.empty() ? "none" : listed(names)));
 }

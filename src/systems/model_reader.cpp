@@ -177,8 +177,7 @@ Definition ModelReader::definition(const std::string& text, int line, bool condi
   for (const auto& quantity : d.expression.quantities()) {
     const auto at = parameters_.find(quantity.text());
     if (at == parameters_.end()) {
-      std::vector<std::string> known;
-      for (const Parameter& parameter : model_.parameters) known.push_back(parameter.name);
+      const auto known = names_of(model_.parameters);
       fail(line, "unknown parameter '" + shown(quantity.text()) + "'" + did_you_mean(quantity.text(), known) +
                      "; known here: " + (known.empty() ? "none" : listed(known)));
     }

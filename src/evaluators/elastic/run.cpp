@@ -56,8 +56,7 @@ const std::vector<Quantity>& run_metrics() {
 
 template <int n>
 std::vector<std::string> names(const Scene<n>& scene) {
-  std::vector<std::string> all;
-  for (const auto& body : scene.world.rigid.bodies) all.push_back(body.name);
+  auto all = names_of(scene.world.rigid.bodies);
   for (const auto& body : scene.world.deformable) all.push_back(body.name);
   return all;
 }

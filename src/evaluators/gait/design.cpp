@@ -314,9 +314,7 @@ Coefficient GaitDesigns::variable(const std::string& name, const Eigen::VectorXd
 
 GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
   const systems::Model& model = walker_->system->model();
-  std::map<std::string, Coefficient> given;
-  for (const systems::Parameter& p : model.parameters)
-    if (settings_.design_given(p.name)) given[p.name] = variable(p.name, design);
+  auto given = given_parameters<Coefficient>(settings_, model, design);
   const auto give = [&](const char* name, const Coefficient& value) {
     if (model.parameter(name) >= 0 && !given.count(name)) given[name] = value;
   };

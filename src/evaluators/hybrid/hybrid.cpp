@@ -22,12 +22,8 @@ using hybrid::Method;
 
 const KeyTable<HybridOptions>& hybrid_keys() {
   using S = HybridOptions;
-  const auto integrator = [](auto member) {
-    return [member](S & s) -> auto& { return s.integrator.*member; };
-  };
-  const auto gait = [](auto member) {
-    return [member](S & s) -> auto& { return s.gait.*member; };
-  };
+  const auto integrator = members_of(&S::integrator);
+  const auto gait = members_of(&S::gait);
   using P = variational::IntegratorOptions;
   using G = variational::GaitOptions;
   static const auto table =
@@ -245,10 +241,6 @@ class HybridEvaluator final : public Evaluator {
   };
 
   systems::HybridModel read_system() {
-    if (own_.model.empty())
-      throw ConfigError(
-          settings_.file +
-          ": hybrid.model is missing; allowed: a shipped model (dodyn help models lists them) or a model file");
     const NamedModel named = named_model(settings_, "hybrid.model");
     model_text_ = named.text;
     return model_of(named);
@@ -256,13 +248,8 @@ class HybridEvaluator final : public Evaluator {
 
   // Returns a formula of parameters. If `of_end`, also of metrics and of coordinates and rates at the end.
   Formula formula(const CustomEntry& entry, bool condition, bool of_end) const {
-    Formula f;
-    f.expression = entry.parsed();
-    if (f.expression.is_condition() != condition)
-      throw entry.error(condition ? "is not a condition; allowed: comparisons, and, or, not"
-                                  : "is a condition; allowed: a number");
-    std::vector<std::string> known;
-    for (const auto& p : model_.parameters) known.push_back(p.name);
+    Formula f{condition ? entry.condition() : entry.number(), {}};
+    auto known = names_of(model_.parameters);
     if (of_end) {
       for (const auto& name : HybridRun::all_metric_names()) known.push_back(name);
       for (const auto& name : model_.structure.coordinate_names)
@@ -311,10 +298,7 @@ class HybridEvaluator final : public Evaluator {
   }
 
   std::map<std::string, double> designed(const Eigen::VectorXd& free) const {
-    std::map<std::string, double> given;
-    for (const auto& parameter : model_.parameters)
-      if (settings_.design_given(parameter.name)) given[parameter.name] = settings_.design(parameter.name, free);
-    return given;
+    return given_parameters<double>(settings_, model_, free);
   }
 
   std::string refusal(const systems::Values<double>& values) const {

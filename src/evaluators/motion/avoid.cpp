@@ -58,8 +58,7 @@ bool both_move(const PhasedMotion& motion, const MotionContact& contact) {
 
 void read_avoided(PhasedMotion& motion) {
   const auto& links = motion.system->structure().links;
-  std::vector<std::string> names;
-  for (const auto& link : links) names.push_back(link.name);
+  const auto names = names_of(links);
   const auto link_of = [&](const CustomEntry& entry, const std::string& name) {
     const auto at = std::ranges::find(names, name);
     if (at == names.end()) throw entry.error("there is no link '" + name + "'" + did_you_mean(name, names));

@@ -71,12 +71,10 @@ std::optional<HeldPlaces> read_holds(const dmoc::System& system,
     if (!pair && !is_point(system, text)) {
       Expression what = entry->parsed(text);
       if (const auto& quantities = what.quantities();
-          quantities.size() == 1 && quantities.front().text() == text && !system.model().variable(quantities.front())) {
-        std::vector<std::string> points;
-        for (const auto& point : system.structure().named_points) points.push_back(point.name);
-        throw entry->error("'" + text + "' is no [point] of the model" + did_you_mean(text, points) +
+          quantities.size() == 1 && quantities.front().text() == text && !system.model().variable(quantities.front()))
+        throw entry->error("'" + text + "' is no [point] of the model" +
+                           did_you_mean(text, names_of(system.structure().named_points)) +
                            "; allowed: POINT, POINT - POINT, or an expression of positions, by commas");
-      }
       add(text, std::move(what), false);
       continue;
     }

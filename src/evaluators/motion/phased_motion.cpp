@@ -30,12 +30,9 @@ Coefficient MotionValues::evaluated(const Expression& e) const {
 MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& design) {
   const systems::Model& model = motion.system->model();
   const Settings& settings = motion.settings;
-  std::map<std::string, Coefficient> given;
-  for (const systems::Parameter& p : model.parameters)
-    if (settings.design_given(p.name)) given[p.name] = design_value(settings, p.name, design);
   MotionValues all;
   all.system = motion.system;
-  all.model = model.evaluate<Coefficient>(given);
+  all.model = model.evaluate<Coefficient>(given_parameters<Coefficient>(settings, model, design));
   for (const auto& [name, e] : motion.parameters)
     all.motion.emplace_back(name,
                             settings.design_given(name) ? design_value(settings, name, design) : all.evaluated(e));

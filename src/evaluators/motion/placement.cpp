@@ -49,7 +49,7 @@ Words words_of(const std::string& text) {
   return joined;
 }
 
-std::pair<std::string, std::string> names_of(const CustomEntry& entry) {
+std::pair<std::string, std::string> name_and_base(const CustomEntry& entry) {
   const auto at = entry.key.find(" from ");
   if (at == std::string::npos) return {std::string(trimmed(entry.key)), ""};
   return {std::string(trimmed(entry.key.substr(0, at))), std::string(trimmed(entry.key.substr(at + 6)))};
@@ -63,8 +63,7 @@ int link_index(const dmoc::System& system, const std::string& name) {
 }
 
 std::vector<std::string> link_names(const dmoc::System& system) {
-  std::vector<std::string> all;
-  for (const auto& l : system.structure().links) all.push_back(l.name);
+  auto all = names_of(system.structure().links);
   return all;
 }
 
@@ -83,7 +82,7 @@ bool is_placement(const CustomEntry& entry, const dmoc::System& system) {
   const auto& coordinates = system.structure().coordinate_names;
   const Words words = words_of(entry.value);
   const bool is_clause = !words.empty() && std::ranges::find(clause_names, words[0]) != clause_names.end();
-  const bool is_link = link_index(system, names_of(entry).first) >= 0;
+  const bool is_link = link_index(system, name_and_base(entry).first) >= 0;
   // A link and its coordinate may have the same name. The value then decides: a clause such as `pose` means the link.
   if (std::ranges::find(coordinates, entry.key) != coordinates.end()) return is_link && is_clause;
   // An unknown name with a clause is a misspelt link
@@ -114,7 +113,7 @@ Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
   const std::array<Expression, 3> none{};
   Placement p;
   p.source = entry.source;
-  const auto [name, base] = names_of(entry);
+  const auto [name, base] = name_and_base(entry);
   for (const auto& [text, index] : {std::pair{name, &p.link}, std::pair{base, &p.from}}) {
     if (text.empty() || text == "ground") continue;
     *index = link_index(system, text);

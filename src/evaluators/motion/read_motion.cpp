@@ -30,12 +30,7 @@ systems::HybridModel model_of(const NamedModel& named) {
 
 std::vector<DesignVariable> motion_variables(const Settings& so_far) {
   std::vector<DesignVariable> all;
-  if (so_far.text("motion.model").empty()) {
-    if (so_far.file.empty()) return all;  // --help: no configuration names a model
-    throw ConfigError(
-        so_far.file +
-        ": motion.model is missing; allowed: a shipped model (dodyn help models lists them) or a model file");
-  }
+  if (so_far.text("motion.model").empty() && so_far.file.empty()) return all;  // --help: no configuration names a model
   const systems::Model model = model_of(named_model(so_far, "motion.model")).model;
   all = parameter_variables(model);
   for (const CustomSection* section : so_far.sections_of("parameters"))

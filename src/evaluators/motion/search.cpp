@@ -14,12 +14,8 @@ using nlp::SolveStatus;
 KeyTable<MotionSearch> search_keys(const std::string& section, const std::string& unit, const MotionSearch& defaults) {
   using S = MotionSearch;
   using O = nlp::Options;
-  const auto mesh = [](auto member) {
-    return [member](S & s) -> auto& { return s.mesh.*member; };
-  };
-  const auto option = [](auto member) {
-    return [member](S & s) -> auto& { return s.options.*member; };
-  };
+  const auto mesh = members_of(&S::mesh);
+  const auto option = members_of(&S::options);
   return KeyTable<S>(section, defaults)
       .add("initial-guesses", &S::guesses,
            number(from(1, 10000), "number of initial guesses per design; the best result counts"))

@@ -21,15 +21,9 @@ struct ControlKeys {
 
 const KeyTable<ControlKeys>& control_table() {
   using C = ControlKeys;
-  const auto option = [](auto member) {
-    return [member](C & c) -> auto& { return c.options.*member; };
-  };
-  const auto law = [](auto member) {
-    return [member](C & c) -> auto& { return c.options.law.*member; };
-  };
-  const auto curve = [](auto member) {
-    return [member](C & c) -> auto& { return c.options.curve.*member; };
-  };
+  const auto option = members_of(&C::options);
+  const auto law = members_of(&C::options, &rigid::ControllerOptions::law);
+  const auto curve = members_of(&C::options, &rigid::ControllerOptions::curve);
   const auto noise = [](const char* unit, const char* of) {
     return Key{.unit = unit,
                .description = std::string("standard deviation of the noise on the measured ") + of + ", per axis",
@@ -151,8 +145,7 @@ rigid::Vector<3> values_of(const std::vector<Formula>& formulas, const systems::
 }
 
 int link_named(const Settings& settings, const std::string& key, const std::string& name, const systems::Model& model) {
-  std::vector<std::string> names;
-  for (const auto& link : model.structure.links) names.push_back(link.name);
+  const auto names = names_of(model.structure.links);
   const auto at = std::ranges::find(names, name);
   if (at == names.end())
     throw settings.error(key, "no link of that name" + did_you_mean(name, names) + "; allowed: " + listed(names));

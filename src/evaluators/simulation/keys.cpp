@@ -37,9 +37,7 @@ struct CoilKeys {
 };
 
 const KeyTable<CoilKeys>& coil_table() {
-  const auto range = [](auto member) {
-    return [member](CoilKeys & c) -> auto& { return c.range.*member; };
-  };
+  const auto range = members_of(&CoilKeys::range);
   using R = rigid::CoilRange;
   static const auto table =
       KeyTable<CoilKeys>("coils.")
@@ -64,12 +62,8 @@ std::vector<Key> coil_keys() { return coil_table().keys(); }
 // Whole: it is a table, one entry for each key in the order of --help.
 const KeyTable<SimulationSettings>& simulation_keys() {
   using S = SimulationSettings;
-  const auto option = [](auto member) {
-    return [member](S & s) -> auto& { return s.run_options.options.*member; };
-  };
-  const auto run_options = [](auto member) {
-    return [member](S & s) -> auto& { return s.run_options.*member; };
-  };
+  const auto option = members_of(&S::run_options, &SimulationOptions::options);
+  const auto run_options = members_of(&S::run_options);
   using O = rigid::Options;
   static const auto table = with_initial_state_keys(
       KeyTable<S>("simulation.")
@@ -173,10 +167,6 @@ std::vector<std::pair<std::string, std::string>> idle_simulation_keys(const Sett
 SimulationSettings read_simulation(const Settings& settings) {
   SimulationSettings own = simulation_keys().read(settings);
   SimulationOptions& run_options = own.run_options;
-  if (own.model.empty())
-    throw ConfigError(
-        settings.file +
-        ": simulation.model is missing; allowed: a shipped model (dodyn help models lists them) or a model file");
   if (run_options.end < run_options.options.step)
     throw settings.error("simulation.end", "is shorter than simulation.step; choose a longer one");
   if (run_options.largest_step > 0.0 && run_options.largest_step < run_options.options.step)
@@ -234,8 +224,7 @@ std::vector<int> held_links(const Settings& settings, const systems::Model& mode
 }
 
 std::vector<std::string> disturbance_keys() {
-  std::vector<std::string> names;
-  for (const Key& key : disturbance_table().keys()) names.push_back(key.name);
+  auto names = names_of(disturbance_table().keys());
   return names;
 }
 
