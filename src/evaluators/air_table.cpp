@@ -1,17 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <sstream>
-#include <stdexcept>
 
 #include "evaluators/kinds.hpp"
 #include "evaluators/simulation/disturbance.hpp"
 #include "record/text.hpp"
 #include "rigid/controller.hpp"
 #include "rigid/simulation.hpp"
-#include "settings/ini.hpp"
 #include "settings/key_table.hpp"
 
 namespace dodyn::evaluators {
@@ -25,7 +20,6 @@ struct AirTable {
   double width = 0.8, depth = 0.5, margin = 0.1, spacing = 0.1;  // m
   double rate = 20.0;                                            // rate of the commands, 1/s
   simulation::Disturbance field{.force = 5e-3, .arm = 0.02, .wave_length = 0.2};
-  std::string cancel;
 };
 
 constexpr double mass = 1.2, inertia = 0.002;  // mass and inertia of the craft, kg and kg m2
@@ -61,83 +55,8 @@ const KeyTable<AirTable>& air_table_keys() {
                 .maximum = 1e9,
                 .open_minimum = true,
                 .word = "steady",
-                .named_number = 0.0})
-          .add("cancel", &A::cancel,
-               {.type = Type::path,
-                .description = "CSV file of a field to cancel (x,y,f_x,f_y,torque); empty: the measured field"});
+                .named_number = 0.0});
   return table;
-}
-
-// Commands on a rectangular grid, with bilinear interpolation.
-class Grid {
- public:
-  Grid() = default;
-  Grid(std::vector<double> x, std::vector<double> y)
-      : x_(std::move(x)), y_(std::move(y)), values_(x_.size() * y_.size(), Twist<2>::Zero()) {}
-  Twist<2>& at(std::size_t i, std::size_t k) { return values_[i * y_.size() + k]; }
-  bool covers(double x, double y) const {
-    const double slack = 1e-9;
-    return x >= x_.front() - slack && x <= x_.back() + slack && y >= y_.front() - slack && y <= y_.back() + slack;
-  }
-  Twist<2> operator()(double x, double y) const {
-    const auto [i, u] = cell(x_, x);
-    const auto [k, v] = cell(y_, y);
-    const auto value = [&](std::size_t a, std::size_t b) {
-      return values_[std::min(a, x_.size() - 1) * y_.size() + std::min(b, y_.size() - 1)];
-    };
-    return (1 - u) * ((1 - v) * value(i, k) + v * value(i, k + 1)) +
-           u * ((1 - v) * value(i + 1, k) + v * value(i + 1, k + 1));
-  }
-  std::string extent() const {
-    return formatted("x from %g to %g m, y from %g to %g m", x_.front(), x_.back(), y_.front(), y_.back());
-  }
-
- private:
-  static std::pair<std::size_t, double> cell(const std::vector<double>& axis, double at) {
-    std::size_t i = 0;
-    while (i + 2 < axis.size() && axis[i + 1] <= at) ++i;
-    if (axis.size() == 1) return {0, 0.0};
-    return {i, std::clamp((at - axis[i]) / (axis[i + 1] - axis[i]), 0.0, 1.0)};
-  }
-
-  std::vector<double> x_, y_;
-  std::vector<Twist<2>> values_;
-};
-
-// Reads a CSV file whose header begins with x, y, f_x, f_y, torque.
-Grid read_grid(const std::string& text) {
-  std::map<std::pair<double, double>, Twist<2>> rows;
-  std::istringstream lines(text);
-  std::string line;
-  int number = 0;
-  while (std::getline(lines, line)) {
-    ++number;
-    if (line.empty() || line[0] == '#' || std::isalpha(static_cast<unsigned char>(line[0]))) continue;
-    std::istringstream cells(line);
-    std::array<double, 5> v{};
-    char comma = ',';
-    for (std::size_t i = 0; i < 5; ++i)
-      if (!(cells >> v[i]) || (i < 4 && !(cells >> comma)) || comma != ',')
-        throw std::invalid_argument(formatted("line %d has no five numbers; allowed: x,y,f_x,f_y,torque", number));
-    if (!rows.emplace(std::pair{v[0], v[1]}, Twist<2>{v[2], v[3], v[4]}).second)
-      throw std::invalid_argument(formatted("line %d has the place of an earlier line; remove one of them", number));
-  }
-  std::vector<double> x, y;
-  for (const auto& [at, value] : rows) {
-    x.push_back(at.first);
-    y.push_back(at.second);
-  }
-  for (auto* axis : {&x, &y}) {
-    std::sort(axis->begin(), axis->end());
-    axis->erase(std::unique(axis->begin(), axis->end()), axis->end());
-  }
-  if (rows.empty() || rows.size() != x.size() * y.size())
-    throw std::invalid_argument(
-        formatted("holds %zu places, which are no grid of %zu by %zu", rows.size(), x.size(), y.size()));
-  Grid grid(x, y);
-  std::size_t n = 0;
-  for (const auto& [at, value] : rows) grid.at(n / y.size(), n % y.size()) = value, ++n;
-  return grid;
 }
 
 // A craft on the table. Its clock continues from one state to the next.
@@ -213,8 +132,7 @@ class Craft {
 
 class AirTableEvaluator final : public Evaluator {
  public:
-  explicit AirTableEvaluator(const Settings& settings)
-      : own_(air_table_keys().read(settings)), cancel_name_(settings.text("air-table.cancel")) {
+  explicit AirTableEvaluator(const Settings& settings) : own_(air_table_keys().read(settings)) {
     if (step * own_.rate > 1.0 + 1e-9)
       throw settings.error("air-table.sample-rate",
                            formatted("is faster than one sample per step; allowed: at most %g 1/s", 1.0 / step));
@@ -223,27 +141,11 @@ class AirTableEvaluator final : public Evaluator {
     if (x_.empty() || y_.empty())
       throw settings.error("air-table.margin",
                            "leaves no room on the table; allowed: at most half its width and half its depth");
-    if (own_.cancel.empty()) return;
-    try {
-      text_ = ini::read_file(own_.cancel);
-      given_ = read_grid(text_);
-    } catch (const ConfigError& error) {
-      throw settings.error("air-table.cancel", error.what());
-    } catch (const std::invalid_argument& error) {
-      throw settings.error("air-table.cancel", error.what());
-    }
-    for (const double x : {x_.front(), x_.back()})
-      for (const double y : {y_.front(), y_.back()})
-        if (!given_.covers(x, y))
-          throw settings.error(
-              "air-table.cancel",
-              "does not cover the table: it covers " + given_.extent() + "; allowed: " +
-                  formatted("x from %g to %g m, y from %g to %g m", x_.front(), x_.back(), y_.front(), y_.back()));
   }
 
   std::vector<Quantity> metrics() const override {
     return {{"drift", "m", "mean drift without commands"},
-            {"drift_cancelled", "m", "mean drift with the recorded commands, or those of air-table.cancel"},
+            {"drift_cancelled", "m", "mean drift with the recorded commands"},
             {"field_error", "1",
              "root mean square of the error of the measured forces, relative to that of the true forces"},
             {"field_rms", "N", "root mean square of a component of the true forces"}};
@@ -258,16 +160,7 @@ class AirTableEvaluator final : public Evaluator {
                   {"x", "y", "f_x", "f_y", "torque"}};
     field.units = {"m", "m", "N", "N", "N m"};
     return {field,
-            {"drift",
-             "m",
-             "drift of the craft without commands, and with the recorded ones or those of air-table.cancel",
-             n,
-             {"off", "cancelled"}}};
-  }
-
-  std::vector<InputFile> input_files() const override {
-    if (text_.empty()) return {};
-    return {{"air-table.cancel-checksum", checksum(text_), cancel_name_, text_}};
+            {"drift", "m", "drift of the craft without commands, and with the recorded ones", n, {"off", "cancelled"}}};
   }
 
   Outcome evaluate(const Task& task) const override {
@@ -294,8 +187,8 @@ class AirTableEvaluator final : public Evaluator {
       e.reason = "time limit";
       return true;
     };
-    Grid measured(x_, y_);
-    for (int i = 0; i < n; ++i) {  // Algorithm 4
+    std::vector<Twist<2>> measured;  // mean commands at each state
+    for (int i = 0; i < n; ++i) {    // Algorithm 4
       if (late()) return outcome;
       const Vector<2> at = state(i);
       craft.place(at);
@@ -303,20 +196,19 @@ class AirTableEvaluator final : public Evaluator {
       if (lost(at)) return outcome;
       const double middle = craft.clock() + 0.5 * averaging_time;
       const Twist<2> f = craft.hold(averaging_time);
-      measured.at(static_cast<std::size_t>(i) / y_.size(), static_cast<std::size_t>(i) % y_.size()) = f;
+      measured.push_back(f);
       field.row(i) << at.transpose(), f.transpose();
       const Twist<2> there = truth(craft.position(), middle);
       wrong += (f + there).head<2>().squaredNorm();
       size += there.head<2>().squaredNorm();
     }
-    const Grid& used = own_.cancel.empty() ? measured : given_;
     for (int i = 0; i < n; ++i) {  // Algorithm 5
       if (late()) return outcome;
       const Vector<2> at = state(i);
       for (const bool cancelled : {false, true}) {
         craft.place(at);
         craft.hold(settling_time);
-        drift(i, cancelled) = craft.drift(cancelled ? used(at[0], at[1]) : Twist<2>(Twist<2>::Zero()), averaging_time);
+        drift(i, cancelled) = craft.drift(cancelled ? measured[i] : Twist<2>(Twist<2>::Zero()), averaging_time);
       }
     }
     e.status = Status::ok;
@@ -346,8 +238,8 @@ class AirTableEvaluator final : public Evaluator {
            formatted("field           %.4g N, %s; measured to %.3g of it\n", m[3],
                      own_.field.time > 0.0 ? formatted("correlated over %g s", own_.field.time).c_str() : "steady",
                      m[2]) +
-           formatted("drift           %.4g m with the fans off, %.4g m with %s: %.3g of it\n", m[0], m[1],
-                     own_.cancel.empty() ? "the recorded commands" : "the commands of air-table.cancel", m[1] / m[0]);
+           formatted("drift           %.4g m with the fans off, %.4g m with the recorded commands: %.3g of it\n", m[0],
+                     m[1], m[1] / m[0]);
   }
 
  private:
@@ -366,8 +258,6 @@ class AirTableEvaluator final : public Evaluator {
 
   AirTable own_;
   std::vector<double> x_, y_;
-  std::string cancel_name_, text_;
-  Grid given_;
 };
 
 }  // namespace

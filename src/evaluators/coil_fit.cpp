@@ -17,10 +17,12 @@ struct CoilFitSettings {
   rigid::Coil coil;
   double least = 0.15, most = 0.55;       // distance of the centres, m
   double angle = 0.2 * std::numbers::pi;  // largest |phi1| and |phi2|, rad
-  int distances = 17, angles = 9;
   double weight = 4.0;
   std::string table;
 };
+
+// The grid of samples: distances; bearings, and as many attitudes.
+constexpr int distances = 17, angles = 9;
 
 const KeyTable<CoilFitSettings>& coil_fit_keys() {
   using S = CoilFitSettings;
@@ -32,9 +34,6 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
           .add("min-distance", &S::least, number(above(0, 1e3), "m", "smallest distance of the centres of the cores"))
           .add("max-distance", &S::most, number(above(0, 1e3), "m", "largest distance of the centres of the cores"))
           .add("angle", &S::angle, number(above(0, 180), "deg", "largest bearing and largest attitude, to either side"))
-          .add("distances", &S::distances, number(from(3, 1000), "number of distances in the grid of samples"))
-          .add("angles", &S::angles,
-               number(from(5, 1000), "number of bearings in the grid of samples, and of attitudes"))
           .add("weight", &S::weight,
                number(from(0, 16), "1",
                       "residuals are multiplied by this power of the distance; 0: not weighted; 4: far "
@@ -60,8 +59,8 @@ class CoilFitEvaluator final : public Evaluator {
       throw settings.error("coil-fit.min-distance", "is not below coil-fit.max-distance; choose a smaller one");
     // Forces are unbounded if the ends of the cores meet. The corner of the grid has the smallest distance.
     const double half = 0.5 * own_.coil.length;
-    for (int i = 0; i < own_.angles; ++i)
-      for (int k = 0; k < own_.angles; ++k) {
+    for (int i = 0; i < angles; ++i)
+      for (int k = 0; k < angles; ++k) {
         const double a = angle(i), b = angle(k), x = own_.least * std::cos(a), y = own_.least * std::sin(a);
         for (const double one : {half, -half})
           for (const double other : {half, -half})
@@ -147,7 +146,7 @@ class CoilFitEvaluator final : public Evaluator {
     if (m.size() != 6 || outcome.trajectory.values.empty()) return {};
     std::string lines =
         formatted("poles           %.4g A m, %s; %d distances, %d x %d angles\n", own_.coil.pole_strength(),
-                  own_.coil.discs ? "discs" : "points", own_.distances, own_.angles, own_.angles);
+                  own_.coil.discs ? "discs" : "points", distances, angles, angles);
     const auto shares = [&](const char* name, const Residuals& r) {
       lines += formatted("%-15s f_x %.3g, f_y %.3g, torque %.3g near; %.3g, %.3g, %.3g far\n", name, r.near[0],
                          r.near[1], r.near[2], r.far[0], r.far[1], r.far[2]);
@@ -171,14 +170,14 @@ class CoilFitEvaluator final : public Evaluator {
  private:
   static constexpr int terms = rigid::CoilForm::terms;
 
-  double angle(int i) const { return own_.angle * (2.0 * i / (own_.angles - 1) - 1.0); }
+  double angle(int i) const { return own_.angle * (2.0 * i / (angles - 1) - 1.0); }
 
   std::vector<rigid::CoilSample> sampled() const {
     std::vector<rigid::CoilSample> samples;
-    for (int d = 0; d < own_.distances; ++d)
-      for (int i = 0; i < own_.angles; ++i)
-        for (int k = 0; k < own_.angles; ++k) {
-          const double r = own_.least + d * (own_.most - own_.least) / (own_.distances - 1);
+    for (int d = 0; d < distances; ++d)
+      for (int i = 0; i < angles; ++i)
+        for (int k = 0; k < angles; ++k) {
+          const double r = own_.least + d * (own_.most - own_.least) / (distances - 1);
           samples.push_back({r, angle(i), angle(k), rigid::pole_wrench(own_.coil, r, angle(i), angle(k))});
         }
     return samples;
@@ -191,12 +190,12 @@ class CoilFitEvaluator final : public Evaluator {
         // the mean over distances, since the forces differ by orders of magnitude between distances
         double share = 0.0;
         int count = 0;
-        for (int d = 0; d < own_.distances; ++d) {
-          const double r = own_.least + d * (own_.most - own_.least) / (own_.distances - 1);
+        for (int d = 0; d < distances; ++d) {
+          const double r = own_.least + d * (own_.most - own_.least) / (distances - 1);
           if ((r < 0.5 * (own_.least + own_.most)) != near) continue;
           double error = 0.0, size = 0.0;
-          for (int i = 0; i < own_.angles * own_.angles; ++i) {
-            const auto& s = samples[d * own_.angles * own_.angles + i];
+          for (int i = 0; i < angles * angles; ++i) {
+            const auto& s = samples[d * angles * angles + i];
             error += std::abs(form(s.r, s.phi1, s.phi2)[c] - s.wrench[c]);
             size += std::abs(s.wrench[c]);
           }

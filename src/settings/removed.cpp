@@ -6,6 +6,7 @@ namespace dodyn {
 
 const RemovedKey* find_removed(const std::string& key, const std::string& word) {
   static const std::vector<RemovedKey> all = {
+      {"air-table.cancel", "", "", "leave it out: the recorded commands cancel the field"},
       {"air-table.gain-attitude", "", "0.01", "leave it out: the craft and its controller have fixed numbers"},
       {"air-table.gain-position", "", "1.2", "leave it out: the craft and its controller have fixed numbers"},
       {"air-table.gain-spin", "", "0.008", "leave it out: the craft and its controller have fixed numbers"},
@@ -16,8 +17,10 @@ const RemovedKey* find_removed(const std::string& key, const std::string& word) 
       {"air-table.seed", "", "1", "leave it out: one field is measured"},
       {"air-table.settle", "", "35", "leave it out: commands settle for 35 s, and their mean is over 5 s"},
       {"air-table.step", "", "0.01", "leave it out: a step is 0.01 s"},
+      {"coil-fit.angles", "", "9", "leave it out: the grid has 17 distances, 9 bearings and 9 attitudes"},
       {"coil-fit.core-field", "", "1", "leave it out: cores are 0.1 m long and 0.01 m thick, with 1 T at their ends"},
       {"coil-fit.diameter", "", "0.01", "leave it out: cores are 0.1 m long and 0.01 m thick, with 1 T at their ends"},
+      {"coil-fit.distances", "", "17", "leave it out: the grid has 17 distances, 9 bearings and 9 attitudes"},
       {"coil-fit.length", "", "0.1", "leave it out: cores are 0.1 m long and 0.01 m thick, with 1 T at their ends"},
       {"gait.leg-check-points", "", "1", "leave it out: gait.leg-radius applies at nodes and midway between them"},
       {"gait.leg-radius-from", "", "0",

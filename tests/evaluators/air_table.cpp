@@ -1,11 +1,8 @@
 // Evaluator `air-table`: a steady field is measured and cancelled; a field that changes is not. Closed forms and
 // mistakes.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "evaluators/evaluator.hpp"
 #include "tests/message_of.hpp"
@@ -62,31 +59,11 @@ TEST(AirTable, AnEvenForceIsToldAsItIs) {
   EXPECT_NEAR(even.evaluation.metrics[field_rms], force / std::sqrt(2.0), 1e-3 * force);
 }
 
-TEST(AirTable, AFieldFromAFileIsWhatItCancelsBy) {
-  const auto folder = std::filesystem::temp_directory_path() / ("dodyn-air-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  const auto write = [&](double reach) {
-    const std::string path = (folder / "field.csv").string();
-    std::ofstream file(path);
-    file << "x,y,f_x,f_y,torque\n";
-    for (const double x : {-reach, reach})
-      for (const double y : {-0.2, 0.2}) file << x << "," << y << ",0.001," << 0.01 * x << ",0\n";
-    return "--air-table.cancel=" + path;
-  };
-  // no field except the recorded one, linear between the places of the file: its cancellation drives the craft
-  const Outcome driven = measured({write(0.3), "--air-table.force=1e-12"});
-  ASSERT_TRUE(driven.evaluation.ok()) << driven.evaluation.reason;
-  for (Eigen::Index i = 0; i < 6; ++i) {
-    const double x = driven.trajectory.values[0](i, 0);
-    EXPECT_NEAR(driven.trajectory.values[1](i, 1), std::hypot(0.001, 0.01 * x) * 25.0 / 2.4, 1e-6);
-  }
+TEST(AirTable, RefusesTablesThatCannotBeMeasured) {
   const auto complaint = [](const std::string& word) { return message_of<ConfigError>([&] { table({word}); }); };
-  EXPECT_NE(complaint(write(0.2)).find("does not cover the table: it covers x from -0.2 to 0.2 m"), std::string::npos);
-  EXPECT_NE(complaint("--air-table.cancel=nowhere.csv").find("nowhere.csv"), std::string::npos);
   EXPECT_NE(complaint("--air-table.sample-rate=200").find("faster than one sample per step; allowed: at most 100"),
             std::string::npos);
   EXPECT_NE(complaint("--air-table.margin=0.3").find("leaves no room on the table"), std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

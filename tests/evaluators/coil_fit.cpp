@@ -69,23 +69,26 @@ TEST(CoilFit, ForcesInLineAreThoseOfPoles) {
 // Each metric is the mean over distances of the mean error of a component over its mean size, nearer or farther than
 // halfway.
 TEST(CoilFit, MetricsAreMeanErrorsOfTheForm) {
-  const Outcome outcome = fitted({"--coil-fit.distances=6", "--coil-fit.angles=5"});
+  const Outcome outcome = fitted();
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   rigid::CoilForm form;
   form.coefficients = outcome.trajectory.values[0].middleCols(2, 6);
-  Eigen::Matrix<double, 6, 1> expected = Eigen::Matrix<double, 6, 1>::Zero();
-  for (int d = 0; d < 6; ++d) {
-    const double r = 0.15 + 0.08 * d;
+  Eigen::Matrix<double, 6, 1> expected = Eigen::Matrix<double, 6, 1>::Zero(), count = expected;
+  for (int d = 0; d < 17; ++d) {
+    const double r = 0.15 + d * (0.55 - 0.15) / 16;
     Eigen::Vector3d error = Eigen::Vector3d::Zero(), size = Eigen::Vector3d::Zero();
-    for (int i = -2; i <= 2; ++i)
-      for (int k = -2; k <= 2; ++k) {
-        const double one = 0.5 * i * std::numbers::pi / 5, other = 0.5 * k * std::numbers::pi / 5;
+    for (int i = -4; i <= 4; ++i)
+      for (int k = -4; k <= 4; ++k) {
+        const double one = 0.25 * i * std::numbers::pi / 5, other = 0.25 * k * std::numbers::pi / 5;
         const Eigen::Vector3d wrench = rigid::pole_wrench({}, r, one, other);
         error += (form(r, one, other) - wrench).cwiseAbs();
         size += wrench.cwiseAbs();
       }
-    expected.segment<3>(d < 3 ? 0 : 3) += error.cwiseQuotient(size) / 3.0;
+    const int first = r < 0.5 * (0.15 + 0.55) ? 0 : 3;
+    expected.segment<3>(first) += error.cwiseQuotient(size);
+    count.segment<3>(first).array() += 1.0;
   }
+  expected = expected.cwiseQuotient(count).eval();
   EXPECT_LE((outcome.evaluation.metrics - expected).cwiseQuotient(expected).cwiseAbs().maxCoeff(), 1e-9);
   EXPECT_EQ(outcome.evaluation.cost, std::max({outcome.evaluation.metrics[0], outcome.evaluation.metrics[1],
                                                outcome.evaluation.metrics[3], outcome.evaluation.metrics[4]}));
