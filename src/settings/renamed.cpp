@@ -33,7 +33,6 @@ constexpr std::pair<std::string_view, std::string_view> names[] = {
     {"free", "none"},
     {"gait.candidates", "gait.refine-count"},
     {"gait.examination", "gait.validity-check"},
-    {"gait.legs", "gait.leg-mass-model"},
     {"gait.parts", "gait.tasks"},
     {"gait.ranges", "gait.joint-limits"},
     {"gait.rate-limit", "gait.joint-speed-limit"},

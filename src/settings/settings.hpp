@@ -156,8 +156,8 @@ struct EvaluatorKind {
   Variables variables;                          // valid names in `[design]`
   std::vector<Key> keys;                        // its own settings, section included: "gait.step-length"
   std::vector<ini::SectionKind> sections = {};  // that the evaluator reads itself
-  // Returns keys that have no effect because of other settings, each with the reason ("gait.leg-mass-model =
-  // fixed-masses"). Null: there are none.
+  // Returns keys that have no effect because of other settings, each with the reason ("gait.contact = free").
+  // Null: there are none.
   std::vector<std::pair<std::string, std::string>> (*idle)(const Settings& settings) = nullptr;
   std::unique_ptr<evaluators::Evaluator> (*make)(const Settings& settings) = nullptr;
 };

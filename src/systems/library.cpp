@@ -4,16 +4,14 @@
 namespace dodyn::systems {
 
 std::string model_text(const std::string& name_or_path) {
-  // the former name of planar-biped
-  const std::string name = name_or_path == "planar-biped-tree" ? "planar-biped" : name_or_path;
   const auto& shipped = shipped_models();
-  if (const auto at = shipped.find(name); at != shipped.end()) return at->second;
+  if (const auto at = shipped.find(name_or_path); at != shipped.end()) return at->second;
   try {
     return ini::read_file(name_or_path);
   } catch (const ConfigError& error) {
     std::vector<std::string> names;
     for (const auto& [one, text] : shipped) names.push_back(one);
-    throw ConfigError(error.what() + did_you_mean(name, names) +
+    throw ConfigError(error.what() + did_you_mean(name_or_path, names) +
                       "; allowed: the path of a model file, or a name that dodyn help models lists");
   }
 }

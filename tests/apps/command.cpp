@@ -565,7 +565,7 @@ TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
 TEST_F(Command, OptimaAreTheSameOnAnyNumberOfRanks) {
   std::ofstream(directory + "/g.cfg") << "[study]\nevaluator = gait\n[surrogate]\nstrategy = spline\n"
                                          "[design]\nknee.min = 0.35\nknee.max = 0.55\n"
-                                         "[gait]\nleg-mass-model = fixed-masses\njoint-limits = none\nintervals = "
+                                         "[gait]\njoint-limits = none\nintervals = "
                                          "16\ninitial-guesses = 7\nshifts = 1\nvalidity-check = warn\n";
   const std::string words = "run g.cfg --study.max-evaluations 5 --gait.tasks ";
   EXPECT_EQ(dodyn(words + "3 --study.archive 1.h5").code, 0);

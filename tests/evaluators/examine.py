@@ -93,19 +93,10 @@ def examine(scenario, design, Q, U, cost):
     """Checks one gait: the design with the scenario's settings, nodes and torques, and the stated cost.
     It is one function, because it is one derivation from the model file to the residuals, in the order and the symbols of the source."""
     # ---- the model, read from its text
-    model = sections(os.path.join(ROOT, "models", ASKED.get("gait.model", "planar-biped").split("/")[-1].removesuffix(".model") + ".model"))
+    file = ASKED.get("gait.model", "planar-biped").split("/")[-1].removesuffix(".model") + ".model"
+    model = sections(next(path for path in (os.path.join(os.path.dirname(PATH), file), os.path.join(ROOT, "models", file)) if os.path.exists(path)))
     of_kind = lambda kind: [(name, entries) for k, name, entries in model if k == kind]
     head, given = of_kind("model")[0][1], dict(design)
-    legs = ASKED.get("gait.leg-mass-model", "uniform-density")
-    if of_kind("parameters")[0][1].get("shank_mass", "").replace(".", "").isdigit():  # walkers whose masses come from settings
-        leg, knee = get("gait.leg-length", 1.0), design["knee"]
-        shank, thigh = get("gait.shank-mass", 2.0), get("gait.thigh-mass", 3.0)
-        if legs == "uniform-density":
-            shank, thigh = 5 * knee, 5 * (leg - knee)
-        if legs == "mass-split":
-            shank = get("gait.leg-mass", 5.0) * design["shank-fraction"]
-            thigh = get("gait.leg-mass", 5.0) - shank
-        given.update(shank_mass=shank, thigh_mass=thigh, hip_mass=get("gait.hip-mass", 10.0), inertia_factor=get("gait.inertia-factor", 1 / 24))
     P = {}
     for key, value in of_kind("parameters")[0][1].items():
         P[key] = given[key] if key in given else number(value, P)
@@ -214,7 +205,7 @@ def examine(scenario, design, Q, U, cost):
     swing = index[head["swing-foot"]]
     place = lambda q, link, at: (lambda f: f[0] + f[1] @ at)(frames(q, still)[link])
     foot = place(Q[K], swing, links[swing]["end"])
-    step = np.array([design["step-length"], 0, 0] if DIM == 2 else [design["step-length"], design.get("step-width", get("gait.step-width", 0.2)), 0])
+    step = np.array([design["step-length"], 0, 0] if DIM == 2 else [design["step-length"], design.get("step-width", 0.2), 0])
     period = abs(foot - step).max()
     arriving = [(mirror * (x - foot), mirror * u, np.prod(mirror) * mirror * w, mirror[:, None] * I * mirror, m) for x, u, w, I, m in moving(Q[K], before)]
     leaving = list(moving(Q[0], still))
@@ -274,7 +265,7 @@ def examine(scenario, design, Q, U, cost):
         work = U * np.diff(Q, axis=0)[:, drives]
     cost_of = {"squared-torque": h * (U**2).sum(), "absolute-work": abs(work).sum(), "positive-work": work.clip(0).sum(),
                "loss": h * sum(value(e.get("loss", "0")) * (u**2).sum() for (_, e), u in zip(of_kind("actuator"), U.T))}
-    weights = {k[5:]: number(v) for k, v in ASKED.items() if k.startswith("cost.") and k[5:] in cost_of} or {k: get("gait." + k, 1.0 if k == "squared-torque" else 0.0) for k in cost_of}
+    weights = {k[5:]: number(v) for k, v in ASKED.items() if k.startswith("cost.") and k[5:] in cost_of} or {"squared-torque": 1.0}
     motors = {"u_" + name: U[:, i] for i, (name, _) in enumerate(of_kind("actuator"))}
     for key, text in ASKED.items():  # costs of the study's own: integrals of expressions of torques and parameters
         if key.startswith("cost.") and key[5:] not in cost_of:

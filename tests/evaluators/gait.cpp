@@ -20,10 +20,9 @@ namespace {
 Settings small_study(const std::vector<std::string>& words = {}) {
   const std::string path =
       testing::TempDir() + "gait-" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".cfg";
-  std::ofstream(path)
-      << "[study]\nevaluator = gait\n[design]\nknee.min = 0.2\nknee.max = 0.7\n"
-         "[gait]\nleg-mass-model = fixed-masses\njoint-limits = none\nintervals = 16\ninitial-guesses = 2\nshifts = 1\n"
-         "validity-check = warn\n";
+  std::ofstream(path) << "[study]\nevaluator = gait\n[design]\nknee.min = 0.2\nknee.max = 0.7\n"
+                         "[gait]\njoint-limits = none\nintervals = 16\ninitial-guesses = 2\nshifts = 1\n"
+                         "validity-check = warn\n";
   const Settings settings = read_settings(path, words);
   std::filesystem::remove(path);
   return settings;
@@ -315,7 +314,7 @@ TEST(GaitEvaluator, SolverThatStopsEarlyIsNotOk) {
 }
 
 TEST(GaitEvaluator, CostWithoutAnyWeightIsRefused) {
-  EXPECT_THROW(make_evaluator(small_study({"--gait.squared-torque", "0"})), ConfigError);
+  EXPECT_THROW(make_evaluator(small_study({"--cost.squared-torque", "0"})), ConfigError);
 }
 
 // The best gait with free knees folds one the wrong way. The reason states it, and the validity check refuses the gait.
@@ -466,7 +465,7 @@ TEST(GaitEvaluator, ASearchThatMayHaveMissedSaysSo) {
   for (const std::string iterations : {"20", "35", "50", "300"})
     for (const std::string parts : {"1", "2"}) {
       const auto evaluator = make_evaluator(
-          small_study({"--gait.absolute-work", "1", "--gait.squared-torque", "0.02", "--gait.torque-limit", "20",
+          small_study({"--cost.absolute-work", "1", "--cost.squared-torque", "0.02", "--gait.torque-limit", "20",
                        "--gait.intervals", "16", "--gait.initial-guesses", "4", "--gait.shifts", "0",
                        "--gait.max-iterations", iterations, "--gait.tasks", parts}));
       for (const double knee : {0.4, 0.5}) {

@@ -86,8 +86,8 @@ TEST(GaitOrders, WorkIsCountedAtThePoints) {
       const auto evaluator =
           study(of_order(order) + "work-rule = " + rule +
                 "\nmodel = rabbit\nintervals = 10\ninitial-guesses = 2\nshifts = 0\nvalidity-check = warn\n"
-                "accuracy = 0\ncontact = friction-cone\npositive-work = 1\nabsolute-work = 0.2\nsquared-torque = 0.02\n"
-                "[parameters]\nstep-length = 0.45\nperiod = 0.45\n");
+                "accuracy = 0\ncontact = friction-cone\n[parameters]\nstep-length = 0.45\nperiod = 0.45\n"
+                "[cost]\npositive-work = 1\nabsolute-work = 0.2\nsquared-torque = 0.02\n");
       const Outcome outcome = evaluator->evaluate(task());
       ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
       const auto of = [&](const char* name) { return metric(*evaluator, outcome, name); };
@@ -148,7 +148,7 @@ TEST(GaitOrders, WhatAnOrderDoesNotHaveIsRefused) {
   // the contact simulation takes even steps
   for (const int order : {4, 6}) {
     const auto evaluator = study(of_order(order) +
-                                 "leg-mass-model = fixed-masses\njoint-limits = none\nintervals = 10\n"
+                                 "joint-limits = none\nintervals = 10\n"
                                  "initial-guesses = 2\nshifts = 0\nvalidity-check = warn\naccuracy = 0\n");
     std::string line;
     try {

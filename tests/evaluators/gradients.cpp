@@ -101,7 +101,7 @@ void check_gait(const std::string& config, std::vector<std::string> words, bool 
     if (!formulas) {
       all.push_back({"step-length", settings.design("step-length", middle)});
       all.push_back({"period", settings.design("period", middle)});
-      if (model.dimension == 3) all.push_back({"step-width", settings.real("gait.step-width")});
+      if (model.dimension == 3) all.push_back({"step-width", settings.design("step-width", middle)});
     }
   }
   std::erase_if(words, [&](const std::string& word) {

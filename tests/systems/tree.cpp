@@ -175,7 +175,7 @@ TEST(Tree, LagrangianIsTheSumOverItsBodies) {
 TEST(Tree, PlanarBipedIsThePlanarBiped) {
   std::mt19937_64 random(2);
   using autodiff::Dual;
-  const auto tree = parse_tree(model_text("planar-biped-tree"), "tree", {{"knee", {0.42, 1.0}}});
+  const auto tree = parse_tree(model_text("planar-biped"), "tree", {{"knee", {0.42, 1.0}}});
   const auto biped = PlanarBiped<Dual<double>>::with_masses({0.42, 1.0}, Dual<double>(1.0), {2.0, 3.0, 3.0, 2.0});
   ASSERT_EQ(tree.n(), 6);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(tree.coordinate_names[i], biped.coordinate_names[i]);
@@ -350,11 +350,11 @@ TEST(TreeText, SphericalJointsAreThreeLastTurnsAboutDifferentAxes) {
 
 // Different legs cannot be exchanged. This is reported when the file is read.
 TEST(TreeText, PartnersThatDifferAreRefused) {
-  std::string text = model_text("planar-biped-tree");
+  std::string text = model_text("planar-biped");
   const std::string mass = "end = 0, -knee\nmass = shank_mass";
   text.replace(text.find(mass), mass.size(), "end = 0, -knee\nmass = 2*shank_mass");
   EXPECT_NE(complaint(text).find("exchanging the legs does not put link"), std::string::npos) << complaint(text);
-  text = model_text("planar-biped-tree");
+  text = model_text("planar-biped");
   text.replace(text.find("end = 0, -thigh"), 15, "end = 0, -thigh/2");
   EXPECT_NE(complaint(text).find("exchanging the legs"), std::string::npos) << complaint(text);
 }

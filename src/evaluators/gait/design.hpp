@@ -9,9 +9,19 @@
 
 #include "dmoc/gait.hpp"
 #include "evaluators/motion/description.hpp"
-#include "settings/settings.hpp"
+#include "settings/key_table.hpp"
 
 namespace dodyn::evaluators {
+
+struct GaitKeys {
+  std::string model = "planar-biped";
+  dmoc::GaitSettings gait;
+  int order = 2;
+  bool frees_joints = false;
+  enum class Ground { free, unilateral, friction_cone } ground = Ground::free;
+  double friction = 0.8;
+};
+const KeyTable<GaitKeys>& gait_keys();
 
 // Returns the design variables of the gait evaluator: those of the motion, and every parameter of the model.
 std::vector<DesignVariable> gait_variables(const Settings& so_far);
@@ -57,11 +67,10 @@ class GaitDesigns final : public MotionDescription {
   double control_limit() const override { return gait_.torque_limit; }
 
  private:
-  void read_model();
+  void read_model(const GaitKeys& keys);
   void read_parameters();
   void read_cost();
   void read_requirements();
-  dmoc::Coefficient variable(const std::string& name, const Eigen::VectorXd& design) const;
   // Values of all parameters of the model, the model's numbers, and the parameters of the motion by name.
   struct Values {
     systems::Values<dmoc::Coefficient> model;
@@ -75,8 +84,7 @@ class GaitDesigns final : public MotionDescription {
   bool may_cross() const { return walker_->base == 2 || gait_.leg_radius <= 0.0; }
 
   Settings settings_;
-  std::string model_, text_;
-  bool from_file_ = false;
+  std::string text_;  // of the model
   std::shared_ptr<const dmoc::Walker> walker_;
   dmoc::GaitSettings gait_;
   struct Requirement {
