@@ -49,13 +49,8 @@ const KeyTable<AirTable>& air_table_keys() {
                       "lever arm of the field; root mean square of its torque over that of its force"))
           .add("length", field(&D::wave_length), number(above(0, 1e6), "m", "shortest wavelength of the field"))
           .add("time", field(&D::time),
-               {.unit = "s",
-                .description = "correlation time of the field; steady: the field does not change",
-                .minimum = 0,
-                .maximum = 1e9,
-                .open_minimum = true,
-                .word = "steady",
-                .named_number = 0.0});
+               or_word("steady", 0.0,
+                       number(above(0, 1e9), "s", "correlation time of the field; steady: the field does not change")));
   return table;
 }
 

@@ -51,6 +51,13 @@ inline Key number(ValidNumbers valid, std::string unit, std::string description)
 }
 inline Key number(ValidNumbers valid, std::string description) { return number(valid, "", std::move(description)); }
 
+// Returns the key of a number that a word may replace, such as "none"; `means`: its value, in SI.
+inline Key or_word(std::string word, double means, Key key) {
+  key.word = std::move(word);
+  key.named_number = means;
+  return key;
+}
+
 // Returns a key whose value may differ between the runs of a study.
 inline Key may_change(Key key) {
   key.identity = false;

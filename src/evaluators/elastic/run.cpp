@@ -15,13 +15,10 @@ const KeyTable<RunOptions>& run_keys() {
   static const auto table = with_initial_state_keys(
       KeyTable<S>("elastic.")
           .add("step", &S::step,
-               {.unit = "s",
-                .description =
-                    "time step; auto: 20 % of the largest step that is stable for the elements and one overlap",
-                .minimum = 0,
-                .maximum = 10,
-                .word = "auto",
-                .named_number = 0.0})
+               or_word("auto", 0.0,
+                       number(from(0, 10), "s",
+                              "time step; auto: 20 % of the largest step that is stable for the elements and one "
+                              "overlap")))
           .add("contact-method", &S::response,
                {{"penalty", rigid::Response::penalty},
                 {"event-driven", rigid::Response::exact},

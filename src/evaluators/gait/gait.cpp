@@ -25,13 +25,9 @@ const KeyTable<GaitKeys>& gait_keys() {
   using G = dmoc::GaitSettings;
   const auto gait = members_of(&K::gait);
   const auto limit = [](const char* unit, const char* description) {
-    return Key{.unit = unit,
-               .description = description,
-               .minimum = 0,
-               .maximum = 1e6,
-               .word = "none",
-               .named_number = nlp::infinity,
-               .zero_means_named = true};
+    Key key = or_word("none", nlp::infinity, number(from(0, 1e6), unit, description));
+    key.zero_means_named = true;
+    return key;
   };
   static const auto table =
       KeyTable<K>("gait.")
@@ -94,9 +90,9 @@ EvaluatorKind gait_kind() {
                       "and step-width may be such a NAME"},
       {.kind = "cost",
        .any_key = true,
-       .description =
-           "weights of the cost; none: squared-torque = 1; absolute-work, positive-work, squared-torque, loss = "
-           "weight; any other NAME = an expression whose integral over the step is added"},
+       .description = "weights of the cost; without this section squared-torque = 1; absolute-work, positive-work, "
+                      "squared-torque, loss = "
+                      "weight; any other NAME = an expression whose integral over the step is added"},
       {.kind = "require",
        .any_key = true,
        .description = "NAME = a condition of parameters (judges a design) or of the motion (a constraint)"}};

@@ -40,12 +40,9 @@ const KeyTable<HybridOptions>& hybrid_keys() {
                {.description = "integrator of the motion between events; projected: elastic impacts without resets, as "
                                "the image of a smooth motion, by the midpoint rule"})
           .add("projection-k", &S::k,
-               {.unit = "1/m2",
-                .description = "method = projected: how fast the projection becomes a plain reflection",
-                .minimum = 0,
-                .maximum = 1e12,
-                .word = "auto",
-                .named_number = 0.0})
+               or_word("auto", 0.0,
+                       number(from(0, 1e12), "1/m2",
+                              "method = projected: how fast the projection becomes a plain reflection")))
           .add("order", integrator(&P::order),
                number(from(2, 6), "order of the integrator; 4 and 6 compose several steps of order 2"))
           .add("step", integrator(&P::step), number(above(0, 10), "s", "longest time step"))

@@ -25,19 +25,12 @@ const KeyTable<ControlKeys>& control_table() {
   const auto law = members_of(&C::options, &rigid::ControllerOptions::law);
   const auto curve = members_of(&C::options, &rigid::ControllerOptions::curve);
   const auto noise = [](const char* unit, const char* of) {
-    return Key{.unit = unit,
-               .description = std::string("standard deviation of the noise on the measured ") + of + ", per axis",
-               .minimum = 0,
-               .maximum = 1e3};
+    return number(from(0, 1e3), unit,
+                  std::string("standard deviation of the noise on the measured ") + of + ", per axis");
   };
   const auto limit = [](const char* unit) {
-    return Key{.unit = unit,
-               .description = "largest command; a larger one is scaled down to it; none: no limit",
-               .minimum = 0,
-               .maximum = 1e9,
-               .open_minimum = true,
-               .word = "none",
-               .named_number = unlimited};
+    return or_word("none", unlimited,
+                   number(above(0, 1e9), unit, "largest command; a larger one is scaled down to it; none: no limit"));
   };
   using O = rigid::ControllerOptions;
   using L = rigid::ControlLaw;
@@ -60,27 +53,19 @@ const KeyTable<ControlKeys>& control_table() {
           .add("max-force", law(&L::largest_force), limit("N"))
           .add("max-torque", law(&L::largest_torque), limit("N m"))
           .add("sample-rate", &C::rate,
-               {.unit = "1/s",
-                .description = "rate of the commands, which are constant between samples; continuous: no sampling",
-                .minimum = 0,
-                .maximum = 1e6,
-                .open_minimum = true,
-                .word = "continuous",
-                .named_number = 0.0})
+               or_word("continuous", 0.0,
+                       number(above(0, 1e6), "1/s",
+                              "rate of the commands, which are constant between samples; continuous: no sampling")))
           .add("delay", option(&O::delay), number(from(0, 1e3), "s", "delay from a measurement to its command"))
           .add("position-noise", option(&O::position_noise), noise("m", "position"))
           .add("attitude-noise", option(&O::attitude_noise), noise("deg", "attitude"))
           .add("velocity-noise", option(&O::velocity_noise), noise("m/s", "velocity"))
           .add("spin-noise", option(&O::spin_noise), noise("rad/s", "angular velocity"))
           .add("replan", option(&O::replan),
-               {.unit = "m",
-                .description =
-                    "distance of the craft from its curve at which a new curve is planned; never: no new curve",
-                .minimum = 0,
-                .maximum = 1e6,
-                .open_minimum = true,
-                .word = "never",
-                .named_number = 0.0})
+               or_word("never", 0.0,
+                       number(above(0, 1e6), "m",
+                              "distance of the craft from its curve at which a new curve is planned; never: no new "
+                              "curve")))
           .add("roll", curve(&rigid::DipoleCurveOptions::roll),
                number(from(2, 3), "in space: axis of the craft that stays nearest to its docked direction; 2: y; 3: z"))
           .add("seed", &C::seed, number(from(0, 2147483647), "seed of the measurement noise"));

@@ -20,13 +20,9 @@ const KeyTable<Disturbance>& disturbance_table() {
                       "lever arm of the field; root mean square of its torque over that of its force"))
           .add("length", &D::wave_length, number(above(0, 1e6), "m", "shortest wavelength of the field"))
           .add("time", &D::time,
-               {.unit = "s",
-                .description = "correlation time of the forces at a place; steady: the field does not change",
-                .minimum = 0,
-                .maximum = 1e9,
-                .open_minimum = true,
-                .word = "steady",
-                .named_number = 0.0})
+               or_word("steady", 0.0,
+                       number(above(0, 1e9), "s",
+                              "correlation time of the forces at a place; steady: the field does not change")))
           .add("seed", &D::seed, number(from(0, 2147483647), "seed of the random fields"));
   return table;
 }
@@ -73,13 +69,10 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                number(above(0, 1e6), "s", "end time of a run that no outcome ends earlier"))
           .add("step", option(&O::step), number(above(0, 10), "s", "time step"))
           .add("max-step", run_options(&SimulationOptions::largest_step),
-               {.unit = "s",
-                .description = "longest time step; far from contact, steps grow to 4, 16, ... times simulation.step; "
-                               "step: no growth; for free bodies without springs",
-                .minimum = 0,
-                .maximum = 10,
-                .word = "step",
-                .named_number = 0.0})
+               or_word("step", 0.0,
+                       number(from(0, 10), "s",
+                              "longest time step; far from contact, steps grow to 4, 16, ... times simulation.step; "
+                              "step: no growth; for free bodies without springs")))
           .add("contact-method", option(&O::response),
                {{"none", rigid::Response::none},
                 {"penalty", rigid::Response::penalty},
