@@ -211,49 +211,35 @@ void GaitDesigns::read_requirements() {
       }
 }
 
-GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
+MotionValues GaitDesigns::values(const Eigen::VectorXd& design) const {
   const systems::Model& model = walker_->system->model();
-  Values all;
+  MotionValues all{
+      walker_->system, model.evaluate<Coefficient>(given_parameters<Coefficient>(settings_, model, design)), {}};
+  check_walker(model, model.tree<Coefficient>(all.model.numbers).plain());
   const auto follows = [&](const std::string& name) {
     return std::ranges::any_of(parameters_, [&](const auto& one) { return one.first == name; });
   };
   for (const std::string& name : motion_parameters)
-    if (!follows(name)) all.motion[name] = design_value(settings_, name, design);
-  all.model = model.evaluate<Coefficient>(given_parameters<Coefficient>(settings_, model, design));
-  check_walker(model, model.tree<Coefficient>(all.model.numbers).plain());
-  for (const auto& [name, expression] : parameters_) {
-    if (settings_.design_given(name)) {
-      all.motion[name] = design_value(settings_, name, design);
-      continue;
-    }
-    std::vector<Coefficient> of;
-    for (const auto& q : expression.quantities()) of.push_back(named(all, q.name));
-    all.motion[name] = expression.evaluate<Coefficient>(of);
-  }
+    if (!follows(name)) all.motion.emplace_back(name, design_value(settings_, name, design));
+  for (const auto& [name, expression] : parameters_)
+    all.motion.emplace_back(
+        name, settings_.design_given(name) ? design_value(settings_, name, design) : all.evaluated(expression));
   return all;
 }
 
 systems::Values<double> GaitDesigns::plain(const Eigen::VectorXd& design) const {
-  const Values all = values(design);
+  const MotionValues all = values(design);
   return {autodiff::values_of(all.model.parameters), autodiff::values_of(all.model.numbers)};
-}
-
-Coefficient GaitDesigns::named(const Values& values, const std::string& parameter) const {
-  if (const auto at = values.motion.find(parameter); at != values.motion.end()) return at->second;
-  return values.model.parameters[walker_->system->model().parameter(parameter)];
 }
 
 GaitDesigns::Rejection GaitDesigns::rejection(const Eigen::VectorXd& design) const {
   try {
-    const Values all = values(design);
-    const double step = all.step_length().value, period = all.period().value;
+    const MotionValues all = values(design);
+    const double step = all.named("step-length").value, period = all.named("period").value;
     if (!(step > 0.0) || !(period > 0.0))
       return {formatted("invalid design: step length %g m and period %g s must be above 0", step, period)};
-    for (const Requirement& r : requirements_) {
-      std::vector<double> numbers;
-      for (const auto& q : r.condition.quantities()) numbers.push_back(named(all, q.name).value);
-      if (!r.condition.holds(numbers)) return {"required, " + r.text + " (" + r.source + ")", true};
-    }
+    for (const Requirement& r : requirements_)
+      if (!all.satisfy(r.condition)) return {"required, " + r.text + " (" + r.source + ")", true};
   } catch (const ConfigError& error) {
     return {std::string("invalid design: ") + error.what()};
   }
@@ -261,13 +247,13 @@ GaitDesigns::Rejection GaitDesigns::rejection(const Eigen::VectorXd& design) con
 }
 
 dmoc::WalkerGait GaitDesigns::problem(const Eigen::VectorXd& design, int intervals) const {
-  Values all = values(design);
+  const MotionValues all = values(design);
   dmoc::GaitSettings settings = gait_;
   settings.intervals = intervals;
-  settings.step_length = all.step_length();
-  settings.period = all.period();
-  settings.step_width = all.step_width();
-  settings.parameter = [this, all](const std::string& name) { return named(all, name); };
+  settings.step_length = all.named("step-length");
+  settings.period = all.named("period");
+  settings.step_width = all.named("step-width");
+  settings.parameter = [all](const std::string& name) { return all.named(name); };
   return dmoc::WalkerGait(walker_, all.model.numbers, settings);
 }
 

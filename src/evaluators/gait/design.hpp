@@ -1,7 +1,6 @@
 // Reads which walker the settings describe, its design variables, and the gait problem of each design.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "dmoc/gait.hpp"
 #include "evaluators/motion/description.hpp"
+#include "evaluators/motion/phased_motion.hpp"
 #include "settings/key_table.hpp"
 
 namespace dodyn::evaluators {
@@ -71,16 +71,7 @@ class GaitDesigns final : public MotionDescription {
   void read_parameters();
   void read_cost();
   void read_requirements();
-  // Values of all parameters of the model, the model's numbers, and the parameters of the motion by name.
-  struct Values {
-    systems::Values<dmoc::Coefficient> model;
-    std::map<std::string, dmoc::Coefficient> motion;
-    const dmoc::Coefficient& step_length() const { return motion.at("step-length"); }
-    const dmoc::Coefficient& period() const { return motion.at("period"); }
-    const dmoc::Coefficient& step_width() const { return motion.at("step-width"); }
-  };
-  Values values(const Eigen::VectorXd& design) const;
-  dmoc::Coefficient named(const Values& values, const std::string& parameter) const;
+  MotionValues values(const Eigen::VectorXd& design) const;
   bool may_cross() const { return walker_->base == 2 || gait_.leg_radius <= 0.0; }
 
   Settings settings_;

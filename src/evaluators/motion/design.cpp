@@ -24,11 +24,8 @@ namespace {
 // Returns the requirement that a design violates; empty: none.
 std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design) {
   const MotionValues all = motion_values(motion, design);
-  for (const auto& [text, condition] : motion.requirements) {
-    std::vector<double> numbers;
-    for (const auto& q : condition.quantities()) numbers.push_back(all.named(q.name).value);
-    if (!condition.holds(numbers)) return "required, " + text;
-  }
+  for (const auto& [text, condition] : motion.requirements)
+    if (!all.satisfy(condition)) return "required, " + text;
   if (const std::string complaint = postures(motion, all).contradiction; !complaint.empty()) return complaint;
   if (const std::string complaint = overlap(motion, all, design); !complaint.empty()) return complaint;
   if (const std::string complaint = pinned_violation(motion, all); !complaint.empty()) return complaint;

@@ -27,6 +27,12 @@ Coefficient MotionValues::evaluated(const Expression& e) const {
   return e.evaluate<Coefficient>(numbers);
 }
 
+bool MotionValues::satisfy(const Expression& condition) const {
+  std::vector<double> numbers;
+  for (const auto& q : condition.quantities()) numbers.push_back(named(q.name).value);
+  return condition.holds(numbers);
+}
+
 MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& design) {
   const systems::Model& model = motion.system->model();
   const Settings& settings = motion.settings;

@@ -137,6 +137,7 @@ struct MotionValues {
 
   dmoc::Coefficient named(const std::string& name) const;
   dmoc::Coefficient evaluated(const Expression& e) const;
+  bool satisfy(const Expression& condition) const;
 };
 // Throws ConfigError if the model refuses the design.
 MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& design);
