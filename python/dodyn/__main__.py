@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
 import time
@@ -38,16 +37,15 @@ def written(path: str, content: str | bytes) -> None:
 def report(words: Sequence[str]) -> None:
     from .report import page
     from .summary import plural
+    from .watch import interval
 
     parser = Parser(prog="dodyn report", description="Writes one HTML page with the result of a study. It needs no network.")
     parser.add_argument("archives", nargs="+", metavar="ARCHIVE", help="several are compared in one page")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the first archive's name, .html; -: standard output")
     parser.add_argument("--follow", action="store_true", help="write the page again after each change, until the study has ended")
-    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="--follow: time between two looks at the archive (default 5)")
+    parser.add_argument("--every", type=interval, default=5.0, metavar="SECONDS", help="--follow: time between two looks at the archive (default 5)")
     add_option(parser)
     given = parser.parse_args(words)
-    if not 0 < given.every < math.inf:
-        raise Refused(f"--every {given.every:g}: expected a positive number of seconds")
     output = given.output or f"{Path(given.archives[0]).stem}.html"
     if os.path.isfile(output) and not output.endswith((".html", ".htm")):
         raise Refused(f"{output}: exists, and its name does not end in .html; choose another name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from .archive import open as open_study
 from .motion import Motion
 
 BACKGROUND = 1e9  # depth of the background, m: behind everything that moves
+MOST_FRAMES = 10_000  # eight minutes of film at the default rate
 TALLEST = 0.75  # height over width of an SVG film; a taller scene gets margins at its sides
 VIEWS = {"side": (0, 0), "front": (90, 0), "top": (0, 90), "orbit": (-35, 20)}  # angles of the camera, degrees
 
@@ -31,9 +33,12 @@ def camera(dimension: int, view: str) -> Array:
 
 
 def frames(one: Motion, rate: float, speed: float, repeat: int = 1) -> list[tuple[int, float]]:
-    """Returns (step, time) of every frame, at equal intervals; `repeat` steps of a gait."""
+    """Returns (step, time) of every frame, at equal intervals; `repeat` steps of a gait. Throws ArchiveError if they are too many."""
     length = one.t[-1] - one.t[0]
-    count = max(2, int(round(length / speed * rate)))
+    wanted = length / speed * rate
+    if not repeat * wanted <= MOST_FRAMES:
+        raise ArchiveError(f"command line: the film would have {repeat * wanted:.3g} frames; allowed are {MOST_FRAMES}: change --speed, --rate or --steps")
+    count = max(2, round(wanted))
     return [(step, one.t[0] + length * k / count) for step in range(repeat) for k in range(count)]
 
 
@@ -224,8 +229,8 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     given = parser.parse_args(command_line)
     for name in ("speed", "rate", "steps"):
         value = getattr(given, name)
-        if value is not None and not value > 0:
-            raise refused(f"command line: --{name} {value}: must be positive")
+        if value is not None and not 0 < value < math.inf:
+            raise refused(f"command line: --{name} {value}: expected a positive number")
     output = given.output or f"{Path(given.archive).stem or 'motion'}.gif"
     if Path(output).suffix not in (".gif", ".mp4", ".svg"):
         raise refused(f"{output}: allowed are .gif, .mp4 and .svg")
@@ -257,5 +262,8 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
         except OSError as error:
             raise refused(f"{output}: {error.strerror}") from None
     else:
-        count = film(one, given, title, output)
+        try:
+            count = film(one, given, title, output)
+        except OSError as error:
+            raise refused(f"{output}: {error.strerror or error}") from None
     print(f"{output}: {count} frames")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
+import fcntl
 import functools
 import math
 import os
@@ -310,6 +312,21 @@ def superblock(path: PathLike) -> tuple[int, bool]:
     return (block[11], found.st_size < struct.unpack_from("<Q", block, 28)[0]) if len(block) == 48 else (0, True)
 
 
+def is_written(path: PathLike) -> bool:
+    """Returns True if a process holds the lock of the archive's writer. A killed process leaves the file of its lock, without the lock."""
+    try:
+        descriptor = os.open(f"{path}.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        asked = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)  # struct flock of Linux
+        return bool(struct.unpack("hhqqi", fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))[0] != fcntl.F_UNLCK)
+    except OSError:  # a file system without locks
+        return True
+    finally:
+        os.close(descriptor)
+
+
 def check_heaps(path: PathLike) -> None:
     """Throws ArchiveError if a heap of texts is damaged: heaps have no checksums, and HDF5 does not check their sizes. A
     heap is a header of 16 bytes with its size, then objects: index (2 bytes), reference count (2), reserved (4), size
@@ -355,7 +372,7 @@ def open_to_read(path: PathLike) -> Any:
     cause: OSError | None = None
     for attempt in range(ATTEMPTS):
         flags, cut = superblock(path)
-        written = os.path.exists(f"{path}.lock")
+        written = is_written(path)
         before = stamp(path)
         ways: list[Callable[[], Any]] = [
             lambda: h5py.File(h5py.h5f.open(name, swmr, access(READS_WHILE_WRITTEN if written else 1))),
@@ -384,8 +401,11 @@ def damaged(path: PathLike, cause: Exception) -> ArchiveError:
 
 
 def stamp(path: PathLike) -> tuple[int, int, int]:
-    """Returns values that change when a program writes to the file."""
-    found = os.stat(path)
+    """Returns values that change when a program writes to the file. Throws ArchiveError if it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise ArchiveError(f"{path}: {'no such file' if error.errno == errno.ENOENT else error.strerror}") from None
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 

@@ -12,7 +12,9 @@ function showProgress(found, error) {
 const shapeOf = data => [Boolean(data.scene), Boolean(data.starts), Boolean(data.iterations), data.rows.id.length > 0, data.statuses.length > 0, Boolean(data.rows.stderr)].join();
 
 async function refresh(study) {
-  const found = await (await fetch('/data')).json();
+  const answer = await fetch('/data');
+  if (!answer.ok) { showProgress({ running: false, facts: [['problem', await answer.text()]], ranks: [] }, ''); return; }
+  const found = await answer.json();
   showProgress(found.progress, found.error);
   document.getElementById('summary-0').innerHTML = found.summary;
   if (shapeOf(found.study) !== shapeOf(study.data)) { location.reload(); return; } // the address has the selection

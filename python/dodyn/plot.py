@@ -27,13 +27,27 @@ import numpy.typing as npt
 
 from . import motion as motions
 from . import summary
-from .archive import Archive, ArchiveError, Array, Evaluation, Trajectory, read_csv
+from .archive import Archive, ArchiveError, Array, Evaluation, Quantity, Trajectory, read_csv
 from .report import coloured, label, results
 from .svg import STATUS_COLOURS, limits
 from .units import add_option, opened
 
 
 Given = argparse.Namespace  # the options of the command
+
+
+VIOLATES = "violates a constraint"  # a hollow mark, or a dashed line
+
+
+def violates(study: Archive, evaluation: Evaluation) -> bool:
+    return evaluation.ok and not study.keeps_constraints(evaluation)
+
+
+def label_axis(axis: Any, variable: Quantity) -> None:
+    """Writes the variable's name and unit at an axis; the ticks of a list of names are the names."""
+    axis.set_label_text(variable.label)
+    if variable.choices:
+        axis.set_ticks(range(len(variable.choices)), variable.choices)
 
 
 def history(axes: Any, study: Archive, given: Given) -> None:
@@ -45,9 +59,10 @@ def history(axes: Any, study: Archive, given: Given) -> None:
         line.append(best)
     axes.step(range(len(line)), line, where="post", color="tab:red", label="lowest up to there")
     for status, colour in STATUS_COLOURS.items():
-        rows = [(k, e.cost) for k, e in enumerate(study) if e.status == status and math.isfinite(e.cost)]
-        if rows:
-            axes.plot(*zip(*rows), "o", ms=4, color=colour, label=status)
+        for kept in (True, False):
+            rows = [(k, e.cost) for k, e in enumerate(study) if e.status == status and math.isfinite(e.cost) and kept == (not violates(study, e))]
+            if rows:
+                axes.plot(*zip(*rows), "o", ms=4, color=colour, mfc=colour if kept else "none", label=status if kept else VIOLATES)
         lost = [k for k, e in enumerate(study) if e.status == status and not math.isfinite(e.cost)]
         axes.plot(lost, [0.03] * len(lost), "x", color=colour, transform=axes.get_xaxis_transform())
     axes.set(xlabel="evaluation", ylabel=study.cost_meaning, ylim=limits([e.cost for e in study]))
@@ -63,7 +78,10 @@ def cost(axes: Any, study: Archive, given: Given) -> None:
     v, best = study.variables[0], study.best
     ok = [e for e in study if e.ok]
     if given.background:
-        sweep = sorted((e for e in opened(given.background, given.units) if e.ok), key=lambda e: e.design[v.name])
+        behind = opened(given.background, given.units)
+        if [own.name for own in behind.variables] != [v.name]:
+            raise ArchiveError(f"{given.background}: --background needs a sweep of {v.name} alone; it has {', '.join(own.name for own in behind.variables) or 'no free variable'}")
+        sweep = sorted((e for e in behind if e.ok), key=lambda e: e.design[v.name])
         x, y = np.array([e.design[v.name] for e in sweep]), np.array([e.cost for e in sweep])
         axes.plot(x, y, ".-", color="0.75", lw=3, ms=7, label="sweep")
         slopes = np.array([e.gradient.get(v.name, np.nan) for e in sweep])
@@ -88,7 +106,8 @@ def cost(axes: Any, study: Archive, given: Given) -> None:
                   label=f"{'recommended' if study.noisy else 'best'}: {summary.with_unit(best.design[v.name], v.unit, 4)}, {summary.number(best.cost, 4)}")  # fmt: skip
         span = max(e.cost for e in ok) - best.cost or abs(best.cost) or 1.0
         axes.set_ylim(best.cost - 0.35 * span, max(e.cost for e in ok) + 0.6 * span)
-    axes.set(xlabel=v.label, ylabel=study.cost_meaning)
+    axes.set(ylabel=study.cost_meaning)
+    label_axis(axes.xaxis, v)
     axes.legend(fontsize=8, loc="upper center", ncols=2)
 
 
@@ -100,8 +119,8 @@ def parallel(axes: Any, study: Archive, given: Given) -> None:
     for k, e in enumerate(ok):
         shares = [(e.design[v.name] - v.lower) / ((v.upper - v.lower) or 1) for v in study.variables]
         shares.append(min(1, (e.cost - low) / ((high - low) or 1)))
-        axes.plot(shares, color=cm.viridis(1 - k / max(1, len(ok) - 1)), lw=1)
-    names = [f"{v.label}\n{summary.number(v.lower, 3)} … {summary.number(v.upper, 3)}" for v in study.variables]
+        axes.plot(shares, "--" if violates(study, e) else "-", color=cm.viridis(1 - k / max(1, len(ok) - 1)), lw=1)
+    names = [f"{v.label}\n{summary.value(v, v.lower, 3)} … {summary.value(v, v.upper, 3)}" for v in study.variables]
     axes.set_xticks(range(len(names) + 1), [*names, f"cost\n{summary.number(low, 3)} … {summary.number(high, 3)}"])
     if len(names) > 3:
         axes.tick_params(axis="x", labelrotation=60, labelsize=8)
@@ -110,16 +129,22 @@ def parallel(axes: Any, study: Archive, given: Given) -> None:
 
 
 def pairs(axes: Any, study: Archive, given: Given, i: int = 0, j: int = 1) -> None:
+    from matplotlib import cm, colors
+
     if len(study.variables) < 2:
         raise ArchiveError(f"{study.path}: pairs is for two free variables or more")
     a, b = study.variables[i], study.variables[j]
     ok = sorted((e for e in study if math.isfinite(e.cost)), key=lambda e: -e.cost)
-    shown = axes.scatter([e.design[a.name] for e in ok], [e.design[b.name] for e in ok], c=[e.cost for e in ok],
-                         cmap="viridis", vmax=limits([e.cost for e in ok])[1])  # fmt: skip
-    axes.figure.colorbar(shown, ax=axes, label=study.cost_meaning)
+    costs = [e.cost for e in ok]
+    scale = cm.ScalarMappable(colors.Normalize(min(costs, default=0.0), limits(costs)[1]), "viridis")
+    shades = scale.to_rgba(costs)
+    fills = [(0, 0, 0, 0) if violates(study, e) else shade for e, shade in zip(ok, shades)]
+    axes.scatter([e.design[a.name] for e in ok], [e.design[b.name] for e in ok], facecolors=fills or None, edgecolors=shades)
+    axes.figure.colorbar(scale, ax=axes, label=study.cost_meaning)
     for e in results(study):
         axes.plot(e.design[a.name], e.design[b.name], "r*", ms=12 if len(study.objectives) == 1 else 7)
-    axes.set(xlabel=a.label, ylabel=b.label)
+    label_axis(axes.xaxis, a)
+    label_axis(axes.yaxis, b)
 
 
 def trade_off(axes: Any, study: Archive, given: Given) -> None:
@@ -139,6 +164,8 @@ def trade_off(axes: Any, study: Archive, given: Given) -> None:
 def strobe(axes: Any, trajectory: Trajectory, given: Given, view: tuple[int, int] | None = None) -> None:
     """Draws postures on top of each other; two steps of a gait, each leg in its colour."""
     one = moving(trajectory, given)
+    if one.points is None and one.positions is None:
+        raise ArchiveError("no points or bodies to draw: --what series draws numbers over time")
     right, up = view or ((0, 1) if one.dimension == 2 else (0, 2))
     nodes = motion_nodes(one, 11)
     steps = 2 if one.stride else 1
@@ -250,9 +277,12 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
     found: dict[float, tuple[Evaluation, list[float], float]] = {}
     names: list[str] = []
     for one in [study, *(opened(path, given.units) for path in given.overlay)]:
-        names = next((n for n in (motions.outcomes(e.trajectory) for e in one if e.ok) if n), names)
-        if len(one.variables) != 1 or not names:
+        own: list[str] = next((n for n in (motions.outcomes(e.trajectory) for e in one if e.ok) if n), [])
+        if len(one.variables) != 1 or not own:
             raise ArchiveError(f"{one.path}: outcomes is for simulations from several initial states, one variable free")
+        names = names or own
+        if (one.variables[0].name, own) != (study.variables[0].name, names):
+            raise ArchiveError(f"{one.path}: --overlay is for archives of the same study; its variable is {one.variables[0].name}, its outcomes are {', '.join(own)}")
         for e in one:
             counted = [e.metrics.get(re.sub(r"\W", "_", name), 0) for name in names]
             key = round(e.design[one.variables[0].name], 7)
@@ -275,7 +305,8 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
     low, high = (np.array([e.metrics[m] for e, _, _ in rows]) for m in ("failure_rate_low", "failure_rate_high"))
     bars = np.maximum(0, [rate - low, high - rate])  # at the rates 0 and 1 a limit can be inside the rate by rounding
     axes.errorbar(x, rate, yerr=bars, fmt="ko-", ms=3.5, lw=1, capsize=2, label="failure rate, Wilson 95 %")
-    axes.set(xlabel=study.variables[0].label, ylabel=study.cost_meaning, ylim=(0, min(1.0, 1.35 * max(high))))
+    axes.set(ylabel=study.cost_meaning, ylim=(0, min(1.0, 1.35 * max(high))))
+    label_axis(axes.xaxis, study.variables[0])
     axes.legend(fontsize=8, loc="upper center", ncols=3)
 
 
@@ -300,6 +331,10 @@ OF_STUDY: dict[str, Callable[..., None]] = {"history": history, "cost": cost, "p
 OF_MOTION: dict[str, Callable[..., None]] = {"strobe": strobe, "series": series}
 OF_EVALUATION = {"map": start_map}
 KINDS = [*OF_STUDY, *OF_MOTION, *OF_EVALUATION]
+USED_BY = {  # the kinds that an option changes
+    "evaluation": ("strobe", "series", "map"), "scenario": ("strobe", "series"), "initial_state": ("strobe", "series"), "channel": ("series",),
+    "background": ("cost",), "overlay": ("outcomes",),
+}  # fmt: skip
 
 
 def default_kinds(study: Archive) -> list[str]:
@@ -406,13 +441,16 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
             for e in chosen(study, given.evaluation, refused)
             for name, own in in_scenarios(e.trajectory, given.scenario)
         ]
-    kinds = given.what.split(",") if given.what else default
+    kinds = [word.strip() for word in given.what.split(",")] if given.what else default
     for kind in kinds:
         if kind not in KINDS:
             import difflib
 
             near = difflib.get_close_matches(kind, KINDS, 1)
             raise refused(f"command line: --what {kind}: no such picture{f', did you mean {near[0]}?' if near else ''}; allowed: {', '.join(KINDS)}")
+    for option, users in USED_BY.items():
+        if getattr(given, option) not in (None, []) and not set(users) & set(kinds):
+            raise refused(f"command line: --{option.replace('_', '-')} is for {', '.join(users)}; this picture has {', '.join(kinds)}; --what {users[0]} chooses another")
     if not trajectories and any(k in OF_MOTION or k in OF_EVALUATION for k in kinds):
         raise refused(f"{given.archive}: no evaluation is ok; say which to draw: --evaluation ID")
     import matplotlib
@@ -428,7 +466,7 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
             path = Path(output)
             path.write_text(with_dark_scheme(path.read_text(encoding="utf-8")), encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise refused(f"{output}: {error}") from None
+        raise refused(f"{output}: {getattr(error, 'strerror', None) or error}") from None
     finally:
         plt.close(figure)
     print(f"{output}: {', '.join(kinds)}")

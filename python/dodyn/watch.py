@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from . import motion as motions
 from . import report, summary
-from .archive import Archive, ArchiveError, Evaluation
+from .archive import Archive, ArchiveError, Evaluation, is_written
 from .units import add_option, opened
 
 Json = dict[str, Any]
@@ -49,16 +49,17 @@ def progress(study: Archive, now: float) -> Json:
     """Returns the progress of the study: facts [(name, text)], and a row for each rank. `now`: s since 1970."""
     times = {e.id: at for e in study if (at := finished_at(e)) is not None}
     recent = sorted(times.values())[-RECENT:]
-    writer = os.path.exists(f"{study.path}.lock")
+    writer = is_written(study.path)
     count, most = len(study), study.configuration.get("study.max-evaluations", "")
     facts = [("evaluations", f"{count} of at most {most}" if most.isdigit() else str(count))]
     if len(recent) > 1 and recent[-1] > recent[0]:
         rate = (len(recent) - 1) / (recent[-1] - recent[0])
-        left = f"; at most {duration((int(most) - count) / rate)} left" if most.isdigit() and not study.finished and int(most) > count else ""
+        left = f"; at most {duration((int(most) - count) / rate)} left" if most.isdigit() and writer and not study.finished and int(most) > count else ""
         facts.append(("rate", f"{60 * rate:.{'0f' if rate > 2 else '3g'}} a minute, of the last {len(recent)}{left}"))
     best = study.recommended or study.lowest
     if best is not None:
-        after = sum(1 for e in study if e.id > best.id)
+        newest = max(e.id for e in study.front) if len(study.objectives) > 1 else best.id
+        after = sum(1 for e in study if e.id > newest)
         facts.append(("best so far", f"{summary.headline(study)} {summary.plural(after, 'evaluation')} since."))
     if study.finished:
         facts.append(("stop reason", study.stop_reason))
@@ -101,10 +102,10 @@ class Watched:
             found = os.stat(self.path)
         except OSError:
             return ()
-        return found.st_size, found.st_mtime_ns, found.st_ino, os.path.exists(f"{self.path}.lock")
+        return found.st_size, found.st_mtime_ns, found.st_ino, is_written(self.path)
 
     def state(self) -> tuple[object, ...]:
-        return len(self.study.columns["id"]), len(self.study.iterations), self.study.stop_reason, len(self.study.events), os.path.exists(f"{self.path}.lock"), self.error
+        return len(self.study.columns["id"]), len(self.study.iterations), self.study.stop_reason, len(self.study.events), is_written(self.path), self.error
 
     def look(self) -> None:
         """Reads the archive if its file has changed, and wakes the waiting threads if its data have."""
@@ -226,20 +227,28 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def port_number(word: str) -> int:
-    if not word.isdigit() or int(word) > 65535:
+    if not word.isdecimal() or int(word) > 65535:
         raise argparse.ArgumentTypeError(f"{word}: expected a port from 0 to 65535; 0 takes a free one")
     return int(word)
+
+
+def interval(word: str) -> float:
+    try:
+        seconds = float(word)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise argparse.ArgumentTypeError(f"{word}: expected a positive number of seconds")
+    return seconds
 
 
 def main(words: Sequence[str], parser: type[argparse.ArgumentParser], refused: type[Exception]) -> None:
     options = parser(prog="dodyn watch", description="Serves the page of a study on this machine and shows new rows as they come.")
     options.add_argument("archive", metavar="ARCHIVE")
     options.add_argument("--port", type=port_number, default=PORT, metavar="NUMBER", help=f"default {PORT}; 0: a free one")
-    options.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="how often it looks whether the file has changed (default 1)")
+    options.add_argument("--every", type=interval, default=1.0, metavar="SECONDS", help="how often it looks whether the file has changed (default 1)")
     add_option(options)
     given = options.parse_args(words)
-    if not 0 < given.every < math.inf:
-        raise refused(f"--every {given.every:g}: expected a positive number of seconds")
     watched = Watched(given.archive, given.units)
     try:
         server = Server(("127.0.0.1", given.port), handler(watched))

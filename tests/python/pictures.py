@@ -506,6 +506,10 @@ def plots():
         chosen = ["--what", what] if what else []
         dodyn_here("plot", f"{name}.h5", *chosen, "--output", f"{name}.png")
         assert open(f"{name}.png", "rb").read(8) == b"\x89PNG\r\n\x1a\n"
+    # A list of names has its names at an axis; a cost that violates a constraint has another mark than the best.
+    dodyn_here("plot", "beam.h5", "--what", "pairs,history,parallel", "--output", "beam.svg")
+    words = re.findall(r"<!-- (.*?) -->", open("beam.svg").read())
+    assert {"steel", "aluminium", "titanium", "violates a constraint", "steel … titanium"} <= set(words), words
     dodyn("plot", "knee.h5", "--output", "one.svg")
     dodyn_here("plot", "knee.h5", "--output", "two.svg")
     assert open("one.svg").read() == open("two.svg").read()
@@ -534,8 +538,19 @@ def refusals():
         ["animate", "knee.h5", "--output", "film.txt"],
         ["animate", "knee.h5", "--initial-state", "3"],
         ["animate", "knee.h5", "--speed", "-1"],
+        ["animate", "knee.h5", "--rate", "inf"],
+        ["animate", "knee.h5", "--speed", "1e-300"],
+        ["animate", "knee.h5", "-o", "no/such/folder.gif"],
+        ["plot", "knee.h5", "-o", "no/such/folder.png"],
+        ["plot", "knee.h5", "--what", "cost", "--background", "beam.h5"],
+        ["plot", "knee.h5", "--what", "strobe", "--background", "knee.h5"],  # no panel would use it
+        ["plot", "knee.h5", "--channel", "u"],
+        ["plot", "beam.h5", "--what", "pairs", "--evaluation", "1"],
+        ["plot", "docking.h5", "--what", "outcomes", "--overlay", "knee.h5"],
+        ["plot", "failing.h5", "--what", "strobe"],  # its trajectories have neither points nor bodies
     ):
         dodyn_here(*line, code=2)
+    assert dodyn_here("plot", "knee.h5", "-o", "no/such/folder.png", code=2) == "dodyn: no/such/folder.png: No such file or directory\n"
     dodyn("plot", "knee.h5", "--evaluation", "99", code=2)
     package.open("knee.h5")  # still there
     assert "--view" in dodyn("animate", "--help")

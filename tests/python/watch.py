@@ -202,14 +202,51 @@ def in_a_browser():
     assert "Not running" in seen["live"] and summary.headline(package.open("seen.h5")) == seen["lead"], seen
 
 
+def killed_study():
+    """A killed process leaves the file of its lock: no process writes. A damaged or removed archive is a problem that the page shows, and it recovers."""
+    dodyn("run", "slow.cfg", "--study.archive", "killed.h5", "--study.max-evaluations", "2")
+    writer = subprocess.Popen([DODYN, "run", "slow.cfg", "--study.archive", "killed.h5"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process, port = started("killed.h5", "--port", "0", "--every", "0.1")
+
+    def wait_for(holds):
+        for _ in range(100):
+            code, text = get(port, "/data")
+            found = json.loads(text) if code == 200 else {"code": code, "text": text}
+            if holds(found):
+                return found
+            time.sleep(0.1)
+        raise AssertionError(found)
+
+    try:
+        wait_for(lambda found: found["progress"]["running"])
+        writer.kill()
+        writer.wait()
+        assert os.path.exists("killed.h5.lock")
+        facts = dict(wait_for(lambda found: not found["progress"]["running"])["progress"]["facts"])
+        assert facts["process"].startswith("no process writes") and "left" not in facts.get("rate", ""), facts
+        os.rename("killed.h5", "away.h5")
+        refused = wait_for(lambda found: found.get("code"))
+        assert refused == {"code": 503, "text": "killed.h5: no such file\n"}, refused
+        with open("away.h5", "rb") as whole, open("killed.h5", "wb") as cut:
+            cut.write(whole.read(3000))
+        wait_for(lambda found: found.get("error") or found.get("code"))
+        os.replace("away.h5", "killed.h5")
+        wait_for(lambda found: found.get("error") == "")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+        writer.kill()
+
+
 def refusals():
-    for line in (["none.h5"], ["slow.cfg"], ["slow.h5", "--port", "x"], ["slow.h5", "--port", "70000"], ["slow.h5", "--every", "0"], []):
+    for line in (["none.h5"], ["slow.cfg"], ["slow.h5", "--port", "x"], ["slow.h5", "--port", "70000"], ["slow.h5", "--port", "²"], ["slow.h5", "--every", "0"],
+                 ["slow.h5", "--every", "1e300"], []):  # fmt: skip
         found = subprocess.run([sys.executable, "-m", "dodyn", "watch", *line], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
         assert found.returncode == 2 and found.stderr.count("\n") == 1 and found.stderr.startswith("dodyn: "), (line, found)
 
 
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
-    for test in (ended_study, running_study, in_a_browser, refusals):
+    for test in (ended_study, running_study, killed_study, in_a_browser, refusals):
         test()
         print(test.__name__, "ok", flush=True)
