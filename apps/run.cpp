@@ -168,15 +168,26 @@ std::string as_word(const std::string& path) {
   return word + "'";
 }
 
-// Returns the command that repeats the failed evaluations. Keys of the command line are in the archive, not in the
+// Returns "dodyn COMMAND CONFIG OPTIONS" of this study. Keys of the command line are in the archive, not in the
 // configuration.
-std::string command_to_repeat(const Settings& settings) {
+std::string command_line_of(const Settings& settings, const std::string& command, const std::string& options) {
   const auto sources = settings.sources();
   const bool has_keys =
       std::ranges::any_of(sources, [](const auto& setting) { return setting.second == "command line"; });
-  if (!has_keys && !study::is_archive(settings.file)) return "dodyn rerun " + as_word(settings.file) + " --failed";
-  return "dodyn rerun " + as_word(settings.text("study.archive")) + " --failed" +
-         (settings.evaluator == "command" ? " --trust" : "");
+  const bool by_archive = has_keys || study::is_archive(settings.file);
+  return "dodyn " + command + " " + as_word(by_archive ? settings.text("study.archive") : settings.file) + options +
+         (by_archive && settings.evaluator == "command" ? " --trust" : "");
+}
+
+// Returns the result of a rerun that finds no evaluation. The next run repeats attempts that the machine ended.
+std::string nothing_to_repeat(const Settings& settings) {
+  const archive::Contents contents = archive::read(settings.text("study.archive"));
+  const auto rows = archive::latest(contents);
+  const auto lost = std::ranges::count_if(
+      rows, [&](const auto& found) { return is_retryable(contents.evaluations[found.second].status); });
+  if (lost == 0) return "nothing to repeat: no evaluation failed, timed out or was lost\n";
+  return "nothing to repeat: the machine ended " + counted(lost, "evaluation") +
+         ", which a run continues\nnext: " + command_line_of(settings, "run", "") + "\n";
 }
 
 // `print_notes`: called once nothing is left to refuse, so that a refusal is one line.
@@ -215,7 +226,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   malloc_trim(0);  // returns the study's memory to the system, before the rows take as much again
 #endif
   if (again && summary.was_finished) {
-    std::cout << path << ": nothing to repeat: no evaluation failed, timed out or was lost\n";
+    std::cout << path << ": " << nothing_to_repeat(settings);
     return finished;
   }
   std::cout << found(path, summary, settings, units) << path << ": "
@@ -227,7 +238,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                     ? std::to_string(summary.resolved_again) + " of them again, from a neighbour's motion, "
                     : "")
             << summary.restored << " from the archive\n"
-            << report::unanswered_text(summary.unanswered, command_to_repeat(settings));
+            << report::unanswered_text(summary.unanswered, command_line_of(settings, "rerun", " --failed"));
   if (summary.commonest_count > 0)
     std::cout << "most frequent reason (" << summary.commonest_count << "): " << summary.commonest << "\n";
   if (summary.troubles > 0)

@@ -156,6 +156,13 @@ def rerun():
     assert dodyn("show", "q.h5", "--json") == before[1], "a rerun of nothing left a trace"
     assert json.loads(before[1])["stop_reason"]
 
+    # An evaluation that the machine ended has no answer: the run itself repeats it.
+    with open("gone.cfg", "w") as config:
+        config.write("[study]\nevaluator = command\n[command]\nrun = ./gone.sh\n[design]\nx.min = 0\nx.max = 1\n")
+    dodyn("run", "gone.cfg", code=1)
+    found = dodyn("rerun", "gone.cfg", "--failed")
+    assert "the machine ended 1 evaluation" in found and found.endswith("next: dodyn run gone.cfg\n") and "was lost" not in found, found
+
 
 def foreign():
     """Files with impossible contents, or with links to other files, are refused in one line. No other file is written."""
