@@ -315,7 +315,7 @@ def superblock(path: PathLike) -> tuple[int, bool]:
 def is_written(path: PathLike) -> bool:
     """Returns True if a process holds the lock of the archive's writer. A killed process leaves the file of its lock, without the lock."""
     try:
-        descriptor = os.open(f"{path}.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(f"{os.path.realpath(path)}.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -13,6 +13,7 @@
 
 #include "archive/archive.hpp"
 #include "archive/holder.hpp"
+#include "archive/writer_lock.hpp"
 
 namespace dodyn::archive {
 namespace {
@@ -203,7 +204,7 @@ Handle create_file(const std::string& path) {
 Handle open_to_read(const std::string& path, bool alone, const std::function<void()>& look) {
   // If the file is being written, a reader that meets incomplete metadata tries again after 1, 2, 4, ... ns. 24
   // attempts take about 20 ms; the default of 100 would wait forever at a damaged file.
-  const bool written = !alone && ::access((path + ".lock").c_str(), F_OK) == 0;
+  const bool written = !alone && ::access(lock_file(path).c_str(), F_OK) == 0;
   // HDF5 reads the file's length first and its superblock next. If an append comes in between, the file seems to be
   // truncated. So a failure counts only if the file has not changed meanwhile.
   const auto stamp = [&] {

@@ -426,7 +426,7 @@ Repaired repair(const std::string& path) {
     for (int i = 1; repaired.backup.empty() || std::filesystem::exists(repaired.backup); ++i)
       repaired.backup = path + ".damaged" + (i > 1 ? std::to_string(i) : "");
     std::error_code error;
-    std::filesystem::create_hard_link(path, repaired.backup, error);
+    std::filesystem::create_hard_link(target_of(path), repaired.backup, error);
     if (error) std::filesystem::copy_file(path, repaired.backup);
     try {
       rewrite(whole ? path : salvage.path, path, sound);

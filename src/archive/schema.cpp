@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "archive/writer_lock.hpp"
 #include "record/packed.hpp"
 #include "record/text.hpp"
 #include "settings/choices.hpp"
@@ -996,8 +997,8 @@ void sync(const std::string& path) {
   if (!done) throw Error("cannot write to disk: " + std::string(std::strerror(error)));
 }
 
-void publish(const std::string& path) {
-  const std::string temporary = path + ".tmp";
+void publish(const std::string& name) {
+  const std::string path = target_of(name), temporary = path + ".tmp";
   sync(temporary);
   std::error_code error;
   std::filesystem::rename(temporary, path, error);
@@ -1007,7 +1008,7 @@ void publish(const std::string& path) {
 }
 
 void make_temporary(const std::string& path, std::size_t bytes, const std::function<void(const std::string&)>& action) {
-  const std::string temporary = path + ".tmp";
+  const std::string temporary = target_of(path) + ".tmp";
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
   try {

@@ -214,7 +214,8 @@ struct Motion {
 Motion motion_of(const Block& block, std::size_t row);
 Motion motion_at(hid_t file, const Layout& layout, const Table& table, hsize_t row);
 
-// Renames a finished `path`.tmp to `path`, so that there is never a half-written file of that name.
+// Renames a finished `path`.tmp to `path`, so that there is never a half-written file of that name. Both are where
+// symbolic links lead to.
 void publish(const std::string& path);
 // Runs action(`path`.tmp) after reserving `bytes` for it; removes the file if the action fails.
 void make_temporary(const std::string& path, std::size_t bytes, const std::function<void(const std::string&)>& action);

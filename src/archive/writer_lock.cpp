@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,8 @@
 
 namespace dodyn::archive {
 namespace {
+
+constexpr int most_links = 40;  // the limit of Linux, which refuses to open longer chains and circles
 
 // Locks that this process holds, by device and inode. POSIX locks do not exclude a second lock of the same process, and
 // closing any descriptor of a file releases its lock. So a file in this list is not opened again. The process id
@@ -74,7 +77,17 @@ std::string in_use(const std::string& holder) {
 
 }  // namespace
 
-WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::getpid()) {
+std::string target_of(const std::string& path) {
+  std::filesystem::path found = path;
+  std::error_code error;
+  for (int links = 0; links < most_links && std::filesystem::is_symlink(found, error); ++links)
+    found = found.parent_path() / std::filesystem::read_symlink(found, error);
+  return found.string();
+}
+
+std::string lock_file(const std::string& path) { return target_of(path) + ".lock"; }
+
+WriterLock::WriterLock(const std::string& path) : file_(lock_file(path)), pid_(::getpid()) {
   const std::lock_guard guard(mutex);
   const Holder us{pid_, host()};
   while (true) {
@@ -126,7 +139,7 @@ WriterLock::~WriterLock() {
 
 std::string writer(const std::string& path) {
   const std::lock_guard guard(mutex);
-  const std::string file = path + ".lock";
+  const std::string file = lock_file(path);
   if (held_here(file)) return Holder{::getpid(), host()}.text();
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return "";

@@ -1,4 +1,4 @@
-// Ensures one writer per archive by a lock on the separate file `path`.lock. So it does not conflict with HDF5's own
+// Ensures one writer per archive by a lock on the separate file lock_file(path). So it does not conflict with HDF5's own
 // locks on the archive, which readers take even during a write.
 //
 // The lock is a POSIX lock (fcntl): it ends with its process, is not inherited by children, and works over NFS. The
@@ -9,6 +9,12 @@
 #include <string>
 
 namespace dodyn::archive {
+
+// Returns the file that symbolic links lead to, which need not exist; `path` if it is no link.
+std::string target_of(const std::string& path);
+
+// Returns the file of the lock of an archive. All links to one archive have the same.
+std::string lock_file(const std::string& path);
 
 class WriterLock {
  public:

@@ -261,6 +261,33 @@ TEST(Holder, RowsThatTheFileCannotHoldAreRefused) {
   EXPECT_LT(std::clock() - begin, 20 * CLOCKS_PER_SEC);
 }
 
+// A link is another name of one archive: one lock excludes a second writer, and no command replaces the link by a file.
+TEST(Holder, ALinkIsTheArchiveItself) {
+  const Directory directory;
+  const std::string path = directory / "a.h5", link = directory / "link.h5", again = directory / "again.h5";
+  std::filesystem::create_symlink("a.h5", link);
+  std::filesystem::create_symlink(link, again);
+  { Archive::create(again, example_layout(), {}).append(outcome(0)); }  // the target did not exist
+  EXPECT_TRUE(std::filesystem::is_symlink(again) && std::filesystem::is_symlink(link));
+  EXPECT_EQ(read(path).evaluations.size(), 1u);
+  {
+    const Archive held = Archive::resume(path);
+    EXPECT_THAT(message([&] { Archive::resume(again); }), HasSubstr("in use by another process"));
+    EXPECT_THAT(message([&] { repair(link); }), HasSubstr("in use by another process"));
+    EXPECT_EQ(writer(link), writer(path));
+    EXPECT_NE(writer(link), "");
+  }
+  const auto cut = std::filesystem::file_size(path) - 1;
+  std::filesystem::resize_file(path, cut);
+  const std::string backup = repair(link).backup;
+  EXPECT_TRUE(std::filesystem::is_symlink(link) && std::filesystem::is_regular_file(backup));
+  EXPECT_EQ(std::filesystem::file_size(backup), cut);
+  EXPECT_TRUE(verify(path).problems.empty());
+  const std::string circle = directory / "circle.h5";
+  std::filesystem::create_symlink("circle.h5", circle);
+  EXPECT_THAT(message([&] { read(circle); }), HasSubstr("symbolic links"));
+}
+
 TEST(Holder, AnArchiveIsMergedOnce) {
   const Directory directory;
   const std::string a = with_rows(directory / "a.h5", 5), b = with_rows(directory / "b.h5", 3);
