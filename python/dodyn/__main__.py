@@ -24,18 +24,8 @@ class Parser(argparse.ArgumentParser):
         raise Refused(f"{message}; {self.prog} --help lists what it takes")
 
 
-def written(path: str, content: str | bytes) -> None:
-    """Writes a file completely or not at all. Throws Refused."""
-    temporary = Path(f"{path}.tmp")
-    try:
-        temporary.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-        os.replace(temporary, path)
-    except OSError as error:
-        raise Refused(f"{path}: cannot be written: {error.strerror}") from None
-
-
 def report(words: Sequence[str]) -> None:
-    from .report import page
+    from .report import page, written
     from .summary import plural
     from .watch import interval
 

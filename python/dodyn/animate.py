@@ -16,6 +16,7 @@ from . import plot, summary
 from .archive import ArchiveError, Array, read_csv
 from .archive import open as open_study
 from .motion import Motion
+from .report import replaced, written
 
 BACKGROUND = 1e9  # depth of the background, m: behind everything that moves
 MOST_FRAMES = 10_000  # eight minutes of film at the default rate
@@ -257,13 +258,8 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
         given.speed = 0.5 if one.stride and length < 2 else length / 8 if length > 12 else min(1.0, length / 2)
     if output.endswith(".svg"):
         text, count = drawn_svg(one, given, title)
-        try:
-            Path(output).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise refused(f"{output}: {error.strerror}") from None
+        written(output, text)
     else:
-        try:
-            count = film(one, given, title, output)
-        except OSError as error:
-            raise refused(f"{output}: {error.strerror or error}") from None
+        with replaced(output) as temporary:
+            count = film(one, given, title, str(temporary))
     print(f"{output}: {count} frames")

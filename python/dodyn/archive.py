@@ -139,12 +139,19 @@ class Trajectory:
         return iter(self.channels.values())
 
     def __getitem__(self, name: str) -> Channel:
+        if name not in self.channels:
+            raise KeyError(self._missing(name))
         return self.channels[name]
 
     def __getattr__(self, name: str) -> Array:
         if name.startswith("_") or name not in self.channels:
-            raise AttributeError(f"no channel '{name}'; there are {', '.join(self.channels) or 'none'}")
+            raise AttributeError(self._missing(name))
         return self.channels[name].values
+
+    def _missing(self, name: str) -> str:
+        if self.scenarios:
+            return f"no channel '{name}'; each scenario has its own: scenario('{self.scenarios[0]}').{name}"
+        return f"no channel '{name}'; there are {', '.join(self.channels) or 'none'}"
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.channels]

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import math
 import re
 import textwrap
@@ -28,7 +29,7 @@ import numpy.typing as npt
 from . import motion as motions
 from . import summary
 from .archive import Archive, ArchiveError, Array, Evaluation, Quantity, Trajectory, read_csv
-from .report import coloured, label, results
+from .report import coloured, label, results, written
 from .svg import STATUS_COLOURS, limits
 from .units import add_option, opened
 
@@ -460,15 +461,15 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     import matplotlib.pyplot as plt  # after picture() has chosen that it draws without a display
 
     dated = {"Date": None} if output.endswith(".svg") else {"CreationDate": None} if output.endswith(".pdf") else None
+    drawn = io.BytesIO()
     try:
-        figure.savefig(output, dpi=100, metadata=dated)
-        if output.endswith(".svg"):
-            path = Path(output)
-            path.write_text(with_dark_scheme(path.read_text(encoding="utf-8")), encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise refused(f"{output}: {getattr(error, 'strerror', None) or error}") from None
+        figure.savefig(drawn, dpi=100, format=Path(output).suffix[1:] or "png", metadata=dated)
+    except ValueError as error:
+        raise refused(f"{output}: {error}") from None
     finally:
         plt.close(figure)
+    content = drawn.getvalue()
+    written(output, with_dark_scheme(content.decode("utf-8")) if output.endswith(".svg") else content)
     print(f"{output}: {', '.join(kinds)}")
 
 

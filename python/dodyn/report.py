@@ -8,13 +8,15 @@ static pictures.
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import html
 import json
 import math
+import os
 import shlex
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Callable, TypeVar
@@ -23,7 +25,7 @@ import numpy as np
 
 from . import checks, summary
 from . import motion as motions
-from .archive import Archive, Array, Evaluation, Quantity, Trajectory
+from .archive import Archive, ArchiveError, Array, Evaluation, Quantity, Trajectory
 from .program import ProgramError, find_program
 from .svg import STATUS_COLOURS, Chart, limits, ramp, tag
 
@@ -60,6 +62,30 @@ def coloured(names: list[str]) -> list[tuple[str, str]]:
 
 
 # ---- numbers to text ---------------------------------------------------------------------------------------------
+
+
+def written(path: str, content: str | bytes) -> None:
+    """Writes a file completely or not at all. Throws ArchiveError."""
+    with replaced(path) as temporary:
+        temporary.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+
+
+@contextlib.contextmanager
+def replaced(path: str) -> Iterator[Path]:
+    """Yields the name of a new file, which then replaces `path`; nothing is left of it after an error. A device such as
+    /dev/null is written itself. Throws ArchiveError."""
+    final = Path(os.path.realpath(path))
+    special = final.exists() and not final.is_file()
+    temporary = final if special else final.with_name(f"{final.stem}.tmp{final.suffix}")
+    try:
+        yield temporary
+        if not special:
+            os.replace(temporary, final)
+    except OSError as error:
+        raise ArchiveError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        if not special:
+            temporary.unlink(missing_ok=True)
 
 
 def packed(values: Any) -> list[Any]:

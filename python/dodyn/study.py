@@ -261,8 +261,10 @@ class Study(Closing):
         self, server: Server, identity: int, design: Mapping[str, float | str], trajectory: bool, seed: int | None, limit: float | None
     ) -> Result:
         values: dict[str, float | str] = {name: value if isinstance(value, str) else float(value) for name, value in design.items()}
-        sent = {name: value if isinstance(value, str) or math.isfinite(value) else None for name, value in values.items()}  # JSON has no NaN
-        request: dict[str, Any] = {"id": identity, "design": sent, "trajectory": trajectory, "time_limit": limit}
+        for name, value in [*((f"design.{name}", value) for name, value in values.items()), ("time_limit", limit or 0.0)]:
+            if not isinstance(value, str) and not math.isfinite(value):  # JSON has no such number
+                raise ProgramError(f"{name} = {value}; expected a finite number")
+        request: dict[str, Any] = {"id": identity, "design": values, "trajectory": trajectory, "time_limit": limit}
         if seed is not None:
             request["seed"] = seed
         said = server.ask(request)

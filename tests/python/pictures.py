@@ -1,6 +1,7 @@
 """Reports, plots and films of studies of every evaluator. Usage: pictures.py DODYN"""
 
 import base64
+import errno
 import gzip
 import html
 import html.parser
@@ -12,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import types
+from unittest import mock
 
 from studies import HOSTILE, dodyn, dodyn_here, make, make_hostile
 
@@ -550,9 +552,26 @@ def refusals():
         ["plot", "failing.h5", "--what", "strobe"],  # its trajectories have neither points nor bodies
     ):
         dodyn_here(*line, code=2)
-    assert dodyn_here("plot", "knee.h5", "-o", "no/such/folder.png", code=2) == "dodyn: no/such/folder.png: No such file or directory\n"
+    assert dodyn_here("plot", "knee.h5", "-o", "no/such/folder.png", code=2) == "dodyn: no/such/folder.png: cannot be written: No such file or directory\n"
     dodyn("plot", "knee.h5", "--evaluation", "99", code=2)
     package.open("knee.h5")  # still there
+    refused = dodyn_here("plot", "tasks.h5", "--scenario", "fst", code=2)
+    assert "no scenario 'fst'; there are slow, fast, uphill" in refused, refused
+    try:
+        package.open("tasks.h5").best.trajectory["q"]
+        raise AssertionError("a channel of no scenario")
+    except KeyError as error:
+        assert error.args[0] == "no channel 'q'; each scenario has its own: scenario('slow').q", error
+    # A disk without room: the earlier picture and film stay, and nothing else is left.
+    dodyn_here("plot", "knee.h5", "-o", os.devnull)
+    assert not os.path.isfile(os.devnull)
+    before = {name: open(name, "rb").read() for name in ("one.svg", "knee.png", "knee.gif", "run.svg")}
+    files = set(os.listdir("."))
+    with mock.patch("os.replace", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+        for line in (["plot", "knee.h5", "-o", "one.svg"], ["plot", "knee.h5", "-o", "knee.png"], ["animate", "knee.h5", "-o", "knee.gif"],
+                     ["animate", "docking.h5", "--initial-state", "2", "--rate", "5", "-o", "run.svg"]):  # fmt: skip
+            assert "No space left" in dodyn_here(*line, code=2)
+    assert {name: open(name, "rb").read() for name in before} == before and set(os.listdir(".")) == files
     assert "--view" in dodyn("animate", "--help")
 
 
