@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "settings/settings.hpp"
 #include "study/archived.hpp"
+#include "study/observed_data.hpp"
 
 namespace dodyn::apps {
 namespace {
@@ -26,9 +27,10 @@ ExitCode merge(const Invocation& call) {
   const std::string& out = given.operands.front();
   const std::vector<std::string> parts(given.operands.begin() + 1, given.operands.end());
   try {
-    archive::merge(out, parts);
+    archive::merge(out, parts, study::recommended_by_model);
     const archive::Contents merged = archive::read(out);
-    std::cout << out << ": " << merged.evaluations.size() << " evaluations of " << parts.size() << " archives\n"
+    std::cout << out << ": " << counted(merged.evaluations.size(), "evaluation") << " of "
+              << counted(parts.size(), "archive") << "\n"
               << different_problems(merged) << "next: dodyn show " << out << "\n";
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());

@@ -158,9 +158,11 @@ struct Repaired {
 Repaired repair(const std::string& path);
 
 // Writes a new archive `out` with the valid rows of all inputs in their order, with consecutive ids. Each row stores
-// its source. Iterations are left out, because a surrogate belongs to one study. Throws Error if designs, metrics or
-// trajectories have different shapes, and names the difference.
-void merge(const std::string& out, const std::vector<std::string>& in);
+// its source. Iterations are left out, because a surrogate belongs to one study. The only one is that of `recommend`, if
+// it returns a design: the recommended one of all rows. Throws Error if designs, metrics or trajectories have different
+// shapes, and names the difference.
+void merge(const std::string& out, const std::vector<std::string>& in,
+           const std::function<Eigen::VectorXd(const Contents&)>& recommend = {});
 
 // Returns the first design variable, metric or channel that differs between two layouts, as one line. Empty: rows of
 // one layout fit into the other. The ranges of the variables may differ.

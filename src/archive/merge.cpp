@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "archive/archive.hpp"
 #include "archive/examine.hpp"
@@ -40,7 +41,8 @@ std::string different_question(const Contents& one, const Contents& other) {
 
 }  // namespace
 
-void merge(const std::string& out, const std::vector<std::string>& in) {
+void merge(const std::string& out, const std::vector<std::string>& in,
+           const std::function<Eigen::VectorXd(const Contents&)>& recommend) {
   std::vector<Contents> each;
   for (const std::string& path : in) {
     each.push_back(read(path));
@@ -108,9 +110,14 @@ void merge(const std::string& out, const std::vector<std::string>& in) {
             const auto parent = new_ids.find(outcome.evaluation.parent);
             outcome.evaluation.parent = parent == new_ids.end() ? -1 : parent->second;
             writer.add(outcome, static_cast<std::int32_t>(i));
+            merged.evaluations.push_back(std::move(outcome.evaluation));
           }
         });
       }
+      surrogate::Iteration decided;
+      if (recommend) decided.recommended = recommend(merged);
+      decided.note = "recommended by a model of all merged evaluations";
+      if (decided.recommended.size() > 0) writer.add({writer.rows(), decided});
       writer.close(Ending::none, "merged from " + std::to_string(in.size()) + " archives");
       publish(out);
     });

@@ -124,6 +124,16 @@ def merge():
         assert f["/sources/1"].attrs["path"] == "g.h5"
     dodyn("merge", "m.h5", "f.h5", code=2)
     dodyn("merge", "n.h5", code=2)
+    # Noisy costs: a model of all rows recommends the design, not the luck of one of them.
+    for seed in "12":
+        dodyn("run", "f.cfg", "--testfunction.noise", "3", "--testfunction.samples", "4", "--study.seed", seed, "--study.max-evaluations", "20", "--study.archive", f"noise{seed}.h5")
+    assert "40 evaluations of 2 archives" in dodyn("merge", "noise.h5", "noise1.h5", "noise2.h5")
+    found = json.loads(dodyn("show", "noise.h5", "--json"))
+    rows = [e for e in found["evaluations"] if e["status"] == "ok"]
+    best, lowest = next(e for e in rows if e["id"] == found["recommended"]), min(rows, key=lambda e: e["cost"])
+    costs = {e["id"]: json.loads(dodyn("predict", "noise.h5", "--json", "--design.x", repr(e["design"]["x"])))["quantities"]["cost"]["middle"] for e in (best, lowest)}
+    assert best["id"] != lowest["id"] and costs[best["id"]] < costs[lowest["id"]], (best, lowest, costs)
+    dodyn("show", "noise.h5", "--verify")
 
 
 def rerun():

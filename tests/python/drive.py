@@ -1,6 +1,5 @@
 """Python runs studies, evaluates designs and searches, with the digits of the program itself. Usage: drive.py DODYN MPIRUN"""
 
-import fcntl
 import json
 import math
 import os
@@ -170,7 +169,7 @@ def refusals():
     refused(lambda: study.evaluate({"x": math.nan}), "design.x = nan; expected a finite number")
     refused(lambda: study.evaluate({"x": -math.inf}), "design.x = -inf; expected a finite number")
     refused(lambda: study.evaluate({"x": 0.5}, time_limit=math.inf), "time_limit = inf; expected a finite number")
-    refused(lambda: study.evaluate({"x": 0.5}).trajectory["q"], "no channel 'q'; there are ", kind=KeyError)
+    refused(lambda: study.evaluate({"x": 0.5}).trajectory["nil"], "no channel 'nil'; there are ", kind=KeyError)
     whole = dodyn.Study("failing.cfg", settings={"surrogate.strategy": "ego", "surrogate.integers": "x", "design.x.max": 3})
     refused(lambda: whole.evaluate({"x": 1.5}), "design.x = 1.5 is not one of the variable's values; the nearest is 2")
     refused(lambda: dodyn.Optimizer({"x": (1, 0)}), "design.x")
@@ -215,9 +214,11 @@ def refusals():
     # A run of another process, and a killed run, must not appear to have ended.
     held = dodyn.Study("failing.cfg", archive="held.h5")
     list(held.run())
-    with open("held.h5.lock", "w") as lock:
-        fcntl.lockf(lock, fcntl.LOCK_EX)
+    holding = "import fcntl, sys; lock = open('held.h5.lock', 'w'); fcntl.lockf(lock, fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
         refused(lambda: list(held.run()), "in use by another process")
+        holder.stdin.close()
     Path("killed").write_text(f"#!/bin/sh\ncase $1 in run) kill -9 $$;; *) exec {DODYN} \"$@\";; esac\n")
     Path("killed").chmod(0o755)
     refused(lambda: list(dodyn.Study("failing.cfg", archive="killed.h5", program="./killed").run()), "SIGKILL")
