@@ -286,6 +286,8 @@ std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Ev
   const VectorXd u = observed.unit(at);
   const double little = flat * observed.quantile(0.5, Warp());
   const bool exact = !observed.noisy() && at.gradient.size() == u.size();
+  const bool has_negative_cost =
+      std::ranges::any_of(observed.evaluations, [](const Evaluation& e) { return e.ok() && e.cost < 0; });
   std::vector<BoundToWiden> found;
   for (Index k = 0; k < u.size(); ++k) {
     if (space.domain(k) == Domain::category || !space.active(k, at.design)) continue;
@@ -321,7 +323,9 @@ std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Ev
     // Far from its samples the model returns to their mean, so it does not limit the gain there.
     if (cost) bound.gain = std::min(*bound.gain, gain_beyond(*cost, space, u, outwards));
     const bool is_limited = !observed.constraints.empty() && (!cost || violates_beyond(observed, at, u, outwards));
-    if (is_limited || !(*bound.gain > little)) bound.gain.reset();
+    // A cost that was never negative may not become so, however steep it is at the bound.
+    const bool is_beyond_all = !has_negative_cost && *bound.gain > at.cost;
+    if (is_limited || is_beyond_all || !(*bound.gain > little)) bound.gain.reset();
     return false;
   });
   return found;

@@ -79,8 +79,8 @@ inline constexpr double widening = 0.1;
 struct BoundToWiden {
   Eigen::Index variable = 0;
   bool is_upper = false;
-  // Upper limit of the decrease within `widening` beyond the bound. Empty: neither a gradient nor a model shows it, or
-  // the model predicts a violated constraint there.
+  // Upper limit of the decrease within `widening` beyond the bound. Empty: neither a gradient nor a model shows it, the
+  // model predicts a violated constraint there, or the cost would be negative where none was.
   std::optional<double> gain = {};
 };
 

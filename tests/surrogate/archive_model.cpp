@@ -191,6 +191,17 @@ TEST(BoundsToWiden, AreNotNamedWhereTheCostIsFlatOrRises) {
   EXPECT_NEAR(*found[0].gain, 1.2, 0.4);
 }
 
+// A cost whose values are all positive, such as an effort, has no gain larger than itself.
+TEST(BoundsToWiden, PromiseNoNegativeCostIfNoneWasSeen) {
+  for (const double least : {0.05, -0.05}) {
+    ObservedData observed = observations(30, 0, false);
+    for (Evaluation& e : observed.evaluations) e.cost = e.design(0) + 1 + least + std::pow(e.design(1) - 14, 2);
+    const auto found = bounds_to_widen(observed, with_best(observed, Eigen::Vector2d(-1, 14), least));
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].gain.has_value(), least < 0);
+  }
+}
+
 // Whole numbers, labels, and variables that a design does not have, are never at a bound.
 TEST(BoundsToWiden, AreThoseOfNumbers) {
   const std::vector<Variable> all = {{"a", "", 0, 1}, {"n", "", 0, 4}, {"label", "", 0, 2}, {"part", "", 0, 1}};
