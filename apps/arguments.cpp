@@ -103,7 +103,7 @@ std::string nearest_file(const fs::path& path) {
   const fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
   const fs::path extension = path.has_extension() ? path.extension() : fs::path(".cfg");
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == extension) stems.push_back(entry.path().stem().string());
+    if (entry.path().extension() == extension && entry.exists(error)) stems.push_back(entry.path().stem().string());
   std::ranges::sort(stems);
   for (const std::string& stem : stems)  // without extensions, which did_you_mean() would treat as names of keys
     if (did_you_mean(path.stem().string(), stems).find("'" + stem + "'") != std::string::npos &&

@@ -253,8 +253,11 @@ std::vector<NewStudy> new_studies() {
 void write_new(const NewFile& file) {
   std::FILE* const out = std::fopen(file.name.c_str(), "wx");
   const bool written = out && std::fwrite(file.text.data(), 1, file.text.size(), out) == file.text.size();
-  if (!out || std::fclose(out) != 0 || !written)
-    throw std::runtime_error(file.name + ": cannot be written: " + std::strerror(errno));
+  if (!out || std::fclose(out) != 0 || !written) {
+    const std::string why = std::strerror(errno);
+    if (out) std::remove(file.name.c_str());  // otherwise the next attempt would refuse to replace it
+    throw std::runtime_error(file.name + ": cannot be written: " + why);
+  }
   if (file.is_program) ::chmod(file.name.c_str(), 0755);
 }
 

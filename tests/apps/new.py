@@ -2,7 +2,9 @@
 
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -42,4 +44,14 @@ with tempfile.TemporaryDirectory() as directory:
     os.symlink("nowhere", "motion.model")  # a link without a target also counts as an existing file
     dodyn("new", "motion", code=2)
     assert not os.path.exists("motion.cfg")
+    os.remove("motion.model")
+    # A full disk leaves no file that the next attempt would refuse to replace.
+    def without_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    done = subprocess.run([DODYN, "new", "motion"], capture_output=True, text=True, preexec_fn=without_room)
+    assert done.returncode == 1 and "motion.cfg: cannot be written: File too large" in done.stderr and not os.path.exists("motion.cfg"), done
+    os.symlink("nowhere.h5", "link.h5")
+    assert dodyn("show", "link.h5", code=2) == "dodyn: link.h5: no such file\n"
     assert "did you mean 'motion'" in dodyn("new", "motoin", code=2)
