@@ -115,7 +115,7 @@ void for_each_trajectory(const std::string& path, std::size_t rows,
                          const std::function<void(std::size_t, Trajectory)>& visit);
 
 // Writes a new HDF5 file of numeric datasets, [rows, columns] or, for one column, [rows]. They are in the group
-// `group`, which has a description and texts as attributes. Throws Error if the file cannot be written.
+// `group`, which has a description and texts as attributes. Throws Error if the file cannot be written, and leaves none.
 struct Dataset {
   std::string name, description;
   Eigen::MatrixXd values;

@@ -142,6 +142,7 @@ MISTAKES = [
         "--optimum --json", "--optimum --quantity cost", "--slices --quantity cost", "--optimum --slices", "--export m.h5 --json", "--export m.h5 --optimum",
         "--export m.h5 --slices")),
     ("predict done.h5 --export m.h5 --units mm", "--units is not for --export"),
+    ("predict done.h5 --export none/m.h5", "dodyn: none/m.h5: cannot write: No such file or directory"),
     ("run f.cfg --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),
     ("report done.h5 --units furlong", "--units furlong: 'furlong' is not a unit; expected units such as deg, mm"),
     ("plot motion.csv --units mm", "--units is for archives"),
