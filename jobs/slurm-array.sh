@@ -25,4 +25,6 @@ else
   ((${#configs[@]} > n)) || { echo "dodyn: array task $n, but only ${#configs[@]} configurations" >&2; exit 2; }
   set -- "${configs[n]}" "$@"
 fi
-exec bash "${DODYN_JOBS:-$SLURM_SUBMIT_DIR/jobs}/slurm.sh" "$@" # slurm.sh handles the signals
+jobs=${DODYN_JOBS:-$SLURM_SUBMIT_DIR/jobs} # Slurm runs a copy of this script, from a folder of its own
+[[ -r $jobs/slurm.sh ]] || { echo "dodyn: $jobs/slurm.sh is not there, which runs the study; set DODYN_JOBS to its folder" >&2; exit 2; }
+exec bash "$jobs/slurm.sh" "$@" # slurm.sh handles the signals

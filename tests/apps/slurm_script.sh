@@ -78,4 +78,8 @@ LAUNCH=3 SLURM_SUBMIT_DIR=. SLURM_JOB_ID=9 PATH=$PWD:$PATH timeout 60 bash "$roo
 [[ $(wc -l <starts) == 1 && $(cat calls) == "requeue 9" ]] || { echo "without ranks: $(wc -l <starts) starts, $(cat calls 2>&1)"; failures=$((failures + 1)); }
 for script in local pbs slurm; do sed -n '/^end_if_left_alone/,/^}/p' "$root/jobs/$script.sh" | cksum; done | sort -u >watches
 [[ $(wc -l <watches) == 1 ]] || { echo "end_if_left_alone differs between the job scripts"; failures=$((failures + 1)); }
+# An array that is submitted from another folder names what it needs.
+said=$(SLURM_ARRAY_TASK_ID=0 SLURM_SUBMIT_DIR=/tmp/elsewhere bash "$root/jobs/slurm-array.sh" x.cfg 2>&1)
+[[ $? == 2 && $said == "dodyn: /tmp/elsewhere/jobs/slurm.sh is not there, which runs the study; set DODYN_JOBS to its folder" ]] ||
+  { echo "array: $said"; failures=$((failures + 1)); }
 exit $((failures > 0))
