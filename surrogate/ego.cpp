@@ -95,6 +95,7 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
   if (!observed.space.all_real()) options.gradient = false;
   std::erase_if(options.known, [this](const Evaluation& e) { return !is_within(e.design); });
   is_local_turn = descends_first();
+  local = new_descent();
   const Evaluation* least = nullptr;
   for (const Evaluation& e : options.known)
     if (observed.feasible(e) && (!least || observed.objective(e, 0) < observed.objective(*least, 0))) least = &e;
@@ -184,15 +185,14 @@ void Ego::tell(const Evaluation& e) {
   basin_search.observe(observed, is_settling() || was_check, lower && was_check, batch());
   if (!options.trust_region) return;
   const bool success = observed.feasible(e) && observed.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
-  const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (options.gradient ? 2 : 1);
+  const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (has_descent() ? 2 : 1);
   const double side = region.side;
   if (rule != Rule::descent) region.observe(success, patience);
   // Designs about a minimum of the descent that do not gain shrink the region for nothing.
-  if (options.gradient && region.side < side && descends_locally() && step_of_descent(*this).design.size() == 0)
-    region.exhaust();
+  if (region.side < side && descends_locally() && step_of_descent(*this).design.size() == 0) region.exhaust();
   if (region.spent() && pending.empty()) {  // the search restarts elsewhere
     region.restart();
-    local = {};
+    local = new_descent();
     observed.from = observed.evaluations.size();
     start_initial();
   }
@@ -233,12 +233,9 @@ bool Ego::best_is_near_an_edge() const {
                      });
 }
 
-// Whether a design of the present region has failed or lies on the plateau.
-// Whether the local descent takes part, and has no design under way. It needs one exact cost, and a best design inside
-// the constraints and away from failures.
+// Whether the local descent takes part, and has no design under way. The best design must be away from failures.
 bool Ego::descends_locally() const {
-  return observed.objectives.size() == 1 && observed.constraints.empty() && !observed.noisy() &&
-         (!options.trust_region || options.gradient) && observed.best_of_region() && !best_is_near_an_edge() &&
+  return has_descent() && observed.best_of_region() && !best_is_near_an_edge() &&
          std::none_of(running_.begin(), running_.end(), [](const Running& r) { return r.rule == Rule::descent; });
 }
 

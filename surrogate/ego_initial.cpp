@@ -13,11 +13,45 @@ namespace {
 constexpr int least_without_gradient = 3, least_with_gradient = 2;
 constexpr int before_a_descent = 3;  // first designs of a trust region with gradients; the descent begins at the best
 
-}  // namespace
-
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+
+// Returns the designs that determine the slope and the curvature along each axis, for a descent without gradients: the
+// centre, then two on each axis. In many variables a Latin hypercube of as many designs says less about both. The first
+// centre is the best known design, the first given one, or the middle of the range; that of a restart is `elsewhere`.
+// Empty: such a descent does not begin the search.
+MatrixXd star(const EgoState& ego, const VectorXd& elsewhere) {
+  const EgoOptions& options = ego.options;
+  if (!options.trust_region || options.gradient || options.initial_samples > 0 || !options.low_fidelity.empty() ||
+      !ego.has_descent() || !ego.observed.space.all_real())
+    return {};
+  const int d = ego.dimensions();
+  VectorXd centre = VectorXd::Constant(d, 0.5);
+  if (ego.region.restarts > 0) {
+    centre = elsewhere;
+  } else if (const Evaluation* const known = ego.observed.best()) {
+    centre = ego.observed.unit(*known);
+  } else if (options.given.cols() > 0) {
+    centre = ego.observed.space.unit(options.given.col(0));
+  }
+  // Small differences in the other variables: where costs are symmetric, or variables do not matter, costs would be equal
+  // on several axes, as on a plateau.
+  constexpr double aside = 0.002;  // relative to the range
+  MatrixXd designs(d, 1 + 2 * d);
+  designs << centre, (aside * (2 * sobol(d, 2 * d, options.seed).array() - 1)).matrix().colwise() + centre;
+  for (Index k = 0; k < d; ++k) {
+    // Next to a bound both designs of an axis lie on the same side.
+    const double r = many_variables.first_radius;
+    designs(k, 1 + 2 * k) += centre(k) + r <= 1 ? r : -2 * r;
+    designs(k, 2 + 2 * k) += centre(k) - r >= 0 ? -r : 2 * r;
+  }
+  designs = designs.cwiseMax(0).cwiseMin(1);
+  for (Index i = 0; i < designs.cols(); ++i) designs.col(i) = ego.last_possible(centre, designs.col(i));
+  return ego.possible(centre) ? designs : MatrixXd();
+}
+
+}  // namespace
 
 std::vector<VectorXd> initial_designs(const EgoState& ego) {
   const int d = ego.dimensions(), restarts = ego.region.restarts;
@@ -34,6 +68,12 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
   const std::uint64_t seed = ego.options.seed + 7919ULL * static_cast<std::uint64_t>(restarts);
   MatrixXd x(d, 0);
   if (n > 0) x = latin_hypercube(d, n, seed);
+  if (const MatrixXd axes = n > 0 ? star(ego, x.col(0)) : MatrixXd(); axes.cols() > 0) {
+    MatrixXd all(d, std::max<Index>(axes.cols(), ego.options.batch));
+    all << axes, x.rightCols(all.cols() - axes.cols());
+    x = all;
+    n = static_cast<int>(x.cols());
+  }
   // If some designs are not allowed, takes the allowed ones of a filling with more points.
   if (ego.options.possible) {
     MatrixXd all = x;

@@ -58,7 +58,16 @@ struct EgoState {
   }
   // Whether the descent has the first turn, and another one after each design of the global search. In few variables
   // that search needs few evaluations, and knows more minima.
-  bool descends_first() const { return options.gradient && dimensions() >= BasinSearch::least_variables; }
+  bool descends_first() const {
+    return options.trust_region || (options.gradient && dimensions() >= BasinSearch::least_variables);
+  }
+  // Whether a descent may take part: it needs one exact cost without constraints.
+  bool has_descent() const {
+    return observed.objectives.size() == 1 && observed.constraints.empty() && !observed.noisy();
+  }
+  LocalDescent new_descent() const {
+    return options.trust_region && !options.gradient ? LocalDescent(many_variables) : LocalDescent();
+  }
   bool is_settling() const { return !options.trust_region && settling(observed, initial_total, batch()); }
   // Whether no evaluated or pending design is within this distance of the point, in the unit cube.
   bool is_distinct(const Eigen::VectorXd& unit, double within = resolution) const;

@@ -31,10 +31,9 @@ constexpr double other_numbers = 1e-9;   // relative to the range: designs that 
 constexpr double poor_share = 0.1;       // a step that gains less than this share of the prediction shrinks the region
 constexpr double good_share = 0.5;       // a step to the boundary that gains more than this share enlarges the region
 constexpr double boundary = 0.9;         // relative to the radius: a longer step ends on the boundary
-constexpr double shrinkage = 0.8, enlargement = 2, most_radius = 0.5;
+constexpr double enlargement = 2, most_radius = 0.5;
 constexpr double gradient_shrinkage = 0.5;  // factor on a step that gained too little, if slopes are known
 constexpr double rounding = 1e-15;          // relative error of a cost: differences of costs show no smaller gain
-constexpr int fits = 3;                     // the first one in the metric of the cube
 constexpr double min_curvature = 1e-4;      // smallest curvature of the metric, relative to the largest
 constexpr Index most_per_coefficient = 10;  // evaluations in the model, the nearest ones with the centre
 constexpr int most_model_evaluations = 200, points_per_variable = 20;  // limits of the search in the model
@@ -53,8 +52,13 @@ bool is_among(const VectorXd& delta, const std::vector<Index>& free) {
 // repeated with distances in the metric of the curvature that the last fit found.
 class Quadratic {
  public:
-  Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free)
-      : free_(std::move(free)), d_(free_.size()), p_(d_ + d_ * (d_ + 1) / 2) {
+  Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free, double radius,
+            const DescentOptions& options)
+      : least_distance_(std::max(least_distance, options.equal * radius)),
+        prior_(options.prior),
+        free_(std::move(free)),
+        d_(free_.size()),
+        p_(d_ + d_ * (d_ + 1) / 2) {
     const VectorXd at = observed.unit(centre);
     const double base = observed.objective(centre, 0);
     std::vector<Neighbour> neighbours = {{VectorXd::Zero(d_), 0, 0}};
@@ -63,7 +67,7 @@ class Quadratic {
       if (!observed.is_informative(e) || !is_among(delta, free_) || delta(free_).isZero(0)) continue;
       neighbours.push_back({delta(free_), 0, observed.objective(e, 0) - base});
     }
-    for (int fit = 0; fit < fits; ++fit) {
+    for (int fit = 0; fit < options.fits; ++fit) {
       if (fit > 0) metric_ = metric_of(metric_.transpose() * hessian() * metric_);
       for (Neighbour& n : neighbours) n.distance = (metric_ * n.from_centre).norm();
       std::stable_sort(neighbours.begin(), neighbours.end(),
@@ -115,11 +119,11 @@ class Quadratic {
     VectorXd y = VectorXd::Zero(data_ + p_);
     for (Index row = 0; row < data_; ++row) {
       const auto& [s, distance, higher] = neighbours[row + 1];
-      const double weight = std::pow(std::max(distance, least_distance), -error_power);
+      const double weight = std::pow(std::max(distance, least_distance_), -error_power);
       rows.row(row) = weight * basis(metric_ * s).transpose();
       y(row) = weight * higher;
     }
-    for (Index k = 0; k < p_; ++k) rows(data_ + k, k) = 1 / (k < d_ ? prior_slope : prior_curvature);
+    for (Index k = 0; k < p_; ++k) rows(data_ + k, k) = 1 / (prior_ * (k < d_ ? prior_slope : prior_curvature));
     scale_ = rows.colwise().norm().cwiseInverse();
     const Eigen::HouseholderQR<MatrixXd> qr(rows * scale_.asDiagonal());
     const VectorXd right = qr.householderQ().transpose() * y;
@@ -159,6 +163,7 @@ class Quadratic {
     return b;
   }
 
+  double least_distance_, prior_;
   std::vector<Index> free_;
   Index d_, p_, data_ = 0;
   MatrixXd metric_ = MatrixXd::Identity(d_, d_);  // from the unit cube to the model's coordinates
@@ -180,7 +185,7 @@ LocalDescent::Step LocalDescent::step(const ObservedData& observed, double least
   const Index d = free.size();
   if (d == 0 || stalled_ > patience + d) return out;
   if (gradient && observed.slope(*best).size() > 0) return step_by_gradients(observed, *best, free, least_gain);
-  const Quadratic model(observed, *best, free);
+  const Quadratic model(observed, *best, free, radius_, options_);
   if (model.data() < 1) return out;
   const VectorXd centre = observed.unit(*best)(free);
   BoundedSearch box{(-centre).cwiseMax(-radius_), (1 - centre.array()).matrix().cwiseMin(radius_),
@@ -268,13 +273,13 @@ void LocalDescent::observe(const ObservedData& observed, const Step& step, doubl
   centre_ = at;
   if (gain > least_gain) stalled_ = 0;
   if (step.at.size() == 0) {
-    if (moved > radius_) radius_ = first_radius;
+    if (moved > radius_) radius_ = options_.first_radius;
     return;
   }
   if (step.explores) stalled_ += !(gain > least_gain);
   if (step.explores && !step.by_gradients) return;
   if (gain < poor_share * step.gain)
-    radius_ *= step.by_gradients ? gradient_shrinkage * std::min(step.length, 1.0) : shrinkage;
+    radius_ *= step.by_gradients ? gradient_shrinkage * std::min(step.length, 1.0) : options_.shrinkage;
   else if (gain > good_share * step.gain && step.length > boundary)
     radius_ = std::min(enlargement * radius_, most_radius);
 }

@@ -24,8 +24,25 @@
 
 namespace dodyn::surrogate {
 
+// Of the model without gradients. The defaults are for few variables, where evaluations soon determine each curvature.
+struct DescentOptions {
+  double first_radius = 0.1;  // relative to the range
+  double shrinkage = 0.8;     // factor on the radius after a step that gains too little
+  double equal = 0;           // relative to the radius: nearer evaluations count equally
+  double prior = 1;           // factor on the prior standard deviations of the coefficients
+  int fits = 3;               // the first one in the metric of the cube, each other one in that of the fit before it
+};
+// For ten and more variables. Many steps pass before the curvatures are known. Until then the metric of the last fit
+// misleads, and a region that shrinks soon does not help. Chosen on instances 1 to 3 of BBOB in ten variables
+// (docs/measured/bbob.md).
+inline constexpr DescentOptions many_variables = {
+    .first_radius = 0.2, .shrinkage = 0.9, .equal = 0.5, .prior = 1000, .fits = 1};
+
 class LocalDescent {
  public:
+  LocalDescent() = default;
+  explicit LocalDescent(const DescentOptions& options) : options_(options) {}
+
   struct Step {
     Eigen::VectorXd at;     // in the unit cube; empty: the descent has converged at the best design
     double gain = 0;        // predicted, in the unit of the cost
@@ -47,8 +64,8 @@ class LocalDescent {
   Step step_by_gradients(const ObservedData& observed, const Evaluation& best, const std::vector<Eigen::Index>& free,
                          double least_gain) const;
 
-  static constexpr double first_radius = 0.1;  // relative to the range
-  double radius_ = first_radius;
+  DescentOptions options_;
+  double radius_ = options_.first_radius;
   int stalled_ = 0;         // exploring steps since the last significant gain
   Eigen::VectorXd centre_;  // best design at the last observe(), in the unit cube; empty: none yet
 };

@@ -175,7 +175,11 @@ StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Varia
                                                 : "");
   if (d > 9 && plain) {
     choice.name = "trust-region";
-    reason = std::string("trust-region (") + (choice.ego.gradient ? "descents by gradients, then " : "") +
+    const bool exact = !choice.ego.noise && !choice.ego.paired;
+    reason = std::string("trust-region (") +
+             (choice.ego.gradient ? "descents by gradients, then "
+              : exact             ? "descents by costs, then "
+                                  : "") +
              "kriging around the best design, since the range is too wide to model)" + seen;
   } else {
     choice.name = "ego";

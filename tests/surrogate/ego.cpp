@@ -470,7 +470,7 @@ TEST(Ego, GoesOnFromKnownEvaluations) {
 TEST(Ego, NumbersHaveTheNamesDeclared) {
   for (const bool mixed : {false, true}) {
     EgoOptions o;
-    o.trust_region = !mixed;
+    o.trust_region = o.noise = !mixed;  // a descent makes no model, so it has no numbers
     if (mixed) o.domains = {Domain::category, Domain::integer};
     const auto strategy = make_ego(square, o);
     search(*strategy, bowl, 1, 8);
@@ -522,8 +522,51 @@ TEST(Ego, TrustRegionDescendsInManyVariables) {
     e.cost = (x.array() - 0.5).square().sum();
     return e;
   };
-  const Search s = search(*make_ego(box, o), sphere, 1, 90);
-  EXPECT_LT(s.best().cost, 0.5);
+  const Search s = search(*make_ego(box, o), sphere, 1, 40);
+  EXPECT_LT(s.best().cost, 1e-4);
+  // Variables that do not matter give equal costs, which are no plateau.
+  const auto of_three = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = 1 + (x.head(3).array() - 0.5).square().sum();
+    return e;
+  };
+  EXPECT_LT(search(*make_ego(box, o), of_three, 1, 60).best().cost, 1 + 1e-4);
+}
+
+// The first designs of a descent without gradients: a centre, and two designs along each axis.
+TEST(Ego, TrustRegionBeginsWithAStar) {
+  EgoOptions o;
+  o.trust_region = true;
+  const auto units_of = [](const EgoOptions& options) {
+    std::vector<Eigen::Vector2d> units;
+    for (const VectorXd& x : make_ego(square, options)->ask(20))
+      units.emplace_back((x(0) - square[0].lower) / (square[0].upper - square[0].lower),
+                         (x(1) - square[1].lower) / (square[1].upper - square[1].lower));
+    return units;
+  };
+  const std::vector<Eigen::Vector2d> middle = {{0.5, 0.5}, {0.7, 0.5}, {0.3, 0.5}, {0.5, 0.7}, {0.5, 0.3}};
+  const auto about_middle = units_of(o);
+  ASSERT_EQ(about_middle.size(), middle.size());
+  for (std::size_t i = 0; i < middle.size(); ++i) EXPECT_LT((about_middle[i] - middle[i]).norm(), 0.003) << i;
+
+  // About a given design, on the near side of the bounds.
+  o.given = Eigen::Vector2d(square[0].upper, square[1].lower);
+  const std::vector<Eigen::Vector2d> corner = {{1, 0}, {0.6, 0}, {0.8, 0}, {1, 0.2}, {1, 0.4}};
+  const auto about_corner = units_of(o);
+  ASSERT_EQ(about_corner.size(), corner.size());
+  for (std::size_t i = 0; i < corner.size(); ++i) EXPECT_LT((about_corner[i] - corner[i]).norm(), 0.003) << i;
+
+  // No further than the conditions allow.
+  o.given.resize(2, 0);
+  o.possible = [](const VectorXd& x) { return x(0) <= square[0].lower + 0.6 * (square[0].upper - square[0].lower); };
+  const auto allowed = units_of(o);
+  ASSERT_EQ(allowed.size(), middle.size());
+  EXPECT_NEAR(allowed[1](0), 0.6, 1e-6);
+
+  // With noise there is no descent, so the first designs fill the range.
+  o.noise = true;
+  EXPECT_NE(units_of(o).size(), middle.size());
 }
 
 TEST(Ego, RejectsBadOptions) {

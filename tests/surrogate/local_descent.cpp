@@ -260,6 +260,18 @@ TEST(LocalDescent, ASearchOfManyVariablesDescends) {
   }
 }
 
+// Ten and twenty variables without gradients: a bowl in fewer evaluations than it has curvatures.
+TEST(LocalDescent, ATrustRegionDescendsWithoutGradients) {
+  for (const Index d : {10, 20})
+    for (const std::uint64_t seed : {1, 2}) {
+      EgoOptions o;
+      o.trust_region = true;
+      const Bowl bowl(d, seed, 1);
+      const Search s = search(*make_ego(std::vector<Variable>(d, {"x", "", 0, 1}), o), bowl, 1, d * (d + 1) / 2 + d);
+      EXPECT_LT(s.best().cost - 1, 1e-3) << d << ", seed " << seed;
+    }
+}
+
 // The search ends within its tolerance, however many designs run at a time.
 TEST(LocalDescent, ASearchEndsWithinItsTolerance) {
   const Function valley = [](const VectorXd& x) {
