@@ -26,6 +26,12 @@ using Level = std::map<std::string, Given>;  // everything given in one source: 
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) { throw ConfigError(where + ": " + what); }
 
+// Throws if the key was removed. `known`: its full name; `typed`: as the user wrote it.
+void refuse_removed(const std::string& where, const std::string& known, const std::string& typed) {
+  if (const RemovedKey* gone = find_removed(known))
+    fail(where, "the key '" + shown(typed) + "' was removed; " + gone->advice);
+}
+
 void add(Level& level, const std::string& key, const Given& given) {
   const auto [at, fresh] = level.emplace(key, given);
   if (!fresh) fail(given.where, shown(key) + " is given twice (already at " + at->second.where + ")");
@@ -317,8 +323,7 @@ class Reader {
     for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
         if (name.starts_with("design.") || std::ranges::find(known, name) != known.end()) continue;
-        if (const RemovedKey* gone = find_removed(name))
-          fail(value.where, "the key '" + shown(name) + "' was removed; " + gone->advice);
+        refuse_removed(value.where, name, name);
         if (!renamed(name, known).empty())
           fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
         std::vector<std::string> kinds;  // kinds of sections: a key of a renamed one is unknown, too
@@ -378,6 +383,7 @@ class Reader {
         std::string bare = name.substr(7);
         if (bare.ends_with(".min") || bare.ends_with(".max")) bare.erase(bare.size() - 4);
         if (bare.ends_with(".unit")) bare.erase(bare.size() - 5);
+        refuse_removed(value.where, "design." + bare, name);
         const std::string nearest = did_you_mean(bare, names).empty() ? "" : did_you_mean(name, known);
         if (const std::string owners = belongs_to([&](const EvaluatorKind& other) {
               const auto theirs = names_of(evaluator_keys(other));
@@ -707,9 +713,12 @@ class Reader {
       }
       if (found.size() > 1)
         complain(shown(entry.key) + " in " + scenario.title() + " may be " + listed(found) + "; write the full name");
-      if (found.empty())
+      if (found.empty()) {
+        for (const std::string& of : {kind_->name, std::string("design")})
+          refuse_removed(entry.source, of + "." + entry.key, entry.key);
         complain("unknown key '" + shown(entry.key) + "' in " + scenario.title() + did_you_mean(entry.key, known) +
                  "; allowed: " + listed(known));
+      }
       name = found.front();
     }
     if (section == scenario_section().kind) complain("a scenario cannot contain scenarios");

@@ -1,4 +1,4 @@
-// Keys and words of earlier versions, for messages that name their replacement.
+// Keys of earlier versions, for messages that name their replacement.
 #pragma once
 
 #include <string>
@@ -8,12 +8,11 @@ namespace dodyn {
 
 struct RemovedKey {
   std::string key;     // "surrogate.kernel"
-  std::string word;    // a removed word of an existing choice; empty: the key itself was removed
   std::string value;   // value that corresponds to the present behaviour, as an archive may contain it; empty: none
   std::string advice;  // "leave it out: kriging has one kernel, matern52"
 };
 
-// Returns the entry of a key, or of a word of a key; null: none.
-const RemovedKey* find_removed(const std::string& key, const std::string& word = "");
+// Returns the entry of a key; null: it was not removed.
+const RemovedKey* find_removed(const std::string& key);
 
 }  // namespace dodyn

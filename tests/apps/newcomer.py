@@ -16,6 +16,7 @@ FILES = {
              "[design]\nx.min = 0\nx.max = 1\n",
     "two.cfg": "[study]\nevaluator = command\n[command]\nrun = true\nmetrics = m\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n",
     "outside.cfg": "evaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.6\n",
+    "old.cfg": "[study]\nevaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.6\n[scenario slow]\nsquared-torque = 2\n",
     "json.cfg": '{"study": {"evaluator": "gait"}}\n',
     "wrong-section.cfg": "[study]\nevaluator = gait\n[gait]\nstep-length = 0.5\n",
     "dots.cfg": "[study]\nevaluator = gait\n[design]\nknee = 0.3 .. 0.6\n",
@@ -122,6 +123,10 @@ MISTAKES = [
     ("sensitivity done.h5 --samples many", "--samples is not allowed; allowed: a number from 64 to 1048576"),
     ("run KNEE --gait.model biped", "gait.model = biped: cannot be read: No such file or directory (did you mean 'motor-biped'?); allowed: the path of a model "
                                     "file, or a name that dodyn help models lists"),
+    ("run KNEE --gait.absolute-work 1", "the key 'gait.absolute-work' was removed; write it in [cost], with squared-torque = 1 if that was not set"),
+    ("run KNEE --gait.leg-mass-model uniform-density", "'gait.leg-mass-model' was removed; leave it out for fixed-masses; configs/published/uniform-biped.model replaces "),
+    ("run KNEE --design.shank-fraction.min 0.3", "the key 'design.shank-fraction.min' was removed; write the masses into a copy of the model, such as shank_mass = "),
+    ("run old.cfg", "old.cfg:7: the key 'squared-torque' was removed; write it in [cost]"),
     ("run f.cfg --strategy egoo", "surrogate.strategy = egoo is unknown; allowed: auto, "),
     ("run f.cfg --surrogate.log-scale x", "surrogate.log-scale = x: a logarithmic scale needs a range above 0; that of x begins at 0"),
     ("run f.cfg --surrogate.integers x --surrogate.categories x", "surrogate.categories = x: x has a type already, by surrogate.integers"),
