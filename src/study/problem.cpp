@@ -18,6 +18,7 @@
 #include "settings/expression.hpp"
 #include "settings/folder.hpp"
 #include "settings/read_text.hpp"
+#include "settings/removed.hpp"
 #include "study/archived.hpp"
 #include "study/observed_data.hpp"
 #include "study/study.hpp"
@@ -79,7 +80,7 @@ std::string find_here(const std::string& named, const std::string& folder, const
 }
 
 // Returns the settings with which an archived study was started: given settings, and settings whose defaults have
-// changed since. `found` maps each path to its file here, if that is another one.
+// changed since. A removed key is among them unless its value corresponds to the present behaviour. `found` maps each path to its file here, if that is another one.
 std::vector<std::pair<std::string, std::string>> settings_asked(const std::string& path,
                                                                 const archive::Provenance& provenance,
                                                                 const std::map<std::string, std::string>& found) {
@@ -95,7 +96,10 @@ std::vector<std::pair<std::string, std::string>> settings_asked(const std::strin
   std::vector<std::pair<std::string, std::string>> asked;
   for (const auto& [name, value] : provenance.configuration) {
     const auto key = keys.find(name);
-    const bool other_default = key != keys.end() && value != default_text(key->second);
+    const RemovedKey* const gone = find_removed(name);
+    if (gone && gone->value == value) continue;
+    // Another value of a removed key is refused, even if it was the default.
+    const bool other_default = gone || (key != keys.end() && value != default_text(key->second));
     if ((!given.contains(name) && !other_default) || is_local(name)) continue;
     const bool is_file = key != keys.end() && key->second.type == Type::path;
     if (const auto at = found.find(value); at != found.end())

@@ -174,6 +174,16 @@ def rerun():
     assert "the machine ended 1 evaluation" in found and found.endswith("next: dodyn run gone.cfg\n") and "was lost" not in found, found
 
 
+def removed():
+    """A key that a later version removed is refused by any command, unless its value corresponds to the present behaviour."""
+    for value, code in (("matern52", 0), ("exponential", 2)):
+        shutil.copy("f.h5", "before.h5")
+        with h5py.File("before.h5", "r+") as f:
+            f.attrs["configuration"] = f.attrs["configuration"] + f"surrogate.kernel = {value}\n"
+        found = dodyn("solve", "before.h5", "--design.x", "0.5", code=code)
+        assert code == 0 or found == "dodyn: before.h5: the key 'surrogate.kernel' was removed; leave it out: kriging has one kernel, matern52\n", found
+
+
 def foreign():
     """Files with impossible contents, or with links to other files, are refused in one line. No other file is written."""
     def many_reasons(f):
@@ -269,7 +279,7 @@ with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     open("f.cfg", "w").write(CONFIG)
     dodyn("run", "f.cfg", "--strategy", "sweep")
-    for test in (exports, damage, merge, rerun, foreign, follow):
+    for test in (exports, damage, merge, removed, rerun, foreign, follow):
         test()
         print(test.__name__, "ok", flush=True)
     fuzz(int(sys.argv[2]) if len(sys.argv) > 2 else 20)
