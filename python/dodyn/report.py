@@ -61,7 +61,7 @@ def coloured(names: list[str]) -> list[tuple[str, str]]:
     return [(name, OUTCOME_COLOURS.get(name) or next(other)) for name in names]
 
 
-# ---- numbers to text ---------------------------------------------------------------------------------------------
+# ---- files -------------------------------------------------------------------------------------------------------
 
 
 def written(path: str, content: str | bytes) -> None:
@@ -86,6 +86,9 @@ def replaced(path: str) -> Iterator[Path]:
     finally:
         if not special:
             temporary.unlink(missing_ok=True)
+
+
+# ---- numbers to text ---------------------------------------------------------------------------------------------
 
 
 def packed(values: Any) -> list[Any]:
