@@ -7,6 +7,7 @@
 #include "record/text.hpp"
 #include "report/cells.hpp"
 #include "report/report.hpp"
+#include "settings/removed.hpp"
 #include "surrogate/strategy_options.hpp"
 
 namespace dodyn::report {
@@ -190,6 +191,8 @@ std::string key_text(const std::string& name, const Settings* settings) {
       else
         same->second += owner;
     }
+  if (const RemovedKey* gone = find_removed(name); gone && texts.empty())
+    throw ConfigError("the key '" + shown(name) + "' was removed; " + gone->advice);
   if (texts.empty())
     throw ConfigError("no key '" + shown(name) + "'" + did_you_mean(name, known) +
                       (settings ? "; dodyn help keys " + settings->file : "; dodyn help keys") + " lists all keys");

@@ -161,6 +161,7 @@ MISTAKES = [
     ("plot done.h5 --what costs", "--what costs: no such picture, did you mean cost?"),
     ("animate done.h5 --format mp4", "unrecognized arguments: --format mp4; dodyn animate --help lists what it takes"),
     ("import f.cfg", "f.cfg:1: is not XML"),
+    ("help key gait.leg-length", "the key 'gait.leg-length' was removed; set design.leg"),
     ("help key gait.clearence", "no key 'gait.clearence' (did you mean 'gait.clearance'?)"),
     ("help keyz", "no help on 'keyz' (did you mean 'keys'?)"),
     ("help gait", "'gait' is a section; did you mean: dodyn help keys gait"),
