@@ -22,8 +22,8 @@
 // deviation, and the acquisition is the augmented one, which may choose a design again. With two or three objectives
 // the acquisition is the expected gain in dominated hypervolume. With `trust_region`, for 10 to 20 variables, steps 2
 // to 4 use a box around the best. The box is doubled after successes, halved after failures, and restarted elsewhere
-// when it is tiny. With gradients the descent comes before the box, and the box restarts when it does not gain about a
-// minimum of the descent.
+// when it is tiny. The descent comes before the box, and the box restarts when it does not gain about a minimum of the
+// descent. Without gradients the initial designs of such a descent lie along the axes (ego_initial.cpp).
 //
 // Sources: D. Jones, M. Schonlau, W. Welch, Efficient global optimization of expensive black-box functions (1998); S.
 // Ament et al. (2023) for log EI; M. Schonlau (1997) for feasibility; D. Ginsbourger, R. Le Riche, L. Carraro, Kriging

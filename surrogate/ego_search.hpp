@@ -56,8 +56,8 @@ struct EgoState {
   bool descends() const {
     return basin_search.taken() && basin_search.count_running(observed) < BasinSearch::max_running(batch());
   }
-  // Whether the descent has the first turn, and another one after each design of the global search. In few variables
-  // that search needs few evaluations, and knows more minima.
+  // Whether the descent, if there is one, has the first turn, and another one after each design of the global search. In
+  // few variables that search needs few evaluations, and knows more minima.
   bool descends_first() const {
     return options.trust_region || (options.gradient && dimensions() >= BasinSearch::least_variables);
   }

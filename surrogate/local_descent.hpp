@@ -1,8 +1,8 @@
 // A local descent beside the global model: a quadratic model of the evaluations about the best design, and its minimum
 // in a trust region.
 //
-// The model goes through the best design. Weighted least squares over the other evaluations
-// give its slope and curvature. Near evaluations count most, by distances in the metric of the curvature. Every
+// The model goes through the best design. Weighted least squares over the other evaluations give its slope and
+// curvature. Near evaluations count most, in few variables by distances in the metric of the curvature. Every
 // evaluation of the study may count. Where too few evaluations determine the curvature, a wide prior chooses a small
 // one. The next step is the minimum of the model in the region. If no gain is predicted there, the step goes where the
 // posterior of the coefficients leaves room for one. If there is none, the descent has converged.
@@ -24,7 +24,8 @@
 
 namespace dodyn::surrogate {
 
-// Of the model without gradients. The defaults are for few variables, where evaluations soon determine each curvature.
+// Options of the model without gradients. The defaults are for few variables, where evaluations soon determine each
+// curvature.
 struct DescentOptions {
   double first_radius = 0.1;  // relative to the range
   double shrinkage = 0.8;     // factor on the radius after a step that gains too little
@@ -32,7 +33,7 @@ struct DescentOptions {
   double prior = 1;           // factor on the prior standard deviations of the coefficients
   int fits = 3;               // the first one in the metric of the cube, each other one in that of the fit before it
 };
-// For ten and more variables. Many steps pass before the curvatures are known. Until then the metric of the last fit
+// For `trust-region`, which `auto` takes from ten variables on. Many steps pass before the curvatures are known. Until then the metric of the last fit
 // misleads, and a region that shrinks soon does not help. Chosen on instances 1 to 3 of BBOB in ten variables
 // (docs/measured/bbob.md).
 inline constexpr DescentOptions many_variables = {

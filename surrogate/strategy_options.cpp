@@ -126,7 +126,8 @@ const std::vector<StrategyKind>& strategy_kinds() {
        spline_keys().within(&StrategyOptions::spline)},
       {"ego", "kriging, the next where the expected improvement is largest", ego, ego_and_named_keys()},
       {"trust-region",
-       "ego within a box around the best design, which grows and shrinks, for 10 to 20 variables, with gradients more",
+       "a descent, then ego within a box around the best design, which grows and shrinks, for 10 to 20 variables, with "
+       "gradients more",
        turbo, ego_and_named_keys()},
       {"mesh-search", "surrogate management framework: a mesh search that converges, led by kriging", smf,
        mesh_search_keys().within(&StrategyOptions::mesh_search)},
