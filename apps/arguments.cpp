@@ -210,12 +210,40 @@ bool is_of_another_kind(const std::string& path, const std::string& ending) {
   return fs::is_regular_file(path) && fs::path(path).extension() != ending;
 }
 
-std::ofstream csv_output(const std::string& path) {
+std::string as_word(const std::string& text) {
+  const bool plain = std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("-_./+,:@%=").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+void check_csv_output(const std::string& path) {
   if (is_of_another_kind(path, ".csv"))
     throw ConfigError(path + ": exists, and its name does not end in .csv; choose another name");
-  std::ofstream stream(path);
-  if (!stream) throw ConfigError(path + ": cannot be written");
-  return stream;
+  std::error_code error;
+  const bool exists = fs::exists(path, error);
+  if (exists && !fs::is_regular_file(path, error)) return;  // closing a pipe would end its reader
+  if (!std::ofstream(path, std::ios::app)) throw ConfigError(path + ": cannot be written");
+  if (!exists) fs::remove(path, error);
+}
+
+void write_csv(const std::string& path, const std::string& text) {
+  std::error_code error;
+  // Links, pipes and devices, such as /dev/stdout, take the text directly.
+  const fs::file_status there = fs::symlink_status(path, error);
+  const bool is_plain = !fs::exists(there) || fs::is_regular_file(there);
+  const std::string written = is_plain ? path + ".tmp" : path;
+  std::ofstream file(written);
+  file << text;
+  file.close();
+  const bool is_complete = static_cast<bool>(file);
+  if (is_complete && is_plain) fs::rename(written, path, error);
+  if (is_complete && !error) return;
+  if (is_plain) fs::remove(written, error);
+  throw std::runtime_error(path + ": could not be written in full");
 }
 
 report::OutputUnits units_of(const Arguments& given) { return report::read_output_units(given.text("units")); }

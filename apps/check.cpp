@@ -110,11 +110,17 @@ ExitCode check(const Invocation& call) {
   std::cout << report::settings_text(settings);
   const std::vector<std::string> unused = notes_on_unused(settings);
   for (const std::string& note : unused) std::cout << (&note == &unused.front() ? "\n" : "") << note << "\n";
-  if (settings.variables.empty())
-    std::cout << "\nvalid, with no free design variable; next: dodyn solve " << path << "\n";
-  else
-    std::cout << "\nvalid, with " << counted(settings.variables.size(), "free design variable") << "; next: dodyn "
-              << (problem.is_merged ? "show " : "run ") << path << "\n";
+  const bool has_variables = !settings.variables.empty();
+  std::cout << "\nvalid, with "
+            << (has_variables ? counted(settings.variables.size(), "free design variable") : "no free design variable")
+            << "; next: dodyn "
+            << (!has_variables      ? "solve "
+                : problem.is_merged ? "show "
+                                    : "run ")
+            << as_word(path);
+  if (!problem.is_merged || !has_variables)
+    for (const std::string& word : given.keys) std::cout << " " << as_word(word);
+  std::cout << "\n";
   return finished;
 }
 

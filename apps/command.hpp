@@ -103,8 +103,12 @@ void refuse_free_variables(const Settings& settings);
 
 // Returns the units of --units. Throws ConfigError.
 report::OutputUnits units_of(const Arguments& given);
-// Opens a CSV file for results. Throws ConfigError if it cannot be written, or exists and has another ending: it may be an input.
-std::ofstream csv_output(const std::string& path);
+// Quotes a path or a word for a shell, if it needs quotes.
+std::string as_word(const std::string& text);
+// Throws ConfigError if a CSV file of results cannot be written, or exists with another ending: it may be an input.
+void check_csv_output(const std::string& path);
+// Writes a CSV file completely or not at all: an earlier file stays until then. Throws std::runtime_error.
+void write_csv(const std::string& path, const std::string& text);
 // Whether a file of another kind has this name: it exists, and its name does not end in `ending`, such as ".csv".
 bool is_of_another_kind(const std::string& path, const std::string& ending);
 // Prints a note about units of --units that apply to no quantity of the archive.

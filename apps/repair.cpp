@@ -3,6 +3,7 @@
 
 #include "archive/archive.hpp"
 #include "command.hpp"
+#include "report/report.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn::apps {
@@ -15,12 +16,12 @@ ExitCode repair(const Invocation& call) {
     const archive::Findings& findings = repaired.findings;
     for (const auto& note : findings.notes) std::cout << "note: " << note << "\n";
     for (const auto& problem : findings.problems) std::cout << "lost: " << problem << "\n";
-    std::cout << path << ": " << findings.evaluations << " evaluations, " << findings.trajectories << " trajectories, "
-              << findings.iterations << " iterations are sound\n";
+    std::cout << path << ": sound: " << report::counts_text(findings) << "\n";
     if (repaired.backup.empty())
       std::cout << "nothing to repair, nothing was changed\n";
     else
-      std::cout << "repaired; the file as it was is now " << repaired.backup << "\n";
+      std::cout << (findings.evaluations > 0 ? "repaired; the" : "no evaluation is recovered; the")
+                << " file as it was is now " << repaired.backup << "\n";
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }

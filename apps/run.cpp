@@ -157,17 +157,6 @@ std::string found(const std::string& path, const study::Summary& summary, const 
   }
 }
 
-// Quotes a path for a shell, if it needs quotes.
-std::string as_word(const std::string& path) {
-  const bool plain = std::ranges::all_of(path, [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("-_./+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return path;
-  std::string word = "'";
-  for (const char c : path) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 // Returns "dodyn COMMAND CONFIG OPTIONS" of this study. Keys of the command line are in the archive, not in the
 // configuration.
 std::string command_line_of(const Settings& settings, const std::string& command, const std::string& options) {
@@ -284,8 +273,11 @@ Again ids_to_repeat(const Invocation& call, const Arguments& given) {
 }
 
 void check_folder(const Settings& settings) {
-  const auto folder = std::filesystem::path(settings.text("study.archive")).parent_path();
+  const std::filesystem::path archive = settings.text("study.archive"), folder = archive.parent_path();
   std::error_code error;
+  static_cast<void>(std::filesystem::status(archive, error));
+  if (error == std::errc::too_many_symbolic_link_levels)
+    throw settings.error("study.archive", "symbolic links lead from it to itself; choose another file");
   if (!folder.empty() && !std::filesystem::exists(folder, error))
     throw settings.error("study.archive",
                          "the folder " + shown(folder.string(), 400) + " does not exist; create it, or choose another");

@@ -33,8 +33,7 @@ std::string head(const std::string& path, const archive::Contents& contents) {
 
 ExitCode verify(const std::string& path) {
   const archive::Findings findings = archive::verify(path);
-  std::cout << path << ": " << findings.evaluations << " evaluations, " << findings.trajectories << " trajectories, "
-            << findings.iterations << " iterations are sound\n";
+  std::cout << path << ": sound: " << report::counts_text(findings) << "\n";
   for (const auto& note : findings.notes) std::cout << "note: " << note << "\n";
   for (const auto& problem : findings.problems) std::cout << "problem: " << problem << "\n";
   if (findings.problems.empty()) return finished;

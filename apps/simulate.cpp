@@ -90,6 +90,7 @@ ExitCode simulate(const Invocation& call) {
   const report::OutputUnits units = units_of(given);
   if (!units.empty() && output.empty())
     throw ConfigError("command line: --units is for --output FILE.csv; the printed report has its own units");
+  if (!output.empty()) check_csv_output(output);
   expect_file(path);
   if (!from.empty()) expect_archive(from, "show");
   if (from.empty() && id && !again) throw ConfigError("--evaluation needs an archive, or --from ARCHIVE");
@@ -109,8 +110,6 @@ ExitCode simulate(const Invocation& call) {
     for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
     return from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
   }();
-  std::ofstream file;
-  if (!output.empty()) file = csv_output(output);
   std::cout << simulated.report;
   if (!output.empty()) {
     archive::Layout layout;
@@ -118,9 +117,7 @@ ExitCode simulate(const Invocation& call) {
     note_unused(units, layout, path);
     Trajectory trajectory = simulated.trajectory;
     report::convert(trajectory, layout.channels, units);
-    file << report::csv(trajectory, layout.channels);
-    file.close();
-    if (!file) throw std::runtime_error(output + ": could not be written in full");
+    write_csv(output, report::csv(trajectory, layout.channels));
     std::cout << "trajectory written to " << output << "\n";
   }
   return simulated.completed ? finished : failure;

@@ -1,5 +1,4 @@
 // dodyn solve: evaluates one fixed design and reports it in full. Writes no archive.
-#include <fstream>
 #include <iostream>
 
 #include "command.hpp"
@@ -38,8 +37,7 @@ ExitCode solve(const Invocation& call) {
 
   const std::shared_ptr<const evaluators::Evaluator> evaluator =
       study::make_evaluator({settings, {}, problem.archive, problem.provenance});
-  std::ofstream file;
-  if (!output.empty()) file = csv_output(output);
+  if (!output.empty()) check_csv_output(output);
   for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
 
   Task task;
@@ -69,9 +67,7 @@ ExitCode solve(const Invocation& call) {
   std::cout << lines;
   if (given.flag("verbose")) std::cout << evaluator->details();
   if (!output.empty()) {
-    file << report::csv(shown.trajectory, layout.channels);
-    file.close();
-    if (!file) throw std::runtime_error(output + ": could not be written in full");
+    write_csv(output, report::csv(shown.trajectory, layout.channels));
     (given.flag("json") ? std::cerr : std::cout)
         << "trajectory written to " << output << (outcome.trajectory.empty() ? " (empty)" : "") << "\n";
   }

@@ -274,7 +274,10 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
   }
   return formatted("lowest cost, by the model: %.6g (95 %%: %.6g to %.6g)", where.cost.middle, where.cost.lower,
                    where.cost.upper) +
-         (noisy ? "" : formatted("; best evaluation: %.6g", best->cost)) + "\n" + columns(rows);
+         (noisy ? "" : formatted("; best evaluation: %.6g", best->cost)) + "\n" + columns(rows) +
+         (observed.objectives.size() < 2 ? ""
+                                         : "note: this is the optimum of the cost alone; the other objectives do not "
+                                           "count, and dodyn show lists the front\n");
 }
 
 DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::ObservedData& observed,

@@ -244,6 +244,13 @@ std::string csv(const Trajectory& trajectory, const Channels& channels) {
   return text;
 }
 
+std::string counts_text(const archive::Findings& findings) {
+  const std::string trajectories =
+      findings.trajectories == 1 ? "1 trajectory" : std::to_string(findings.trajectories) + " trajectories";
+  return counted(findings.evaluations, "evaluation") + ", " + trajectories + ", " +
+         counted(findings.iterations, "iteration");
+}
+
 std::string settings_text(const Settings& settings) {
   std::vector<std::vector<std::string>> rows = {{"key", "value", "unit", "default", "source"}};
   for (const auto& [key, value, source, note, is_used] : settings.all) {

@@ -65,6 +65,8 @@ std::string rows_text(const archive::Contents& contents, std::size_t first);
 // Returns the best evaluation with its design, `note` about it, and its warnings. Null: there is no best one.
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables, const std::string& note);
 
+// Returns "12 evaluations, 1 trajectory, 40 iterations".
+std::string counts_text(const archive::Findings& findings);
 // Returns how and why a study ended: "finished: the search has converged".
 std::string ended_text(Ending ending, const std::string& reason);
 // Returns "; in 45.3 % of the search space the surrogate cannot rule out a better design"; empty for a small fraction.

@@ -99,7 +99,8 @@ Expression CustomEntry::parsed(std::span<const std::string> hyphenated) const { 
 Expression CustomEntry::condition() const {
   Expression expression = parsed();
   if (!expression.is_condition())
-    throw error("is not a condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
+    throw error(
+        "is not a condition on a variable; allowed: comparisons (<, <=, ==, >=, >) that use a name, and, or, not");
   return expression;
 }
 

@@ -428,6 +428,8 @@ TEST_F(Command, SolveTellsAllAndWritesTheTrajectory) {
   int count = 0;
   while (std::getline(csv, line)) ++count;
   EXPECT_EQ(count, 11);
+  EXPECT_FALSE(std::filesystem::exists(directory + "/a.csv.tmp"));
+  EXPECT_HAS(dodyn("solve f.cfg --design.x 0.5 --output /dev/stdout").text, "t,q.x,q.y,value");
   EXPECT_FALSE(std::filesystem::exists(directory + "/f.h5"));
   EXPECT_EQ(dodyn("solve f.cfg --design.x 0.95").code, 1);  // the evaluation failed
 }
@@ -508,7 +510,9 @@ TEST_F(Command, CheckShowsWhereEachValueComesFrom) {
   EXPECT_HAS(check.text, "command line");
   EXPECT_HAS(check.text, "f.cfg:7");
   EXPECT_HAS(check.text, "default");
-  EXPECT_HAS(dodyn("check f.cfg --design.x 1").text, "valid, with no free design variable; next: dodyn solve f.cfg");
+  EXPECT_HAS(check.text, "next: dodyn run f.cfg --study.seed 7\n");
+  EXPECT_HAS(dodyn("check f.cfg --design.x '1 / 2'").text,
+             "valid, with no free design variable; next: dodyn solve f.cfg --design.x '1 / 2'\n");
 }
 
 TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {

@@ -105,8 +105,7 @@ void SolveTimes::add(const nlp::Solution& solution) {
 std::string times_text(const SolveTimes& times) {
   if (times.solves == 0) return "";
   const nlp::Timing& timing = times.timing;
-  std::string text =
-      "time of " + std::to_string(times.solves) + " solves, " + std::to_string(times.iterations) + " iterations\n";
+  std::string text = "time of " + counted(times.solves, "solve") + ", " + counted(times.iterations, "iteration") + "\n";
   const auto line = [&](const char* what, double seconds) {
     text += std::string("  ") + what +
             formatted("%8.3f s  %5.1f %%  %7.3f ms an iteration\n", seconds, 100.0 * seconds / times.seconds,

@@ -87,7 +87,8 @@ Condition FormulaReader::condition(const CustomEntry& entry, const Expression& e
        f.uses(StateQuantity::resting) || f.uses(StateQuantity::touching_links));
   if (!f.expression.is_condition() && !truth)
     throw entry.error(
-        "is not a condition; allowed: comparisons, in_contact, has_touched, resting, joined by and, or, not");
+        "is not a condition on a run; allowed: comparisons that use a name, in_contact, has_touched, resting, joined "
+        "by and, or, not");
   return {truth ? Condition::truth : Condition::comparison, std::move(f), {}};
 }
 
