@@ -389,7 +389,6 @@ void Ego::decide() {
 void Ego::proposal() {
   if (plan_) return;
   KrigingOptions kriging;
-  kriging.trend = options.trend;
   kriging.nugget = options.noise;
   observed.find_plateau();
   // A descent that has the first turn does without the model, which takes longer by far in many variables.

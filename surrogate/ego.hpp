@@ -57,7 +57,6 @@ struct EgoOptions {
   std::vector<Evaluation> low_fidelity;
   bool low_fidelity_noise = false;  // its costs have noise in addition to their standard errors, if any
   std::uint64_t seed = 1;
-  Trend trend = Trend::constant;
   bool gradient = false;  // use gradients of the cost if available (not with integers or categories)
   bool noise = false;     // costs have noise in addition to their standard errors, if any
   // Costs are paired, see Evaluation::paired_costs; with `repeat` an additional evaluation of a design has other

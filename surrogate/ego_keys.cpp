@@ -30,8 +30,6 @@ const KeyTable<EgoOptions>& ego_keys() {
           .add("batch", &Options::batch,
                {.description = "number of designs chosen at a time after the initial ones; at most study.batch",
                 .minimum = 1})
-          .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},
-               {.description = "mean function of the kriging model"})
           .add("tolerance", &Options::tolerance,
                {.unit = "1",
                 .description = "relative improvement of the best cost below which the search stops; the expected "

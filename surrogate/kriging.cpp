@@ -71,7 +71,6 @@ struct LowFidelityRows {
 // The factorised correlation matrix. Rows are ordered by sample: the value, then the gradient, if any. So new samples
 // append rows.
 struct KrigingFactor {
-  bool linear = false;
   VectorXd inverse_square;                     // 1 / length^2
   MatrixXd x;                                  // [variables, samples]
   std::vector<Index> first;                    // index of the row of each sample's value; at the end the number of rows
@@ -90,7 +89,7 @@ struct KrigingFactor {
   Index samples() const { return x.cols(); }
   Index rows() const { return first.back(); }
   bool has_gradient(Index i) const { return first[i + 1] - first[i] > 1; }
-  Index coefficients() const { return (linear ? 1 + dimensions() : 1) + in_trend; }
+  Index coefficients() const { return in_trend ? 2 : 1; }
 
   double squared_distance(const VectorXd& delta) const { return delta.cwiseAbs2().dot(inverse_square); }
 
@@ -144,13 +143,10 @@ struct KrigingFactor {
       const Index r = first[i] - first[from];
       f(r, 0) = 1;
       if (in_trend) {
-        f.col(coefficients() - 1).segment(r, first[i + 1] - first[i]) =
+        f.col(1).segment(r, first[i + 1] - first[i]) =
             low->rows.mean.segment(first[i], first[i + 1] - first[i]) / spread;
-        f(r, coefficients() - 1) -= centre / spread;
+        f(r, 1) -= centre / spread;
       }
-      if (!linear) continue;
-      f.block(r, 1, 1, dimensions()) = x.col(i).transpose();
-      if (has_gradient(i)) f.block(r + 1, 1, dimensions(), dimensions()).setIdentity();
     }
     return f;
   }
@@ -160,16 +156,7 @@ struct KrigingFactor {
     trend = trend_rows(0);
     whitened = lower.triangularView<Eigen::Lower>().solve(trend);
     weighted = lower.transpose().triangularView<Eigen::Upper>().solve(whitened);
-    if (linear) {
-      Eigen::ColPivHouseholderQR<MatrixXd> qr(whitened);
-      qr.setThreshold(1e-7);
-      if (rows() <= coefficients() + 1 || qr.rank() < coefficients()) {
-        linear = false;
-        finish();
-        return false;
-      }
-    }
-    if (in_trend && !linear) {
+    if (in_trend) {
       Eigen::ColPivHouseholderQR<MatrixXd> qr(whitened);
       qr.setThreshold(1e-7);
       if (rows() <= coefficients() || qr.rank() < coefficients()) {
@@ -211,11 +198,10 @@ struct KrigingFactor {
   }
 
   // `low_mean`: mean of the model of lower fidelity there.
-  VectorXd trend_at(const VectorXd& at, double low_mean = 0) const {
+  VectorXd trend_at(double low_mean = 0) const {
     VectorXd f(coefficients());
     f(0) = 1;
-    if (linear) f.segment(1, dimensions()) = at;
-    if (in_trend) f(coefficients() - 1) = (low_mean - centre) / spread;
+    if (in_trend) f(1) = (low_mean - centre) / spread;
     return f;
   }
 
@@ -400,10 +386,8 @@ struct Parameters {
 double prior_mean(Index d) { return std::log(0.5 * std::sqrt(static_cast<double>(d))); }
 
 // Returns the sample points and their correlation data for some parameters; `lower` is left to the caller.
-KrigingFactor places(const Prepared& p, const KrigingOptions& options, const VectorXd& log_length, double nugget,
-                     double variance) {
+KrigingFactor places(const Prepared& p, const VectorXd& log_length, double nugget, double variance) {
   KrigingFactor f;
-  f.linear = options.trend == Trend::linear;
   f.inverse_square = (-2 * log_length.array()).exp();
   f.x = p.x;
   f.first = p.first;
@@ -498,7 +482,7 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
   const double given_variance = p.has_variance() ? std::exp(at(d)) : 1;
   const double nugget = options.nugget ? std::exp(at(which.size() - 1)) : 0;
   Posterior out;
-  KrigingFactor f = places(p, options, at.head(d), nugget, given_variance);
+  KrigingFactor f = places(p, at.head(d), nugget, given_variance);
   std::vector<KernelValue> kernels;
   const MatrixXd r = f.correlations(want_gradient ? &kernels : nullptr);
   if (!r.allFinite() || !factorise(f, r, false)) return out;
@@ -671,8 +655,8 @@ Kriging Kriging::with(const Samples& samples, const KrigingOptions& options, con
   out.variance_ = hyperparameters.variance / p.spread / p.spread;
   if (!(out.variance_ > 1e-12 && out.variance_ < 1e12)) out.variance_ = 1;
   out.hyper_.variance = out.variance_ * p.spread * p.spread;
-  auto f = std::make_shared<KrigingFactor>(
-      places(p, options, hyperparameters.log_length, hyperparameters.nugget, out.variance_));
+  auto f =
+      std::make_shared<KrigingFactor>(places(p, hyperparameters.log_length, hyperparameters.nugget, out.variance_));
   const MatrixXd r = f->correlations();
   if (!factorise(*f, r, true)) throw std::logic_error("kriging: correlations that no nugget makes definite");
   f->finish();
@@ -748,16 +732,12 @@ Prediction Kriging::predict(const VectorXd& x) const {
   }
   const auto lower = f.lower.triangularView<Eigen::Lower>();
   const auto upper = f.lower.transpose().triangularView<Eigen::Upper>();
-  const VectorXd trend = f.trend_at(x, f.low ? low.mean(0) : 0);
+  const VectorXd trend = f.trend_at(f.low ? low.mean(0) : 0);
   const VectorXd v = lower.solve(k), w = upper.solve(v);
   const VectorXd u = trend - f.whitened.transpose() * v;
   const VectorXd information_u = f.information.solve(u);
   MatrixXd du = -f.weighted.transpose() * dk;  // [coefficients, variables]
   VectorXd trend_slope = VectorXd::Zero(d);
-  if (f.linear) {
-    du.middleRows(1, d) += MatrixXd::Identity(d, d);
-    trend_slope = beta_.segment(1, d);
-  }
   if (f.in_trend) {
     du.row(du.rows() - 1) += low.mean.tail(d).transpose() / f.spread;
     trend_slope += beta_(beta_.size() - 1) / f.spread * low.mean.tail(d);
@@ -786,7 +766,7 @@ Prediction Kriging::predict(const VectorXd& x) const {
 Kriging::Mean Kriging::mean() const {
   const KrigingFactor& f = *factor_;
   assert(!f.low);
-  Mean m{f.x,     f.inverse_square, VectorXd(f.samples()), MatrixXd::Zero(f.dimensions(), f.samples()), beta_,
+  Mean m{f.x,     f.inverse_square, VectorXd(f.samples()), MatrixXd::Zero(f.dimensions(), f.samples()), beta_(0),
          centre_, spread_};
   for (Index i = 0; i < f.samples(); ++i) {
     m.values(i) = alpha_(f.first[i]);
@@ -801,7 +781,7 @@ void Kriging::predict(const MatrixXd& x, VectorXd& mean, VectorXd& variance) con
   MatrixXd k(f.rows(), x.cols()), trend(f.coefficients(), x.cols());
   for (Index i = 0; i < x.cols(); ++i) {
     f.cross(x.col(i), k.col(i), nullptr);
-    trend.col(i) = f.trend_at(x.col(i));
+    trend.col(i) = f.trend_at();
   }
   VectorXd prior = VectorXd::Ones(x.cols());
   if (f.low) {
@@ -822,14 +802,12 @@ void Kriging::predict(const MatrixXd& x, VectorXd& mean, VectorXd& variance) con
 void Kriging::predict_difference(const MatrixXd& x, const VectorXd& from, VectorXd& mean, VectorXd& variance) const {
   assert(factor_ && x.rows() == factor_->dimensions() && from.size() == x.rows());
   const KrigingFactor& f = *factor_;
-  const VectorXd trend_of_origin = f.trend_at(from);
   VectorXd k_of_origin(f.rows()), prior(x.cols());
   f.cross(from, k_of_origin, nullptr);
-  MatrixXd k(f.rows(), x.cols()), trend(f.coefficients(), x.cols());
+  MatrixXd k(f.rows(), x.cols()), trend = MatrixXd::Zero(f.coefficients(), x.cols());
   for (Index i = 0; i < x.cols(); ++i) {
     f.cross(x.col(i), k.col(i), nullptr);
     k.col(i) -= k_of_origin;
-    trend.col(i) = f.trend_at(x.col(i)) - trend_of_origin;
     prior(i) = 2 - 2 * matern52(f.squared_distance(x.col(i) - from)).k;
   }
   if (f.low) {
@@ -856,7 +834,7 @@ MatrixXd Kriging::covariance(const MatrixXd& x) const {
   MatrixXd k(f.rows(), m), trend(f.coefficients(), m), c(m, m);
   for (Index i = 0; i < m; ++i) {
     f.cross(x.col(i), k.col(i), nullptr);
-    trend.col(i) = f.trend_at(x.col(i));
+    trend.col(i) = f.trend_at();
     for (Index j = 0; j <= i; ++j) c(i, j) = c(j, i) = matern52(f.squared_distance(x.col(i) - x.col(j))).k;
   }
   if (f.low) {
@@ -905,8 +883,7 @@ Kriging::JointRows Kriging::joint_rows(const MatrixXd& x, const std::vector<bool
       between.set(f.x.col(j), out.x.col(i), f.inverse_square);
       f.block(between, k.block(f.first[j], c, f.first[j + 1] - f.first[j], count));
     }
-    out.trend.col(c) = f.trend_at(out.x.col(i));
-    if (f.linear && count > 1) out.trend.block(1, c + 1, d, d).setIdentity();
+    out.trend.col(c) = f.trend_at();
   }
   out.mean = spread_ * (out.trend.transpose() * beta_ + k.transpose() * alpha_);
   for (Index i = 0; i < x.cols(); ++i) out.mean(out.first[i]) += centre_;
@@ -959,7 +936,6 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   const Index d = old.dimensions(), n = old.samples(), rows = old.rows();
   const Index more = gradient.size() == d && gradient.allFinite() ? 1 + d : 1;
   auto f = std::make_shared<KrigingFactor>();
-  f->linear = old.linear;
   f->inverse_square = old.inverse_square;
   f->x.resize(d, n + 1);
   f->x << old.x, x;

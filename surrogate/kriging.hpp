@@ -1,7 +1,7 @@
 // Kriging: a Gaussian process through samples of a function. Gradients of the function are further samples, if
 // available (gradient-enhanced kriging).
 //
-//   f(x) = trend(x) + Z(x),   cov(Z(x), Z(x')) = variance k(q),   q = sum_i ((x_i - x'_i) / length_i)^2
+//   f(x) = trend + Z(x),   cov(Z(x), Z(x')) = variance k(q),   q = sum_i ((x_i - x'_i) / length_i)^2
 //
 // A gradient is a linear functional of f, so its covariances are derivatives of k:
 //   cov(f, f'_j) = -2 k' a_j,   cov(f_i, f'_j) = -4 k'' a_i a_j - 2 k' delta_ij / length_i^2,   a_i = (x_i - x'_i) /
@@ -13,7 +13,7 @@
 // overconfident; lengths that are too short only smooth less.
 //
 // With a model of a cheaper approximation `low` of f, the two are related by an autoregression:
-//   (1) f(x) = factor low(x) + trend(x) + Z(x).
+//   (1) f(x) = factor low(x) + trend + Z(x).
 // Its mean is a further function of the trend, so the factor follows by generalised least squares. Its posterior
 // covariance, times the squared factor, adds to that of Z. So predictions are uncertain where the approximation is.
 //
@@ -30,8 +30,6 @@
 #include <vector>
 
 namespace dodyn::surrogate {
-
-enum class Trend { constant, linear };
 
 class Kriging;
 
@@ -52,10 +50,9 @@ struct Samples {
 };
 
 struct KrigingOptions {
-  Trend trend = Trend::constant;  // a linear trend becomes constant if the samples do not determine it
-  bool nugget = false;            // estimate one noise variance for all samples
-  int starts = 3;                 // initial points of the maximisation of the likelihood
-  int max_evaluations = 60;       // evaluations of the likelihood per initial point
+  bool nugget = false;       // estimate one noise variance for all samples
+  int starts = 3;            // initial points of the maximisation of the likelihood
+  int max_evaluations = 60;  // evaluations of the likelihood per initial point
   // Model of a cheaper approximation. It must not have such a model itself. It is left out if the
   // samples do not determine its factor. Null: none.
   std::shared_ptr<const Kriging> low_fidelity = {};
@@ -153,13 +150,13 @@ class Kriging {
 
   // The data of the mean, for evaluation outside this class, of a model without one of lower fidelity. With
   // delta = x - sample, a = inverse_square * delta, q = delta . a,
-  //   mean(x) = centre + spread (beta(0) + beta(1 ...) . x + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ])).
+  //   mean(x) = centre + spread (beta + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ])).
   struct Mean {
     Eigen::MatrixXd samples;         // [variables, samples]
     Eigen::VectorXd inverse_square;  // [variables] 1 / length^2
     Eigen::VectorXd values;          // [samples] weights
     Eigen::MatrixXd gradients;       // [variables, samples] weights, 0 if a sample has no gradient
-    Eigen::VectorXd beta;            // [1], or [1 + variables] for a linear trend
+    double beta = 0;                 // the trend
     double centre = 0, spread = 1;
   };
   Mean mean() const;
@@ -181,7 +178,7 @@ class Kriging {
  private:
   std::shared_ptr<const KrigingFactor> factor_;
   Eigen::VectorXd observed_;        // standardised values and gradients, one per row
-  Eigen::VectorXd alpha_, beta_;    // (1) mean(x) = trend(x) . beta + cov(x) . alpha
+  Eigen::VectorXd alpha_, beta_;    // mean(x) = (1, low(x)) . beta + cov(x) . alpha; see (1)
   double centre_ = 0, spread_ = 1;  // y = centre + spread * standardised
   double variance_ = 1;             // standardised
   Hyperparameters hyper_;

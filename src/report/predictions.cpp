@@ -393,7 +393,7 @@ archive::Group exported(const archive::Contents& contents, const surrogate::Obse
            {"inverse_square", "1 / length^2 of each variable", m.inverse_square},
            {"values", "weights of the correlations with the samples", m.values},
            {"gradients", "weights of those with their gradients, [variable, sample]", m.gradients},
-           {"beta", "trend", m.beta},
+           {"beta", "trend", one(m.beta)},
            {"centre", "w = centre + spread * (trend + weighted correlations)", one(m.centre)},
            {"spread", "see centre", one(m.spread)},
            {"least", "quantity = least + w where w < 0 or width is infinite", one(warp.least)},

@@ -56,6 +56,7 @@ const RemovedKey* find_removed(const std::string& key) {
       {"surrogate.kernel", "matern52", "leave it out: kriging has one kernel, matern52"},
       {"surrogate.pending", "believer",
        "leave it out: the model's mean stands for the cost of a design that is being evaluated"},
+      {"surrogate.trend", "constant", "leave it out: the mean function of the kriging model is a constant"},
   };
   const auto at = std::ranges::find_if(all, [&](const RemovedKey& one) { return one.key == key; });
   return at == all.end() ? nullptr : &*at;

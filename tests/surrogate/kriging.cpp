@@ -47,19 +47,12 @@ Samples random_samples(Index d, Index n, With with, std::uint64_t seed) {
   return s;
 }
 
-KrigingOptions options_of(Trend trend) {
-  KrigingOptions o;
-  o.trend = trend;
-  return o;
-}
-
 template <class Check>
 void for_every_model(Check&& check) {
-  for (const Trend trend : {Trend::constant, Trend::linear})
-    for (const With with : {With::values, With::gradients, With::some_gradients}) {
-      SCOPED_TRACE(testing::Message() << "trend " << static_cast<int>(trend) << " with " << static_cast<int>(with));
-      check(options_of(trend), with);
-    }
+  for (const With with : {With::values, With::gradients, With::some_gradients}) {
+    SCOPED_TRACE(testing::Message() << "with " << static_cast<int>(with));
+    check(KrigingOptions{}, with);
+  }
 }
 
 bool finite(const Prediction& p) {
@@ -380,7 +373,6 @@ TEST(Kriging, NeverANaN) {
   }
 }
 
-// Samples on a plane of the box say nothing of the slope across it.
 // The variance of a fit is the most probable one for its lengths. So it follows again from them, whatever variance is
 // given. For a linear function the lengths are long and the variance is far above that of the values; with short lengths
 // it is of their size.
@@ -388,7 +380,7 @@ TEST(Kriging, TheVarianceFollowsFromTheLengths) {
   Samples s = random_samples(2, 15, With::values, 5);
   for (Index i = 0; i < s.size(); ++i) s.y(i) = 3 * s.x(0, i) - 5 * s.x(1, i) + 0.01 * wave(s.x.col(i));
   const double spread = (s.y.array() - s.y.mean()).square().mean();
-  const KrigingOptions options = options_of(Trend::constant);
+  const KrigingOptions options;
   Hyperparameters h = Kriging::fit(s, options).hyperparameters();
   const double fitted = h.variance;
   h.variance = 1;
@@ -398,24 +390,6 @@ TEST(Kriging, TheVarianceFollowsFromTheLengths) {
   const double of_short = Kriging::with_lengths_of(s, options, h).hyperparameters().variance;
   EXPECT_GT(of_short, spread / 5);
   EXPECT_LT(of_short, 5 * spread);
-}
-
-TEST(Kriging, ALinearTrendThatTheSamplesDoNotDetermineIsAConstant) {
-  Random random(17);
-  Samples s;
-  s.x = MatrixXd::NullaryExpr(3, 14, [&] { return random.uniform(); });
-  s.y = VectorXd::NullaryExpr(14, [&](Index i) { return wave(s.x.col(i)); });
-  const KrigingOptions linear = options_of(Trend::linear);
-  EXPECT_EQ(Kriging::fit(s, linear).mean().beta.size(), 4);
-  s.x.row(2) = (0.3 * s.x.row(0) + 0.2 * s.x.row(1)).array() + 0.1;
-  const Kriging model = Kriging::fit(s, linear);
-  EXPECT_EQ(model.mean().beta.size(), 1);
-  for (Index i = 0; i < 14; ++i) EXPECT_NEAR(model.predict(s.x.col(i)).mean, s.y(i), 1e-4);
-  for (const double across : {-0.5, 0.4, 3.0}) {
-    const Prediction p = model.predict(s.x.col(0) + across * VectorXd::Unit(3, 2));
-    EXPECT_TRUE(finite(p));
-    EXPECT_LT(std::abs(p.mean), 20) << across;  // the samples are within 3
-  }
 }
 
 TEST(Kriging, RejectsBadSamples) {
