@@ -300,9 +300,10 @@ class Builder {
     const bool damped = std::ranges::any_of(tree.springs, [](const auto& s) { return s.damping != 0.0; });
     if (stiff || !tree.potentials.empty()) view_.world.potentials.push_back(recorded_potential<n>(rest));
     const std::vector<Stop> stops = standing_.limits ? stops_of(tree) : std::vector<Stop>{};
+    if (standing_.passive) std::erase_if(rest.tree.loads, uses_controls);
     if (!standing_.limits)
       for (auto& actuator : rest.tree.actuators) actuator.limit.reset();
-    if (damped || !tree.loads.empty() || !stops.empty() || (control && !tree.actuators.empty()))
+    if (damped || !rest.tree.loads.empty() || !stops.empty() || (control && !tree.actuators.empty()))
       view_.world.forces.push_back(recorded_force<n>(rest, std::move(control), stops));
   }
 

@@ -65,6 +65,9 @@ struct WorldOptions {
   std::optional<Vector3<double>> foot = std::nullopt;
   // Whether limits of actuators and ranges of coordinates apply.
   bool limits = true;
+  // Whether actuators, and [force] sections with their controls, are left out: recorded_actuators() (body_forces.hpp)
+  // has them.
+  bool passive = false;
   // The model's [contact NAME] and [stop NAME], which become one-sided constraints of the world. Null: none.
   const std::vector<GapContact>* one_sided = nullptr;
 };

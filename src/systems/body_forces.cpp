@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 #include "autodiff/tape.hpp"
@@ -27,6 +28,32 @@ void write_frames(rigid::Frames<n> frames, double*& to) {
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) put(frame.directors(i, j));
   }
+}
+
+// Writes frames and twists as inputs of a program. Returns the place behind them.
+template <int n>
+double* write_state(rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving, double* to) {
+  write_frames<n>(at, to);
+  for (const auto& one : moving)
+    for (int i = 0; i < rigid::Twist<n>::RowsAtCompileTime; ++i, to += autodiff::Program::lanes) *to = one[i];
+  return to;
+}
+
+// Adds the outputs of a program of frames, twists and further numbers.
+template <int n>
+void add_wrenches(const autodiff::Program& program, rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving,
+                  std::initializer_list<std::span<const double>> numbers, std::span<rigid::Twist<n>> wrench) {
+  double* room = program.start();
+  double* to = write_state<n>(at, moving, room);
+  for (const auto& list : numbers)
+    for (const double x : list) {
+      *to = x;
+      to += autodiff::Program::lanes;
+    }
+  program.run(room, 1);
+  int output = 0;
+  for (rigid::Twist<n>& one : wrench)
+    for (int i = 0; i < rigid::Twist<n>::RowsAtCompileTime; ++i) one[i] += *program.output(room, output++);
 }
 
 }  // namespace
@@ -227,18 +254,10 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
           pushes = std::vector<double>(stops.size())](double t, rigid::Frames<n> at,
                                                       std::span<const rigid::Twist<n>> moving,
                                                       std::span<rigid::Twist<n>> wrench) mutable {
-    constexpr int lanes = autodiff::Program::lanes, twist = rigid::Twist<n>::RowsAtCompileTime;
-    const auto write = [&](double* room) {
-      double* to = room;
-      write_frames<n>(at, to);
-      for (const auto& one : moving)
-        for (int i = 0; i < twist; ++i, to += lanes) *to = one[i];
-      return to;
-    };
     std::ranges::fill(u, 0.0);
     if (control || !stops.empty()) {
       double* room = programs.states->start();
-      write(room);
+      write_state<n>(at, moving, room);
       programs.states->run(room, 1);
       for (std::size_t i = 0; i < q.size(); ++i) {
         q[i] = *programs.states->output(room, static_cast<int>(i));
@@ -249,20 +268,32 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
     for (std::size_t i = 0; i < u.size(); ++i) u[i] = std::clamp(u[i], -limits[i], limits[i]);
     for (std::size_t i = 0; i < stops.size(); ++i)
       pushes[i] = push_of(stops[i], q[stops[i].coordinate], v[stops[i].coordinate]);
-    double* room = programs.wrenches->start();
-    double* to = write(room);
-    for (const auto* numbers : {&u, &pushes})
-      for (const double x : *numbers) {
-        *to = x;
-        to += lanes;
-      }
-    programs.wrenches->run(room, 1);
-    int output = 0;
-    for (rigid::Twist<n>& one : wrench)
-      for (int i = 0; i < twist; ++i) one[i] += *programs.wrenches->output(room, output++);
+    add_wrenches<n>(*programs.wrenches, at, moving, {u, pushes}, wrench);
   };
 }
 
+bool uses_controls(const AppliedForce<double>& force) {
+  return std::ranges::any_of(force.components, [](const Formula<double>& component) {
+    return std::ranges::any_of(component.arguments,
+                               [](const auto& argument) { return argument.variable.kind == Variable::control; });
+  });
+}
+
+template <int n>
+ActuatorForce<n> recorded_actuators(const Bodies<n>& view) {
+  Bodies<n> driven = view;
+  driven.tree.springs.clear();
+  driven.tree.charges.clear();
+  driven.tree.drags.clear();
+  std::erase_if(driven.tree.loads, [](const auto& load) { return !uses_controls(load); });
+  return [program = record_forces(driven, {}).wrenches](rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving,
+                                                        std::span<const double> u, std::span<rigid::Twist<n>> wrench) {
+    add_wrenches<n>(*program, at, moving, {u}, wrench);
+  };
+}
+
+template ActuatorForce<2> recorded_actuators(const Bodies<2>&);
+template ActuatorForce<3> recorded_actuators(const Bodies<3>&);
 template rigid::Potential<2> recorded_potential(const Bodies<2>&);
 template rigid::Potential<3> recorded_potential(const Bodies<3>&);
 template rigid::Force<2> recorded_force(const Bodies<2>&, Control, const std::vector<Stop>&);

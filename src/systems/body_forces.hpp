@@ -24,6 +24,19 @@ std::vector<Stop> stops_of(const Tree<double>& tree);
 template <int n>
 rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops);
 
+// Whether a force depends on the control of an actuator.
+bool uses_controls(const AppliedForce<double>& force);
+
+// Adds the wrenches of actuators, and of [force] sections with their controls, to those of the bodies, for the controls
+// u, [actuators]. Limits do not apply.
+template <int n>
+using ActuatorForce = std::function<void(rigid::Frames<n>, std::span<const rigid::Twist<n>>, std::span<const double> u,
+                                         std::span<rigid::Twist<n>> wrench)>;
+template <int n>
+ActuatorForce<n> recorded_actuators(const Bodies<n>& view);
+
+extern template ActuatorForce<2> recorded_actuators(const Bodies<2>&);
+extern template ActuatorForce<3> recorded_actuators(const Bodies<3>&);
 extern template rigid::Potential<2> recorded_potential(const Bodies<2>&);
 extern template rigid::Potential<3> recorded_potential(const Bodies<3>&);
 extern template rigid::Force<2> recorded_force(const Bodies<2>&, Control, const std::vector<Stop>&);
