@@ -19,9 +19,9 @@ namespace {
 
 // Sections that name quantities come first: expressions of the others use them.
 constexpr std::array<std::string_view, 2> definitions = {"parameters", "initial-states"};
-constexpr std::array<std::string_view, 15> uses = {"phase",    "initial-state", "goal",    "guess",   "periodic",
-                                                   "waypoint", "require",       "metrics", "outcome", "cost",
-                                                   "avoid",    "world",         "body",    "rigid",   "wall"};
+constexpr std::array<std::string_view, 16> uses = {
+    "feedback", "phase",   "initial-state", "goal",  "guess", "periodic", "waypoint", "require",
+    "metrics",  "outcome", "cost",          "avoid", "world", "body",     "rigid",    "wall"};
 
 // Quantities that are not the model's (docs/motions.md, docs/simulation.md).
 const std::map<std::string, std::string_view> others = {{"t", "s"},
@@ -65,6 +65,7 @@ class Check {
   Check(const Settings& settings, const systems::Model& model) : settings_(settings), model_(model) {}
 
   void run() {
+    define_law_states();
     for (const bool defines : {true, false})
       for (const CustomSection& section : settings_.sections)
         if (defines ? is_one_of(section.kind, definitions) : is_one_of(section.kind, uses))
@@ -98,6 +99,43 @@ class Check {
     return at == known.end() ? std::nullopt : std::optional(of_unit(at->second));
   }
 
+  // Returns NAME of a key rate(NAME); empty: another key.
+  static std::string rated(const CustomEntry& entry) {
+    if (!entry.key.starts_with("rate(") || !entry.key.ends_with(')')) return "";
+    return entry.key.substr(5, entry.key.size() - 6);
+  }
+
+  static bool is_condition(const CustomEntry& entry) {
+    try {
+      return Expression::parse(entry.value).is_condition();
+    } catch (const ExpressionError&) {
+      return false;
+    }
+  }
+
+  // States of [feedback] have the dimensions that their expressions give them.
+  void define_law_states() {
+    for (const CustomSection* section : settings_.sections_of("feedback"))
+      for (const CustomEntry& entry : section->entries)
+        if (const std::string name = rated(entry); !name.empty() && !model_.variable({name, {}}))
+          own_.emplace(name, dimensions_.unknown(name));
+  }
+
+  // A control has the unit of its actuator, and the rate of a state that of the state by time.
+  void check_law(const CustomEntry& entry) {
+    if (is_condition(entry)) return;  // the section's reader refuses it
+    const std::optional<Measure> found = measured(entry, entry.value);
+    if (!found) return;
+    const std::string name = rated(entry);
+    if (const auto state = own_.find(name.empty() ? entry.key : name); state != own_.end()) {
+      const Measure wanted = name.empty() ? state->second : state->second.times(of_unit("s"), -1.0);
+      if (!dimensions_.agree(wanted, *found))
+        throw entry.error("is " + dimensions_.described(*found) + "; expected " + dimensions_.described(wanted));
+    } else if (const auto actuator = model_.variable({"u." + entry.key, {}})) {
+      expect_unit(entry, dimensions_, *found, model_.unit(*actuator));
+    }
+  }
+
   // Returns the unit that the entry must have; empty: any.
   std::string_view wanted(const CustomSection& section, const CustomEntry& entry) const {
     const auto place = places.find(section.kind + "." + entry.key);
@@ -124,6 +162,7 @@ class Check {
   void check(const CustomSection& section, const CustomEntry& entry) {
     if (entry.key == "cost") return must_be_finite(entry);  // may have any unit
     if (section.kind == "cost") return check_weight(entry);
+    if (section.kind == "feedback") return check_law(entry);
     constexpr std::array<std::string_view, 3> placed = {"initial-state", "goal", "waypoint"};
     if (is_one_of(section.kind, placed))
       for (const auto& [expression, unit] : quantities_of(entry.value))

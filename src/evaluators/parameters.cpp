@@ -120,6 +120,32 @@ void expect_new_name(const systems::Model& model, const CustomEntry& entry) {
                                          : "is a coordinate of the model; choose another name");
 }
 
+void add_parameters(const Settings& settings, systems::Model& model) {
+  for (const CustomSection* section : settings.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries) {
+      expect_new_name(model, entry);
+      constexpr std::string_view digits = "0123456789_";
+      const bool is_name = std::ranges::all_of(entry.key, [&](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || digits.find(c) != digits.npos;
+      });
+      if (!is_name || digits.find(entry.key[0]) != digits.npos)
+        throw entry.error("not a valid name; allowed: letters, digits and _, a letter first");
+      systems::Definition definition{entry.number(), {}, entry.value, 0};
+      for (const auto& quantity : definition.expression.quantities()) {
+        const auto known = names_of(model.parameters);
+        definition.uses.push_back(model.parameter(quantity.text()));
+        if (definition.uses.back() < 0)
+          throw entry.error("unknown parameter '" + shown(quantity.text()) + "'" +
+                            did_you_mean(quantity.text(), known) +
+                            "; allowed: parameters of the model, and earlier entries");
+      }
+      model.parameters.push_back({.name = entry.key,
+                                  .definition = std::move(definition),
+                                  .comment = "parameter of [parameters]",
+                                  .unit = stated_unit(entry.value)});
+    }
+}
+
 NamedModel named_model(const Settings& settings, const std::string& key) {
   const std::string path = settings.path(key);
   if (path.empty())

@@ -18,6 +18,9 @@ std::vector<DesignVariable> parameter_variables(const systems::Model& model);
 // parameter of the model.
 void expect_new_name(const systems::Model& model, const CustomEntry& entry);
 
+// Adds the entries of [parameters] to the parameters of the model, with their units. Throws ConfigError.
+void add_parameters(const Settings& settings, systems::Model& model);
+
 // The text of the model that the setting `key` names, and the path or name under which it was found. Throws ConfigError
 // for that key.
 struct NamedModel {

@@ -29,23 +29,18 @@ using simulation::StateQuantity;
 
 using Given = std::map<std::string, double>;
 
-// `given`: parameters that the study sets; the number of links may depend on them.
-systems::HybridModel read_system(const NamedModel& named, const Given& given = {}) {
+// Reads the model, with the parameters of the configuration. `given`: parameters that the study sets; the number of
+// links may depend on them.
+systems::HybridModel read_system(const Settings& settings, const NamedModel& named, const Given& given = {}) {
   systems::HybridModel system = systems::read_hybrid_model(named.text, named.path, given);
-  const systems::Model& model = system.model;
-  systems::check_honoured(model, "simulation");
-  for (const auto& load : model.structure.loads)
-    for (const auto& component : load.components)
-      for (const auto& [variable, parameter] : component.arguments)
-        if (variable.kind == systems::Variable::control)
-          model.fail(0, "[force " + load.name + "] depends on u." + model.structure.actuators[variable.index].name +
-                            ", but actuators rest in the evaluator simulation; use a parameter instead");
+  systems::check_honoured(system.model, "simulation");
+  add_parameters(settings, system.model);
   return system;
 }
 
 std::vector<DesignVariable> parameters_of(const Settings& so_far) {
   if (so_far.text("simulation.model").empty()) return {};
-  auto variables = parameter_variables(read_system(named_model(so_far, "simulation.model")).model);
+  auto variables = parameter_variables(read_system(so_far, named_model(so_far, "simulation.model")).model);
   const auto of_control = simulation::control_variables(so_far);
   variables.insert(variables.end(), of_control.begin(), of_control.end());
   return variables;
@@ -57,7 +52,7 @@ class SimulationEvaluator final : public Evaluator {
       : settings_(settings),
         own_(simulation::read_simulation(settings)),
         named_(named_model(settings, "simulation.model")),
-        system_(read_system(named_, set(settings))),
+        system_(read_system(settings, named_, set(settings))),
         starts_(settings_, model_) {
     for (const Variable& free : settings.variables)
       if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[at].counts)
@@ -69,8 +64,10 @@ class SimulationEvaluator final : public Evaluator {
     SimulationOptions& run_options = own_.run_options;
     run_options.held = simulation::held_links(settings, model_);
     starts_.expect_moving(run_options.held);
-    simulation::FormulaReader reader(model_, starts_.variables(), !settings.text("control.craft").empty());
+    simulation::FormulaReader reader(model_, starts_.variables(), simulation::controllers(settings, model_));
     starts_.read(reader);
+    run_options.feedback = simulation::read_feedback(settings, model_, reader, run_options.options.step);
+    expect_driven_forces();
     for (const CustomSection* section : settings.sections_of("require"))
       for (const CustomEntry& entry : section->entries) requirements_.push_back({entry, reader.requirement(entry)});
     for (const CustomSection* section : settings.sections_of("outcome")) {
@@ -87,7 +84,8 @@ class SimulationEvaluator final : public Evaluator {
     for (const CustomSection* section : settings.sections_of("metrics"))
       for (const CustomEntry& entry : section->entries) properties_.push_back({entry, reader.property(entry)});
     control_ = simulation::Control::read(settings, model_, reader, run_options.options.step);
-    statistics_.controlled = control_.has_value();
+    statistics_.controlled = control_ || run_options.feedback;
+    if (run_options.feedback) statistics_.effort_unit = simulation::effort_unit(*run_options.feedback, model_);
     starts_.check_used(reader);
     if (own_.start > starts_.count())
       throw settings.error("simulation.initial-state",
@@ -95,8 +93,7 @@ class SimulationEvaluator final : public Evaluator {
     // Reports models that no design can make valid before the study starts. For example, bodies() supports only some
     // kinds of joints.
     const auto values = model_.evaluate<double>();
-    channels_ =
-        simulation::runner_channels(model_, values, run_options.nodes, run_options.by_impulses(), control_.has_value());
+    channels_ = simulation::runner_channels(model_, values, run_options, control_.has_value());
     expect_contacts_by_impulses();
     try {
       if (model_.dimension == 2)
@@ -288,6 +285,19 @@ class SimulationEvaluator final : public Evaluator {
     corners_ = shapes(world).rows();
   }
 
+  // Throws if a force depends on the control of an actuator that rests.
+  void expect_driven_forces() const {
+    const auto& feedback = own_.run_options.feedback;
+    for (const auto& load : model_.structure.loads)
+      for (const auto& component : load.components)
+        for (const auto& [variable, parameter] : component.arguments) {
+          if (variable.kind != systems::Variable::control || (feedback && feedback->drives(variable.index))) continue;
+          const std::string& name = model_.structure.actuators[variable.index].name;
+          model_.fail(0, "[force " + load.name + "] depends on u." + name + ", but actuators rest without a law; add " +
+                             name + " = EXPRESSION to [feedback], or use a parameter instead");
+        }
+  }
+
   // Throws if steps may grow although forces need short ones: the gaps between bodies bound the steps, and know nothing
   // of a spring's period.
   template <int n>
@@ -302,7 +312,8 @@ class SimulationEvaluator final : public Evaluator {
                         : !system.potentials.empty() ? "[potential]"
                         : !world.forces.empty()      ? "[force], [joint-limit] or damping"
                         : charged_points             ? "[charge] on a body without shapes"
-                                                     : nullptr;
+                        : run_options.feedback && run_options.feedback->period == 0.0 ? "[feedback] without sample-rate"
+                                                                                      : nullptr;
     if (cause)
       throw settings_.error("simulation.max-step", std::string("does not support a model with ") + cause +
                                                        ", which needs short steps far from contact, too; allowed: "
@@ -562,6 +573,7 @@ class SimulationEvaluator final : public Evaluator {
         formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
                   (summary.end.linear - summary.start.linear).norm(),
                   (summary.end.angular - summary.start.angular).norm(), contact_totals.momentum.angular.norm()) +
+        feedback_report(summary.feedback, ended.time) +
         (control_
              ? formatted(
                    "control         effort %.6g N^2 s, work %.4g J, impulse %.4g N s, attitude off by %.4g rad at "
@@ -587,6 +599,24 @@ class SimulationEvaluator final : public Evaluator {
     for (auto& channel : result.channels) channel.nodes = kept.rows;
     for (auto& values : result.trajectory.values) values.conservativeResize(kept.rows, Eigen::NoChange);
     return result;
+  }
+
+  // Returns the line of the law in the report of a run that lasted `time`.
+  std::string feedback_report(const simulation::FeedbackSums& sums, double time) const {
+    const auto& law = own_.run_options.feedback;
+    if (!law) return {};
+    const std::string unit = simulation::effort_unit(*law, model_);
+    std::string text = formatted("feedback        effort %.6g%s, work %.4g J\n", sums.effort,
+                                 unit.empty() ? "" : (" " + unit).c_str(), sums.work);
+    for (std::size_t i = 0; i < law->controls.size(); ++i) {
+      const int actuator = law->controls[i].actuator;
+      text += formatted("                %s: at most %.4g %s", model_.structure.actuators[actuator].name.c_str(),
+                        sums.largest[i], std::string(model_.unit({systems::Variable::control, actuator})).c_str());
+      if (sums.limited_for[i] > 0.0)
+        text += formatted(", its limit, for %.3g %% of the time", 100.0 * sums.limited_for[i] / time);
+      text += "\n";
+    }
+    return text;
   }
 
   Settings settings_;
@@ -623,6 +653,9 @@ EvaluatorKind simulation_kind() {
     for (auto& key : keys()) kind.keys.push_back(std::move(key));
   kind.idle = simulation::idle_simulation_keys;
   kind.sections = {
+      {.kind = "parameters",
+       .any_key = true,
+       .description = "further parameters: NAME = an expression of parameters and earlier entries"},
       {.kind = "initial-state",
        .any_key = true,
        .description =
@@ -641,6 +674,7 @@ EvaluatorKind simulation_kind() {
        .keys = simulation::disturbance_keys(),
        .needed = {"force"},
        .description = "a smooth random force field on all moving bodies, different for each initial state"},
+      simulation::feedback_section(),
       {.kind = "cost",
        .keys = {"success", "misalignment", "cost", "given-outcome", "max-other-share"},
        .description = "success = OUTCOME: the cost is the fraction of runs that end otherwise; or cost = an expression "

@@ -25,11 +25,6 @@ const std::map<std::string, StateQuantity::Kind> plain = {
     {"position_error", StateQuantity::position_error},
     {"attitude_error", StateQuantity::attitude_error},
 };
-// Whether the quantity belongs to a controller.
-bool of_controller(StateQuantity::Kind kind) {
-  return kind == StateQuantity::effort || kind == StateQuantity::position_error ||
-         kind == StateQuantity::attitude_error;
-}
 const std::map<std::string, StateQuantity::Kind> of_links = {{"in_contact", StateQuantity::touching_links},
                                                              {"gap", StateQuantity::gap}};
 
@@ -79,7 +74,7 @@ Condition FormulaReader::condition(const CustomEntry& entry, const Expression& e
     std::ranges::stable_sort(joined.parts, {}, effort);
     return joined;
   }
-  Formula f = read(entry, expression, true);
+  Formula f = read(entry, expression, Scope::run);
   // a single quantity that is true or false is a condition too
   const bool truth =
       f.arguments.size() == 1 && f.expression == entry.parsed(f.expression.quantities()[0].text()) &&
@@ -92,11 +87,18 @@ Condition FormulaReader::condition(const CustomEntry& entry, const Expression& e
   return {truth ? Condition::truth : Condition::comparison, std::move(f), {}};
 }
 
-Formula FormulaReader::number(const CustomEntry& entry) { return read(entry, entry.number(), true); }
+Formula FormulaReader::number(const CustomEntry& entry) { return read(entry, entry.number(), Scope::run); }
 
 Formula FormulaReader::start(const CustomEntry& entry, const Expression& expression) {
   if (expression.is_condition()) throw entry.error("is a condition; allowed: a number");
-  return read(entry, expression, false);
+  return read(entry, expression, Scope::parameters);
+}
+
+Formula FormulaReader::law(const CustomEntry& entry, Law law) {
+  return read(entry, entry.number(),
+              law == Law::control ? Scope::control
+              : law == Law::rate  ? Scope::rate
+                                  : Scope::initial);
 }
 
 Formula FormulaReader::requirement(const CustomEntry& entry) { return of_parameters(entry, entry.condition()); }
@@ -104,78 +106,111 @@ Formula FormulaReader::requirement(const CustomEntry& entry) { return of_paramet
 Formula FormulaReader::property(const CustomEntry& entry) { return of_parameters(entry, entry.number()); }
 
 Formula FormulaReader::of_parameters(const CustomEntry& entry, const Expression& expression) {
-  Formula f = read(entry, expression, false);
+  Formula f = read(entry, expression, Scope::parameters);
   if (f.uses(StateQuantity::start)) throw entry.error("depends on the initial state; allowed: parameters of the model");
   return f;
 }
 
-Formula FormulaReader::read(const CustomEntry& entry, const Expression& expression, bool of_state) {
+Formula FormulaReader::read(const CustomEntry& entry, const Expression& expression, Scope scope) {
   Formula f{expression, {}};
-  for (const auto& quantity : expression.quantities()) {
-    if (const auto at = std::ranges::find(starts_, quantity.text()); at != starts_.end()) {
-      const std::size_t index = at - starts_.begin();
-      const bool known = model_.variable(quantity).has_value();  // a coordinate, rate or parameter that the initial
-                                                                 // states set
-      if (!known || !of_state) {
-        used_[index] = true;
-        f.arguments.push_back({StateQuantity::start, {}, static_cast<int>(index)});
-        continue;
-      }
-    }
-    const auto variable = model_.variable(quantity);
-    if (variable && of_state && quantity.arguments.empty() && plain.contains(quantity.name))
-      throw entry.error("'" + quantity.name +
-                        "' is a quantity of a run and a name of the model; rename it in the model");
-    if (variable && (of_state || variable->kind == systems::Variable::parameter) &&
-        variable->kind != systems::Variable::control) {
-      f.arguments.push_back({StateQuantity::model, *variable});
-      continue;
-    }
-    if (of_state && quantity.arguments.empty())
-      if (const auto at = plain.find(quantity.name); at != plain.end() && (controlled_ || !of_controller(at->second))) {
-        f.arguments.push_back({at->second, {}});
-        continue;
-      }
-    // x(POINT, LINK): coordinate of POINT in the frame of that link
-    if (of_state && quantity.arguments.size() == 2 && quantity.name.size() == 1 && quantity.name[0] >= 'x' &&
-        quantity.name[0] < 'x' + model_.dimension) {
-      const auto point = model_.variable(entry.parsed(quantity.arguments[0] + ".x").quantities()[0]);
-      const int by = link(model_, quantity.arguments[1]);
-      if (point && point->kind == systems::Variable::position && by >= 0) {
-        f.arguments.push_back({StateQuantity::seen_from, {point->kind, point->index, -1, quantity.name[0] - 'x'}, by});
-        continue;
-      }
-    }
-    if (of_state && quantity.arguments.size() == 2)
-      if (const auto at = of_links.find(quantity.name); at != of_links.end()) {
-        const int one = link(model_, quantity.arguments[0]), other = link(model_, quantity.arguments[1]);
-        const auto links = names_of(model_.structure.links);
-        for (const auto& [index, name] :
-             {std::pair(one, quantity.arguments[0]), std::pair(other, quantity.arguments[1])})
-          if (index < 0)
-            throw entry.error("no link '" + shown(name) + "'" + did_you_mean(name, links) +
-                              "; links: " + listed(links));
-        f.arguments.push_back({at->second, {}, one, other});
-        continue;
-      }
-    std::vector<std::string> known = starts_;
-    for (const auto& parameter : model_.parameters) known.push_back(parameter.name);
-    if (of_state) {
-      for (const auto& name : model_.structure.coordinate_names) known.push_back(name);
-      for (const auto& name : model_.structure.coordinate_names) known.push_back("rate(" + name + ")");
-      for (const auto& point : model_.structure.named_points) known.push_back(point.name + ".x");
-      for (const auto& [name, kind] : plain)
-        if (controlled_ || !of_controller(kind)) known.push_back(name);
-    }
-    throw entry.error("'" + shown(quantity.text()) + "' is unknown" + did_you_mean(quantity.text(), known) +
-                      "; allowed: " +
-                      (of_state ? "parameters, coordinates, rate(COORDINATE), POINT.x, speed(POINT), "
-                                  "distance(POINT, POINT), x(POINT, LINK), angle(LINK, LINK), gap(LINK, LINK), "
-                                  "in_contact(LINK, LINK)"
-                                : "parameters and variables of [initial-states]") +
-                      "; known here: " + (known.empty() ? "none" : listed(known)));
+  for (const auto& name : expression.quantities()) {
+    const auto found = quantity(entry, name, scope);
+    if (!found) throw unknown(entry, name, scope);
+    f.arguments.push_back(*found);
   }
   return f;
+}
+
+std::optional<StateQuantity> FormulaReader::quantity(const CustomEntry& entry, const Expression::Quantity& quantity,
+                                                     Scope scope) {
+  const bool of_state = scope != Scope::parameters;
+  const auto variable = model_.variable(quantity);
+  if (const auto at = std::ranges::find(starts_, quantity.text()); at != starts_.end() && (!variable || !of_state)) {
+    // a coordinate, rate or parameter that the initial states set is the model's
+    const std::size_t index = at - starts_.begin();
+    used_[index] = true;
+    return StateQuantity{StateQuantity::start, {}, static_cast<int>(index)};
+  }
+  if (variable && variable->kind == systems::Variable::control) {
+    if (!controllers_.feedback || (scope != Scope::run && scope != Scope::rate)) return std::nullopt;
+    return StateQuantity{StateQuantity::control, {}, variable->index};
+  }
+  if (variable && scope == Scope::run && quantity.arguments.empty() && plain.contains(quantity.name))
+    throw entry.error("'" + quantity.name + "' is a quantity of a run and a name of the model; rename it in the model");
+  if (variable && (of_state || variable->kind == systems::Variable::parameter))
+    return StateQuantity{StateQuantity::model, *variable};
+  if (!of_state) return std::nullopt;
+  if (const auto& states = controllers_.states; quantity.arguments.empty() && scope != Scope::initial)
+    if (const auto at = std::ranges::find(states, quantity.name); at != states.end())
+      return StateQuantity{StateQuantity::law_state, {}, static_cast<int>(at - states.begin())};
+  if (quantity.arguments.empty())
+    if (const auto at = plain.find(quantity.name);
+        at != plain.end() && (scope == Scope::run ? known_in_run(at->second) : at->second == StateQuantity::time))
+      return StateQuantity{at->second, {}};
+  // x(POINT, LINK): coordinate of POINT in the frame of that link
+  if (quantity.arguments.size() == 2 && quantity.name.size() == 1 && quantity.name[0] >= 'x' &&
+      quantity.name[0] < 'x' + model_.dimension) {
+    const auto point = model_.variable(entry.parsed(quantity.arguments[0] + ".x").quantities()[0]);
+    const int by = link(model_, quantity.arguments[1]);
+    if (point && point->kind == systems::Variable::position && by >= 0)
+      return StateQuantity{StateQuantity::seen_from, {point->kind, point->index, -1, quantity.name[0] - 'x'}, by};
+  }
+  return scope == Scope::run ? of_run(entry, quantity) : std::nullopt;
+}
+
+// Whether there is the controller to which the quantity belongs, if it belongs to one.
+bool FormulaReader::known_in_run(StateQuantity::Kind kind) const {
+  if (kind == StateQuantity::effort) return controllers_.craft || controllers_.feedback;
+  return controllers_.craft || (kind != StateQuantity::position_error && kind != StateQuantity::attitude_error);
+}
+
+// Returns a quantity of two links.
+std::optional<StateQuantity> FormulaReader::of_run(const CustomEntry& entry,
+                                                   const Expression::Quantity& quantity) const {
+  const auto at = of_links.find(quantity.name);
+  if (quantity.arguments.size() != 2 || at == of_links.end()) return std::nullopt;
+  const int one = link(model_, quantity.arguments[0]), other = link(model_, quantity.arguments[1]);
+  const auto links = names_of(model_.structure.links);
+  for (const auto& [index, name] : {std::pair(one, quantity.arguments[0]), std::pair(other, quantity.arguments[1])})
+    if (index < 0)
+      throw entry.error("no link '" + shown(name) + "'" + did_you_mean(name, links) + "; links: " + listed(links));
+  return StateQuantity{at->second, {}, one, other};
+}
+
+ConfigError FormulaReader::unknown(const CustomEntry& entry, const Expression::Quantity& quantity, Scope scope) const {
+  const bool run = scope == Scope::run, law = !run && scope != Scope::parameters;
+  const std::string name = "'" + shown(quantity.text()) + "'";
+  const auto variable = model_.variable(quantity);
+  if (variable && variable->kind == systems::Variable::control && scope != Scope::parameters)
+    return entry.error(!controllers_.feedback
+                           ? name + " is 0, because actuators rest; add [feedback] with a law for the actuator"
+                           : name + " is a control; the " +
+                                 (scope == Scope::control ? "control of an actuator depends on states, not on controls"
+                                                          : "initial value of a state depends on no control"));
+  if (law && ((quantity.arguments.empty() && plain.contains(quantity.name)) ||
+              (quantity.arguments.size() == 2 && of_links.contains(quantity.name))))
+    return entry.error(name + " is known at the end of a step only, so no law can use it; allowed: t, quantities of " +
+                       "the model, states of [feedback]");
+  std::vector<std::string> known = starts_;
+  for (const auto& parameter : model_.parameters) known.push_back(parameter.name);
+  if (run || law) {
+    for (const auto& one : model_.structure.coordinate_names) known.push_back(one);
+    for (const auto& one : model_.structure.coordinate_names) known.push_back("rate(" + one + ")");
+    for (const auto& point : model_.structure.named_points) known.push_back(point.name + ".x");
+    if (scope != Scope::initial) known.insert(known.end(), controllers_.states.begin(), controllers_.states.end());
+  }
+  if (controllers_.feedback && (run || scope == Scope::rate))
+    for (const auto& actuator : model_.structure.actuators) known.push_back("u." + actuator.name);
+  for (const auto& [one, kind] : plain)
+    if (run ? known_in_run(kind) : law && kind == StateQuantity::time) known.push_back(one);
+  const std::string of_state =
+      "parameters, coordinates, rate(COORDINATE), POINT.x, speed(POINT), distance(POINT, POINT), x(POINT, LINK), "
+      "angle(LINK, LINK)";
+  return entry.error(name + " is unknown" + did_you_mean(quantity.text(), known) + "; allowed: " +
+                     (run   ? of_state + ", gap(LINK, LINK), in_contact(LINK, LINK)"
+                      : law ? of_state + ", states of [feedback]"
+                            : "parameters and variables of [initial-states]") +
+                     "; known here: " + (known.empty() ? "none" : listed(known)));
 }
 
 }  // namespace dodyn::evaluators::simulation

@@ -1,7 +1,8 @@
-// Formulas of a simulation: the quantities that the outcomes, the costs and the initial states of a configuration may
-// use.
+// Formulas of a simulation: the quantities that the outcomes, the costs, the initial states and the feedback of a
+// configuration may use.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace dodyn::evaluators::simulation {
 
-// A quantity in a formula. `one`, `other`: links; for a variable of [initial-states] `one` is its index.
+// A quantity in a formula. `one`, `other`: links; for a variable of [initial-states], an actuator or a state of
+// [feedback] `one` is its index.
 struct StateQuantity {
   enum Kind {
     model,           // `variable`: a parameter, coordinate, rate, point, distance, angle ... of the model
@@ -33,7 +35,9 @@ struct StateQuantity {
     largest_impulse,     // largest impulse between two bodies in a step up to now, N s
     cluster,             // number of bodies in the largest group that contacts of the last second connect
     radius_of_gyration,  // of the centres of mass of moving bodies, m
-    effort,              // integral of the squared control up to now, N^2 s
+    effort,              // integral of the squared controls up to now
+    control,             // u.NAME: control of an actuator, N or N m
+    law_state,           // a state of [feedback]
     position_error,      // of the controlled craft, m
     attitude_error       // rad
   } kind = model;
@@ -59,17 +63,30 @@ struct Condition {
   bool uses(StateQuantity::Kind kind) const;
 };
 
+// The controllers of a simulation, whose quantities formulas may use.
+struct Controllers {
+  bool craft = false;               // [control]
+  bool feedback = false;            // [feedback]
+  std::vector<std::string> states;  // names of its states
+};
+
 // Reads the formulas of one model. Names of [initial-states] hide those of the model. Throws ConfigError.
 class FormulaReader {
  public:
-  // `controlled`: whether there is a controller, whose quantities are then valid.
-  FormulaReader(const systems::Model& model, std::vector<std::string> start_variables, bool controlled = false)
-      : model_(model), starts_(std::move(start_variables)), used_(starts_.size(), false), controlled_(controlled) {}
+  FormulaReader(const systems::Model& model, std::vector<std::string> start_variables, Controllers controllers = {})
+      : model_(model),
+        starts_(std::move(start_variables)),
+        used_(starts_.size(), false),
+        controllers_(std::move(controllers)) {}
 
   Condition condition(const CustomEntry& entry);  // reads a condition on the state
   Formula number(const CustomEntry& entry);       // reads a number that depends on the state
   // Reads a formula of parameters and variables of [initial-states].
   Formula start(const CustomEntry& entry, const Expression& expression);
+  // Reads an expression of [feedback]: the control of an actuator, the rate of a state, or its initial value. Quantities
+  // that are known at nodes only are not valid in it.
+  enum class Law { control, rate, initial };
+  Formula law(const CustomEntry& entry, Law law);
   Formula requirement(const CustomEntry& entry);  // a condition on parameters
   Formula property(const CustomEntry& entry);     // a number from parameters
 
@@ -78,12 +95,24 @@ class FormulaReader {
  private:
   Condition condition(const CustomEntry& entry, const Expression& expression);
   Formula of_parameters(const CustomEntry& entry, const Expression& expression);
-  Formula read(const CustomEntry& entry, const Expression& expression, bool of_state);
+  // The place of a formula, which decides what it may use.
+  enum class Scope {
+    parameters,  // parameters and variables of [initial-states]
+    run,         // all
+    control,     // the state of the model, the time and the states of [feedback]
+    rate,        // these and controls
+    initial      // the state of the model and the time
+  };
+  Formula read(const CustomEntry& entry, const Expression& expression, Scope scope);
+  std::optional<StateQuantity> quantity(const CustomEntry& entry, const Expression::Quantity& quantity, Scope scope);
+  std::optional<StateQuantity> of_run(const CustomEntry& entry, const Expression::Quantity& quantity) const;
+  bool known_in_run(StateQuantity::Kind kind) const;
+  ConfigError unknown(const CustomEntry& entry, const Expression::Quantity& quantity, Scope scope) const;
 
   const systems::Model& model_;
   std::vector<std::string> starts_;
   std::vector<bool> used_;
-  bool controlled_;
+  Controllers controllers_;
 };
 
 }  // namespace dodyn::evaluators::simulation

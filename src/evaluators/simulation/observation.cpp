@@ -9,12 +9,6 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-// returns omega x r
-rigid::Vector<2> turned(const rigid::Spin<2>& spin, const rigid::Vector<2>& r) {
-  return spin[0] * rigid::Vector<2>(-r[1], r[0]);
-}
-rigid::Vector<3> turned(const rigid::Spin<3>& spin, const rigid::Vector<3>& r) { return spin.cross(r); }
-
 template <int n>
 constexpr int spins = rigid::Spin<n>::RowsAtCompileTime;
 
@@ -22,8 +16,14 @@ constexpr int spins = rigid::Spin<n>::RowsAtCompileTime;
 
 template <int n>
 Observation<n>::Observation(const systems::Bodies<n>& view, std::vector<double> parameters,
-                            const rigid::World<n>& world, double rest_speed, const rigid::Controller<n>* controller)
-    : view_(view), parameters_(std::move(parameters)), rest_speed_(rest_speed), controller_(controller) {
+                            const rigid::World<n>& world, double rest_speed, const rigid::Controller<n>* controller,
+                            FeedbackForce<n>* feedback)
+    : view_(view),
+      parameters_(std::move(parameters)),
+      rest_speed_(rest_speed),
+      controller_(controller),
+      feedback_(feedback),
+      kinematics_(view) {
   for (const auto& body : world.bodies) {
     fixed_.push_back(body.fixed);
     radii_.push_back(rigid::radius(body));
@@ -37,8 +37,6 @@ Observation<n>::Observation(const systems::Bodies<n>& view, std::vector<double> 
   }
   const auto still = std::ranges::find(fixed_, true);
   reference_ = still == fixed_.end() ? 0 : static_cast<int>(still - fixed_.begin());
-  frame_known_.resize(fixed_.size());
-  frames_.resize(fixed_.size());
 }
 
 template <int n>
@@ -47,19 +45,9 @@ void Observation<n>::look(const rigid::Simulation<n>& simulation, bool in_contac
   in_contact_ = in_contact;
   if (last_equilibrium_ && simulation.time() <= last_equilibrium_->time)
     last_equilibrium_.reset();  // another run has begun
-  coordinates_known_ = false;
+  kinematics_.look(simulation.poses(), simulation.twists());
   resting_.reset();
-  std::ranges::fill(frame_known_, false);
   gaps_.clear();
-}
-
-template <int n>
-const geometry::Frame<n>& Observation<n>::frame(int body) {
-  if (!frame_known_[body]) {
-    frames_[body] = simulation_->poses()[body].frame();
-    frame_known_[body] = true;
-  }
-  return frames_[body];
 }
 
 template <int n>
@@ -68,7 +56,7 @@ double Observation<n>::relative_speed(int body, int about) const {
   const auto twists = simulation_->twists();
   const rigid::Spin<n> spin = twists[about].template tail<spins<n>>();
   const rigid::Vector<n> carried =
-      twists[about].template head<n>() + turned(spin, poses[body].position - poses[about].position);
+      twists[about].template head<n>() + spin_velocity(spin, poses[body].position - poses[about].position);
   return (twists[body].template head<n>() - carried).norm() +
          (twists[body].template tail<spins<n>>() - spin).norm() * radii_[body];
 }
@@ -79,7 +67,7 @@ double Observation<n>::gap(int one, int other) {
     if (known.one == one && known.other == other) return known.size;
   double along = 0.0, corner_square = infinite;
   for (const auto& [box, seen] : {std::pair(one, other), std::pair(other, one)}) {
-    const auto &a = frame(box), &b = frame(seen);
+    const auto &a = kinematics_.frame(box), &b = kinematics_.frame(seen);
     const auto &l = boxes_[box].low, &h = boxes_[box].high;
     // corners of one box in the axes of the other: its rotated centre and edges
     const rigid::Vector<n> middle =
@@ -99,63 +87,6 @@ double Observation<n>::gap(int one, int other) {
   const double size = n == 2 && along > 0.0 ? std::sqrt(corner_square) : along;
   gaps_.push_back({one, other, size});
   return size;
-}
-
-template <int n>
-rigid::Vector<n> Observation<n>::position(const systems::Place<double>& place) {
-  rigid::Vector<n> at;
-  for (int i = 0; i < n; ++i) at[i] = place.at[i];
-  if (place.link < 0) return at;
-  const auto& [body, origin, ring] = view_.links[place.link];
-  for (int i = 0; i < n; ++i) at[i] += origin[i];
-  return frame(body)(at);
-}
-
-template <int n>
-rigid::Vector<n> Observation<n>::velocity(const systems::Place<double>& place) {
-  if (place.link < 0) return rigid::Vector<n>::Zero();
-  const int body = view_.links[place.link].body;
-  const auto& twist = simulation_->twists()[body];
-  const rigid::Spin<n> spin = twist.template tail<spins<n>>();
-  return twist.template head<n>() + turned(spin, position(place) - frame(body).position);
-}
-
-// Points, angles in the plane, and positions of roots follow from the bodies' poses.
-template <int n>
-std::optional<double> Observation<n>::direct(const systems::Variable& variable) {
-  using systems::Variable;
-  const auto& tree = view_.tree;
-  const auto place = [&](int index) -> const auto& { return tree.named_points[index].place; };
-  // In the plane only; there is no such variable in space. Links that are fixed to others rotate with their body.
-  const auto angle = [&](int link) {
-    if constexpr (n == 2) return link < 0 ? 0.0 : simulation_->poses()[view_.links[link].body].angle;
-    return 0.0;
-  };
-  switch (variable.kind) {
-    case Variable::position:
-      return position(place(variable.index))[variable.axis];
-    case Variable::velocity:
-      return velocity(place(variable.index))[variable.axis];
-    case Variable::speed:
-      return velocity(place(variable.index)).norm();
-    case Variable::distance:
-      return (position(place(variable.index)) - position(place(variable.other))).norm();
-    case Variable::angle:
-      return angle(variable.index) - angle(variable.other);
-    case Variable::coordinate:
-    case Variable::rate: {
-      std::size_t l = tree.links.size() - 1;
-      while (tree.links[l].first > variable.index || tree.links[l].moves.empty()) --l;
-      const auto& link = tree.links[l];
-      const auto& move = link.moves[variable.index - link.first];
-      if (move.kind == systems::Move::turn || move.is_oblique() || link.parent >= 0) return std::nullopt;
-      const systems::Place<double> origin{static_cast<int>(l), {}};
-      return variable.kind == Variable::rate ? velocity(origin)[move.axis]
-                                             : position(origin)[move.axis] - link.at[move.axis];
-    }
-    default:
-      return std::nullopt;
-  }
 }
 
 template <int n>
@@ -225,15 +156,7 @@ double Observation<n>::value(const StateQuantity& seen, const Start& start, cons
       return start.variables[seen.one];
     case StateQuantity::model: {
       if (seen.variable.kind == systems::Variable::parameter) return parameters_[seen.variable.index];
-      if (const auto known = direct(seen.variable)) return *known;
-      if (!coordinates_known_) {
-        auto coordinates = view_.coordinates(view_.state(*simulation_));
-        q_ = std::move(coordinates.q);
-        v_ = std::move(coordinates.v);
-        links_ = view_.tree.template frames<double>(q_.data(), v_.data());
-        coordinates_known_ = true;
-      }
-      return view_.tree.template value<double>(seen.variable, links_, q_.data(), v_.data(), nullptr);
+      return kinematics_.value(seen.variable);
     }
     case StateQuantity::time:
       return simulation_->time();
@@ -255,12 +178,8 @@ double Observation<n>::value(const StateQuantity& seen, const Start& start, cons
           return 1.0;
       return 0.0;
     }
-    case StateQuantity::seen_from: {
-      const auto& [body, origin, ring] = view_.links[seen.one];
-      const rigid::Vector<n> at = frame(body).directors.transpose() *
-                                  (position(view_.tree.named_points[seen.variable.index].place) - frame(body).position);
-      return at[seen.variable.axis] - origin[seen.variable.axis];
-    }
+    case StateQuantity::seen_from:
+      return kinematics_.seen_from(seen.one, seen.variable.index, seen.variable.axis);
     case StateQuantity::gap:
       return gap(view_.links[seen.one].body, view_.links[seen.other].body);
     case StateQuantity::kinetic:
@@ -280,7 +199,11 @@ double Observation<n>::value(const StateQuantity& seen, const Start& start, cons
     case StateQuantity::radius_of_gyration:
       return radius_of_gyration();
     case StateQuantity::effort:
-      return controller_->sums().effort;
+      return progress.effort;
+    case StateQuantity::control:
+      return feedback_->controls(simulation_->time(), simulation_->poses(), simulation_->twists())[seen.one];
+    case StateQuantity::law_state:
+      return feedback_->states()[seen.one];
     case StateQuantity::position_error:
       return tracking().position.norm();
     case StateQuantity::attitude_error:

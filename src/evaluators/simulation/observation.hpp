@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "evaluators/simulation/control.hpp"
+#include "evaluators/simulation/feedback_force.hpp"
 #include "evaluators/simulation/formula.hpp"
 #include "evaluators/simulation/initial_states.hpp"
+#include "evaluators/simulation/kinematics.hpp"
 #include "rigid/equilibrium_test.hpp"
 #include "rigid/simulation.hpp"
 #include "systems/bodies.hpp"
@@ -24,15 +26,17 @@ struct Progress {
   int cluster = 0;                          // number of bodies in the largest cluster
   double start_energy = 0.0, booked = 0.0;  // J: energy at the start; changes by impacts, projections and controls
                                             // since
+  double effort = 0.0;                      // integral of the squared controls up to now
 };
 
 template <int n>
 class Observation {
  public:
   // `view` must outlive this object. `world`: the world of the view, with the fixed bodies of the simulation.
-  // `controller`: null if there is none.
+  // `controller`, `feedback`: null if there is none.
   Observation(const systems::Bodies<n>& view, std::vector<double> parameters, const rigid::World<n>& world,
-              double rest_speed, const rigid::Controller<n>* controller = nullptr);
+              double rest_speed, const rigid::Controller<n>* controller = nullptr,
+              FeedbackForce<n>* feedback = nullptr);
 
   // Observes this node from now on. `in_contact`: whether its contacts are known.
   void look(const rigid::Simulation<n>& simulation, bool in_contact);
@@ -52,10 +56,6 @@ class Observation {
     rigid::Vector<n> low, high;
   };
   double value(const StateQuantity& seen, const Start& start, const Progress& progress);
-  std::optional<double> direct(const systems::Variable& variable);
-  rigid::Vector<n> position(const systems::Place<double>& place);
-  rigid::Vector<n> velocity(const systems::Place<double>& place);
-  const geometry::Frame<n>& frame(int body);
   bool resting();
   double radius_of_gyration() const;
   bool balanced();
@@ -76,20 +76,19 @@ class Observation {
   };
   std::optional<EquilibriumResult> last_equilibrium_;  // last test in this run
   const rigid::Controller<n>* controller_;
+  FeedbackForce<n>* feedback_;
 
   // at this node
   const rigid::Simulation<n>* simulation_ = nullptr;
-  bool in_contact_ = false, coordinates_known_ = false;
+  Kinematics<n> kinematics_;
+  bool in_contact_ = false;
   std::optional<bool> resting_;
-  std::vector<char> frame_known_;
-  std::vector<geometry::Frame<n>> frames_;
   struct Gap {
     int one, other;
     double size;
   };
   std::vector<Gap> gaps_;  // gaps that were computed at this node
-  std::vector<double> q_, v_, arguments_;
-  std::vector<systems::Frame<double>> links_;
+  std::vector<double> arguments_;
 };
 
 extern template class Observation<2>;

@@ -9,7 +9,7 @@
 namespace dodyn::evaluators::simulation {
 namespace {
 
-// Metrics after the fractions of the outcomes. `effort` follows if a craft is controlled, and two more with [cost]
+// Metrics after the fractions of the outcomes. `effort` follows if there is a controller, and two more with [cost]
 // success.
 enum MetricColumn { wilson_low, wilson_high, time, energy_change, contacts, steps, first_optional_metric };
 
@@ -49,7 +49,7 @@ std::vector<Quantity> OutcomeStatistics::metrics() const {
   list.push_back({"contacts", "1", "updates of contacts, sum over the initial states"});
   list.push_back({"steps", "1", "time steps, sum over the initial states"});
   if (controlled)
-    list.push_back({"effort", "N2 s", "mean effort of the commands: integral of |force|^2 + |torque|^2 over time"});
+    list.push_back({"effort", effort_unit, "mean effort of the commands: integral of their squares over time"});
   if (success_outcome >= 0) {
     const std::string& wanted = outcomes[success_outcome];
     list.push_back({metric_name(wanted) + "_time", "s", "mean time of the initial states that end as " + wanted});
@@ -189,7 +189,9 @@ std::string OutcomeStatistics::report(const Evaluation& e, int starts) const {
     if (const double until = numbers[first_optional_metric + (controlled ? 1 : 0)]; std::isfinite(until))
       lines += formatted("time until %s  %.4g s on average\n", outcomes[success_outcome].c_str(), until);
   }
-  if (controlled) lines += formatted("effort          %.6g N^2 s on average\n", numbers[first_optional_metric]);
+  if (controlled)
+    lines += formatted("effort          %.6g %s%son average\n", numbers[first_optional_metric], effort_unit.c_str(),
+                       effort_unit.empty() ? "" : " ");
   return lines + formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", numbers[time],
                            numbers[energy_change]);
 }

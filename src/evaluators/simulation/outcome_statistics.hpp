@@ -32,8 +32,9 @@ struct OutcomeStatistics {
   bool formula = false;          // [cost] cost is given
   int given_outcome = -1;        // [cost] key for a conditional mean: index of an outcome; -1: none
   double max_other_share = 1.0;  // largest fraction of runs with other outcomes
-  bool controlled = false;       // whether a craft is controlled
-  double end = 0.0;              // simulation.end, s
+  bool controlled = false;       // whether there is a controller
+  std::string effort_unit = "N2 s";
+  double end = 0.0;  // simulation.end, s
 
   std::vector<Quantity> metrics() const;
   // Returns the channel with outcome, end time and cost of each run.

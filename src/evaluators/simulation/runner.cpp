@@ -39,13 +39,19 @@ template <int n>
 Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<double>& values,
                   const SimulationOptions& run_options, const std::optional<ControlPlan>& plan)
     : run_options_(run_options),
-      view_(systems::bodies<n>(system.model, values, {}, {.one_sided = &system.pieces.contacts})) {
+      view_(systems::bodies<n>(system.model, values, {},
+                               {.passive = run_options.feedback.has_value(), .one_sided = &system.pieces.contacts})) {
   const auto at_rest = held(view_, run_options.held);
   rigid::World<n> world = at_rest.world;
   if (plan) {
     controller_ = controller<n>(at_rest, *plan);
     control_seed_ = plan->seed;
     if (!plan->options.law.off()) world.forces.push_back(rigid::StatefulForceAdapter<n>{controller_});
+  }
+  if (run_options.feedback) {
+    feedback_ = std::make_shared<FeedbackForce<n>>(view_, *run_options.feedback, values.parameters,
+                                                   run_options.options.stepper);
+    world.forces.push_back(rigid::StatefulForceAdapter<n>{feedback_});
   }
   if (run_options.disturbance.force > 0.0) {
     field_ = std::make_shared<DisturbanceField<n>>();
@@ -83,7 +89,7 @@ Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<doub
     options.response = rigid::Response::none;
     levels_.emplace_back(world, options);
   }
-  observation_.emplace(view_, values.parameters, world, run_options.rest_speed, controller_.get());
+  observation_.emplace(view_, values.parameters, world, run_options.rest_speed, controller_.get(), feedback_.get());
   if (run_options.uses(StateQuantity::cluster)) cluster_.emplace(world);
   speeds_.resize(pairs_.size() + world.one_sided.size());
   accelerations_.resize(speeds_.size());
@@ -160,6 +166,7 @@ std::size_t Runner<n>::fitting_level() {
     while (fits > 0 && levels_[fits].options().step * fastest > most_turn) --fits;
   }
   while (fits > 0 && controller_ && levels_[fits].options().step > controller_->longest_step()) --fits;
+  while (fits > 0 && feedback_ && levels_[fits].options().step > feedback_->period() * (1.0 + 1e-9)) --fits;
   while (fits > 0 && now().time() + levels_[fits].options().step > run_options_.end) --fits;
   return fits;
 }
@@ -188,12 +195,18 @@ bool Runner<n>::advance() {
   return true;
 }
 
-// Returns the energy change by impacts, projections, damping, driving forces and the controller since the start, J.
+// Returns the energy change by impacts, projections, damping, driving forces and controllers since the start, J.
 template <int n>
 double Runner<n>::booked() const {
   const auto& here = now().contact_totals();
   return contact_totals_.projection.total() + contact_totals_.impact + contact_totals_.forces +
-         here.projection.total() + here.impact + here.forces + (controller_ ? controller_->sums().work : 0.0);
+         here.projection.total() + here.impact + here.forces + (controller_ ? controller_->sums().work : 0.0) +
+         (feedback_ ? feedback_->sums().work : 0.0);
+}
+
+template <int n>
+double Runner<n>::effort() const {
+  return controller_ ? controller_->sums().effort : feedback_ ? feedback_->sums().effort : 0.0;
 }
 
 // Adds the impulses of the last step; for a stored motion those since the last row.
@@ -250,6 +263,14 @@ void Runner<n>::keep(Trajectory& shown, int row) {
     std::ranges::fill(pushes_, rigid::Twist<n>::Zero());
     ++next;
   }
+  if (feedback_) {
+    const auto& u = feedback_->controls(s.time(), poses, s.twists());
+    auto to = values[next].row(row).begin();
+    for (const auto& control : run_options_.feedback->controls) *to++ = u[control.actuator];
+    for (const double state : feedback_->states()) *to++ = state;
+    *to++ = feedback_->sums().effort;
+    *to = feedback_->sums().work;
+  }
   if (!controller_) return;
   std::vector<geometry::Frame<n>> frames;
   for (const auto& pose : poses) frames.push_back(pose.frame());
@@ -268,6 +289,7 @@ void Runner<n>::begin(const Start& start) {
   levels_[0].start(state.poses, state.twists);
   if (controller_)
     controller_->start(now().time(), now().poses(), now().twists(), evaluation_seed(control_seed_, start.number));
+  if (feedback_) feedback_->start(now().time(), now().poses(), now().twists(), start);
   steps_ = 0;
   impulses_ = 0;
   pushes_.assign(now().poses().size(), rigid::Twist<n>::Zero());
@@ -300,6 +322,7 @@ void Runner<n>::watch(const RequestedQuantities& requested) {
     for (const auto& twist : now().twists())
       progress_.spin = std::max(progress_.spin, twist.template tail<rigid::Spin<n>::RowsAtCompileTime>().norm());
   if (requested.energy) progress_.booked = booked();
+  progress_.effort = effort();
   progress_.at_end = now().time() >= run_options_.end - 0.5 * run_options_.options.step;
 }
 
@@ -389,8 +412,8 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
   ended.steps = steps_;
   progress_.booked = booked();
   ended.energy_change = now().energies().total() - progress_.start_energy - progress_.booked;
+  ended.effort = progress_.effort = effort();
   if (run_options_.cost) ended.cost = observation_->evaluate(*run_options_.cost, start, progress_);
-  if (controller_) ended.effort = controller_->sums().effort;
   add(contact_totals_, now().contact_totals());
   ended.contacts = contact_totals_.impulses;
   if (summary) summarise(*summary);
@@ -417,14 +440,16 @@ void Runner<n>::summarise(SimulationSummary<n>& summary) const {
   summary.end = now().momenta();
   summary.contact_totals = contact_totals_;
   if (controller_) summary.control = controller_->sums();
+  if (feedback_) summary.feedback = feedback_->sums();
   summary.overlap = progress_.overlap;
   summary.spin = progress_.spin;
   summary.impulse = progress_.impulse;
   summary.touching = level_ == 0 ? now().contacts().size() : 0;
 }
 
-Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes, bool impulses,
-                         bool controlled) {
+Channels runner_channels(const systems::Model& model, const systems::Values<double>& values,
+                         const SimulationOptions& run_options, bool controlled) {
+  const int nodes = run_options.nodes;
   const bool plane = model.dimension == 2;
   std::vector<std::string> bodies, q, v, j;
   const auto names = [&](const auto& world) {
@@ -463,9 +488,10 @@ Channels runner_channels(const systems::Model& model, const systems::Values<doub
                     "energies, and their change by projections and impacts up to now",
                     nodes,
                     {"kinetic", "potential", "projection", "impact"}}};
-  if (impulses)
+  if (run_options.by_impulses())
     list.push_back(
         {"impulse", "", "what contacts gave bodies since the row before, about their centres", nodes, j, j_units});
+  if (run_options.feedback) list.push_back(feedback_channel(*run_options.feedback, model, nodes));
   if (controlled) list.push_back(control_channel(model.dimension, nodes));
   return list;
 }

@@ -10,6 +10,7 @@
 #include "evaluators/simulation/cluster.hpp"
 #include "evaluators/simulation/control.hpp"
 #include "evaluators/simulation/disturbance.hpp"
+#include "evaluators/simulation/feedback_force.hpp"
 #include "evaluators/simulation/keyframes.hpp"
 #include "evaluators/simulation/observation.hpp"
 #include "record/trajectory.hpp"
@@ -40,6 +41,7 @@ struct SimulationOptions {
   double contact_drag = 0.0;  // damping of the penalty's overlaps, N s/m
   Disturbance disturbance;
   std::optional<CoilTable> coils;
+  std::optional<FeedbackLaw> feedback;
   std::vector<OutcomeRule> rules;
   std::optional<Formula> cost;  // formula of the final state
 
@@ -60,7 +62,7 @@ struct SimulationResult {
   long steps = 0;
   double contacts = 0.0;       // number of steps with contact
   double energy_change = 0.0;  // J, without impacts, projections and a controller's work
-  double effort = 0.0;         // integral of the squared control, N^2 s
+  double effort = 0.0;         // integral of the squared controls
   bool timed_out = false;      // ended by `stop`
   std::string reason;          // why a run could not be solved
 };
@@ -72,6 +74,7 @@ struct SimulationSummary {
   rigid::Momenta<n> start, end;
   rigid::ContactTotals<n> contact_totals;
   rigid::ControlSums control;
+  FeedbackSums feedback;
   double overlap = 0.0, spin = 0.0, impulse = 0.0;
   std::size_t touching = 0;
 };
@@ -122,6 +125,7 @@ class Runner {
   void keep(Trajectory& shown, int row);
   void keep_row(SimulationRecord<n>* kept, bool last);
   double booked() const;
+  double effort() const;
   void record_impulses(bool motion);
   void look();
   std::string out_of_range() const;
@@ -134,7 +138,8 @@ class Runner {
   std::vector<Pair> pairs_;                           // pairs of bodies that may touch
   std::shared_ptr<rigid::Controller<n>> controller_;  // null: no controller
   std::uint64_t control_seed_ = 0;
-  std::optional<rigid::CoilForce> coils_;  // forces of SimulationOptions::coils
+  std::shared_ptr<FeedbackForce<n>> feedback_;  // null: actuators rest
+  std::optional<rigid::CoilForce> coils_;       // forces of SimulationOptions::coils
 
   // index in levels_ of the present level
   std::size_t level_ = 0;
@@ -159,10 +164,10 @@ systems::Bodies<n> held(systems::Bodies<n> view, const std::vector<int>& links) 
   return view;
 }
 
-// Returns the channels t, q, v, energy of a model's bodies for this number of rows. `impulses`: adds contact impulses;
-// `controlled`: adds commands.
-Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes,
-                         bool impulses = false, bool controlled = false);
+// Returns the channels t, q, v, energy of a model's bodies, and those of impulses and feedback. `controlled`: adds the
+// commands of [control].
+Channels runner_channels(const systems::Model& model, const systems::Values<double>& values,
+                         const SimulationOptions& run_options, bool controlled);
 
 extern template class Runner<2>;
 extern template class Runner<3>;

@@ -1,0 +1,50 @@
+// The quantities of a model that follow from the poses and velocities of its bodies: coordinates, rates, points, angles.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "systems/bodies.hpp"
+
+namespace dodyn::evaluators::simulation {
+
+// Return omega x r.
+inline rigid::Vector<2> spin_velocity(const rigid::Spin<2>& omega, const rigid::Vector<2>& r) {
+  return omega[0] * rigid::Vector<2>(-r[1], r[0]);
+}
+inline rigid::Vector<3> spin_velocity(const rigid::Spin<3>& omega, const rigid::Vector<3>& r) { return omega.cross(r); }
+
+template <int n>
+class Kinematics {
+ public:
+  // `view` must outlive this object.
+  explicit Kinematics(const systems::Bodies<n>& view) : view_(view), frames_(view.world.bodies.size()) {}
+
+  // Uses this state from now on. Both must stay valid. In the middle of a step the directors need not be a rotation.
+  void look(std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists);
+
+  // Returns the value of a variable other than parameters and controls.
+  double value(const systems::Variable& variable);
+  // Returns a coordinate (m) of a named point in the frame of a link.
+  double seen_from(int link, int point, int axis);
+  const geometry::Frame<n>& frame(int body);
+
+ private:
+  std::optional<double> direct(const systems::Variable& variable);
+  rigid::Vector<n> position(const systems::Place<double>& place);
+  rigid::Vector<n> velocity(const systems::Place<double>& place);
+
+  const systems::Bodies<n>& view_;
+  std::span<const rigid::Pose<n>> poses_;
+  std::span<const rigid::Twist<n>> twists_;
+  std::vector<std::optional<geometry::Frame<n>>> frames_;  // [bodies] those that were computed for this state
+  bool coordinates_known_ = false;
+  std::vector<double> q_, v_;
+  std::vector<systems::Frame<double>> links_;
+};
+
+extern template class Kinematics<2>;
+extern template class Kinematics<3>;
+
+}  // namespace dodyn::evaluators::simulation
