@@ -48,6 +48,7 @@ class Midpoint final : public Integrator<n> {
       radius_.push_back(
           std::max(radius(body), body.mass > 0.0 ? std::sqrt(body.euler_tensor.trace() / body.mass) : 0.0));
     for (const auto& force : world.forces) controlled_ |= force.template target<StatefulForceAdapter<n>>() != nullptr;
+    flies_ = controlled_ && world.joints.empty();
     frames_.resize(bodies.size());
     gradient_.resize(bodies.size());
     jacobian_.resize(bodies.size());
@@ -177,7 +178,7 @@ class Midpoint final : public Integrator<n> {
 
   // Replaces `momentum_`, the image of the last argument under the map, by the next argument.
   void mix(bool restart) {
-    AndersonAcceleration& mixing = controlled_ ? control_mixing_ : damping_mixing_;
+    AndersonAcceleration& mixing = flies_ ? control_mixing_ : damping_mixing_;
     unmixed_ = momentum_;
     if (restart) {
       mixing.restart(momentum_.size());
@@ -288,11 +289,11 @@ class Midpoint final : public Integrator<n> {
   std::vector<double> radius_;
   Inertia<n> inertia0_, inertia1_;
   Poses before_;
-  VectorX nu_, momentum_;                 // velocities and momenta of the interval
-  VectorX force_;                         // reduced generalised force of the previous step
-  bool acted_ = false;                    // whether force_ holds the force of a previous step
-  double middle_ = 0.0, interval_ = 0.0;  // midpoint time and length of the step, s
-  bool controlled_ = false;
+  VectorX nu_, momentum_;                                        // velocities and momenta of the interval
+  VectorX force_;                                                // reduced generalised force of the previous step
+  bool acted_ = false;                                           // whether force_ holds the force of a previous step
+  double middle_ = 0.0, interval_ = 0.0;                         // midpoint time and length of the step, s
+  bool controlled_ = false, flies_ = false;                      // whether there is a controller; and no joint
   AndersonAcceleration control_mixing_{3}, damping_mixing_{24};  // 24: one rate of convergence for each damped joint
                                                                  // of a robot
   VectorX asked_, unmixed_;                                      // last argument of the map, and its image

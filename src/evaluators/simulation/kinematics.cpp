@@ -72,6 +72,11 @@ std::optional<double> Kinematics<n>::direct(const systems::Variable& variable) {
       while (tree.links[l].first > variable.index || tree.links[l].moves.empty()) --l;
       const auto& link = tree.links[l];
       const auto& move = link.moves[variable.index - link.first];
+      if (n == 2 && move.kind == systems::Move::turn) {
+        if (variable.kind == Variable::coordinate) return angle(static_cast<int>(l)) - angle(link.parent);
+        const auto spin = [&](int of) { return of < 0 ? 0.0 : twists_[view_.links[of].body][2]; };
+        return spin(static_cast<int>(l)) - spin(link.parent);
+      }
       if (move.kind == systems::Move::turn || move.is_oblique() || link.parent >= 0) return std::nullopt;
       const systems::Place<double> origin{static_cast<int>(l), {}};
       return variable.kind == Variable::rate ? velocity(origin)[move.axis]

@@ -1,4 +1,4 @@
-// The quantities of a model that follow from the poses and velocities of its bodies: coordinates, rates, points, angles.
+// Quantities of a model that follow from the poses and velocities of its bodies: coordinates, rates, points, angles.
 #pragma once
 
 #include <optional>
