@@ -145,6 +145,11 @@ bool Simulation<n>::Machine::step() {
     }
     if (progress.done > 0.0) {
       for (auto* actor : actors) actor->passed(time, progress.done);
+      if (progress.origin == Progress::Origin::corrected_step && !actors.empty()) {
+        finish();
+        for (auto* actor : actors)
+          record.contact_totals.projection.kinetic -= actor->corrected(progress.done, state.poses, twists);
+      }
       if (forces.has_wrench()) {
         const bool stepped = progress.origin == Progress::Origin::step;
         const double work = stepped

@@ -22,6 +22,9 @@ class StatefulForce {
   virtual void act(double t, Frames<n>, std::span<const Twist<n>>, std::span<Twist<n>> wrench) = 0;
   // Called when the interval from t over h (s), the last one evaluated, is accepted. Other intervals were rejected.
   virtual void passed(double t, double h) = 0;
+  // Called after passed() if contact has corrected the motion of that interval of h (s), with the state at its end.
+  // Returns the change (J) of the work that the force has booked, which was that along the predicted motion.
+  virtual double corrected(double, std::span<const Pose<n>>, std::span<const Twist<n>>) { return 0.0; }
 };
 
 template <int n>

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <numbers>
 
+#include "box_on_floor.hpp"
 #include "evaluators/evaluator.hpp"
 #include "tests/directory.hpp"
 #include "tests/message_of.hpp"
@@ -231,6 +232,25 @@ TEST_F(Feedback, WorkIsTheChangeOfEnergy) {
     EXPECT_LT(std::abs(metric(*made, outcome, "energy_change")), 2e-5);  // of order 2 in the step
     EXPECT_NEAR(loop(last, 2), change, 2e-5);
   }
+}
+
+// A box that is pressed onto the floor does not move, so the press does no work. A box that is pulled over the floor loses
+// its work by friction.
+TEST_F(Feedback, WorkInContactIsThatOfTheMotion) {
+  const std::string driven = std::string(box_on_floor) +
+                             "[actuator press]\nlink = box\nforce = 0, -1\naxes = world\n"
+                             "[actuator pull]\nlink = box\nforce = 1, 0\naxes = world\n";
+  const auto work = [&](const std::string& law) {
+    const std::string text = "[initial-state]\ny = half\n[feedback]\n" + law;
+    const std::vector<std::string> words = {"--simulation.contact-method=projection", step(0.002)};
+    const auto loop = rows(driven, text, "feedback", words);
+    EXPECT_NEAR(cost(driven, text, {words[0], words[1], "--cost.cost=energy_change"}), 0.0, 1e-10);
+    return loop(loop.rows() - 1, loop.cols() - 1);
+  };
+  EXPECT_NEAR(work("press = 50\n"), 0.0, 1e-9);
+  // mass 10.8 kg, friction 0.4: 60 N accelerate by 60/10.8 - 0.4*9.81 m/s2 for 2 s
+  const double acceleration = 60.0 / 10.8 - 0.4 * 9.81;
+  EXPECT_NEAR(work("pull = 60\n"), 60.0 * acceleration * 2.0, 0.01 * 60.0 * acceleration * 2.0);
 }
 
 TEST_F(Feedback, LimitsSaturateAndRatesKnowTheControl) {

@@ -31,6 +31,7 @@ void FeedbackForce<n>::start(double t, std::span<const rigid::Pose<n>> poses, st
   start_variables_ = start.variables;
   time_ = next_sample_ = t;
   node_.assign(poses.begin(), poses.end());
+  node_twists_.assign(twists.begin(), twists.end());
   kinematics_.look(poses, twists);
   states_.setZero(count);
   for (Eigen::Index i = 0; i < count; ++i)
@@ -178,6 +179,30 @@ void FeedbackForce<n>::passed(double t, double h) {
   time_ = t + h;
 }
 
+// Returns the power (W) of controls in a state.
+template <int n>
+double FeedbackForce<n>::power(std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists,
+                               const std::vector<double>& u) {
+  frames_.resize(poses.size());
+  for (std::size_t b = 0; b < poses.size(); ++b) frames_[b] = poses[b].frame();
+  for (auto& one : wrench_) one.setZero();
+  push_(frames_, twists, u, wrench_);
+  double sum = 0.0;
+  for (std::size_t b = 0; b < wrench_.size(); ++b) sum += wrench_[b].dot(twists[b]);
+  return sum;
+}
+
+template <int n>
+double FeedbackForce<n>::corrected(double h, std::span<const rigid::Pose<n>> poses,
+                                   std::span<const rigid::Twist<n>> twists) {
+  const double before = trapezoidal_ ? 0.5 * h * (before_.power + last_.power) : h * last_.power;
+  const double change = 0.5 * h * (power(node_, node_twists_, last_.u) + power(poses, twists, last_.u)) - before;
+  sums_.work += change;
+  node_.assign(poses.begin(), poses.end());  // where the next interval of the step begins
+  node_twists_.assign(twists.begin(), twists.end());
+  return change;
+}
+
 // A sample is due this much before its time, relative to the period.
 template <int n>
 bool FeedbackForce<n>::due(double at, double t) const {
@@ -201,6 +226,7 @@ void FeedbackForce<n>::sample(double t) {
 template <int n>
 void FeedbackForce<n>::node(double t, std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists) {
   node_.assign(poses.begin(), poses.end());
+  node_twists_.assign(twists.begin(), twists.end());
   if (!sampled()) return;
   if (due(next_sample_, t)) {
     kinematics_.look(poses, twists);

@@ -2,7 +2,8 @@
 //
 // A continuous law is part of each step: its states z follow the integrator's rule. The midpoint rule solves
 // z = z0 + h/2 f(z) in the middle of a step and continues with z0 + h f; Newmark's method uses the trapezoidal rule. A
-// sampled law sets its controls at the first node from each sample on, and adds the period times the rates to its states.
+// sampled law sets its controls at the first node from each sample on, and adds the period times the rates to its
+// states.
 #pragma once
 
 #include <Eigen/Core>
@@ -41,6 +42,8 @@ class FeedbackForce final : public rigid::StatefulForce<n> {
   void act(double t, rigid::Frames<n> frames, std::span<const rigid::Twist<n>> twists,
            std::span<rigid::Twist<n>> wrench) override;
   void passed(double t, double h) override;
+  // The work of a corrected interval is that of its controls at both ends, by the trapezoidal rule.
+  double corrected(double h, std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists) override;
 
   // Returns the controls at a node, [actuators], N or N m. Sampled: those of the step that ends there.
   const std::vector<double>& controls(double t, std::span<const rigid::Pose<n>> poses,
@@ -58,6 +61,8 @@ class FeedbackForce final : public rigid::StatefulForce<n> {
   void set_rates(double t, const Eigen::VectorXd& states, Eigen::VectorXd& rates);
   void solve_states(double t, const Eigen::VectorXd& base, double factor);
   void look_between(rigid::Frames<n> frames, std::span<const rigid::Twist<n>> twists);
+  double power(std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists,
+               const std::vector<double>& u);
   void sample(double t);
   void take(double t);
 
@@ -71,6 +76,8 @@ class FeedbackForce final : public rigid::StatefulForce<n> {
   double time_ = 0.0;  // of the states, s
   Eigen::VectorXd states_;
   std::vector<rigid::Pose<n>> node_, between_;  // poses of the last node, and in the step
+  std::vector<rigid::Twist<n>> node_twists_;
+  std::vector<geometry::Frame<n>> frames_;
   Eigen::VectorXd trial_, rates_, more_rates_;  // states and rates of the last evaluation
   std::vector<double> u_, trial_u_, arguments_;
   std::vector<rigid::Twist<n>> wrench_;
