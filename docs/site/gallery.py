@@ -37,6 +37,7 @@ FINDS = {
     "bar-drop": "Five impacts, the first at 0.41693 s; the energy stays.",
     "bar-wall": "Contact for 0.643 s, near the 0.6325 s of the wave; 0.977 of the speed is left.",
     "burr": "Effort 0.035427; the pieces overlap by 0.7 um at most.",
+    "cart-pole-balance": "Roots near 11 and 1.9 1/s: 14 % of the runs fail. Slower loops leave the rail; faster ones need more force ([more](control.md#an-example-how-fast-should-the-loop-be)).",
     "codesign": "0.0324, 15 % of the cost of the original leg ([more](measured/codesign.md)).",
     "coil-fit": "The fit misses the force along the axis by 7 % near and 3 % far. The printed table misses it by a factor of more than two ([more](cases/coils.md)).",
     "command-beam": "The least width and height; ribs stiffen a beam with the least mass.",

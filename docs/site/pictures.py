@@ -35,6 +35,7 @@ MOST_BYTES, FILM_BYTES = 48_000, 120_000  # of a picture: frames are left out un
 FRAMES = (96, 64, 36, 24, 16, 12, 8)
 # Designs that the studies recommend (docs/gallery.md); other variables are in the middle of their ranges.
 DESIGNS = {
+    "cart-pole-balance": {"pole_rate": 10.8, "cart_rate": 1.86},
     "docking": {"spacing": 0.027}, "docking-feedback": {"gain-position": 0.987, "gain-velocity": 1.865, "dipole-offset": 0.31, "last-leg": 0.148}, "hip-spring": {"stiffness": 45.2, "rest": -0.049},
     "docking-robust": {"spacing": 0.0295}, "feet": {"period": 1.005}, "knee": {"knee": 0.5514}, "knee-energy": {"knee": 0.65},
     "knee-motor": {"knee": 0.4994}, "knee-spatial": {"knee": 0.549},

@@ -45,7 +45,7 @@ const std::vector<ModelSection>& model_sections() {
       {"force NAME", {"force", required, {"coordinate", "link", "at", "force"}, false, {"force"}}, all},
       {"actuator NAME",
        {"actuator", required, {"coordinate", "link", "at", "force", "torque", "axes", "limit", "loss"}},
-       {"yes", "yes", "control 0", "control 0"}},
+       {"yes", "yes", "control 0", "`[feedback]`"}},
       {"joint-limit NAME",
        {"joint-limit", required, {"coordinate", "from", "to", "speed"}, false, {"coordinate"}},
        {"yes", "yes", "no", "yes"}},

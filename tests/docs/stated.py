@@ -156,6 +156,14 @@ def coils():
     expect("docs/cases/coils.md", f"| drift with the recorded commands, mm | {' | '.join(f'{1000 * drift:.0f}' for drift in drifts)} |")
 
 
+def control():
+    def share(*words):
+        return value(dodyn("solve", config("cart-pole-balance"), "--design.pole_rate", "13", "--design.cart_rate", "2.5", *words), r"^cost +(\S+)")
+
+    expect("docs/control.md", f"At 13 and 2.5 1/s the share is {share():g}, with a strong motor (`--design.force 1000`) {share('--design.force', '1000'):g}, "
+                              f"and without delay (`--feedback.delay 0`) {share('--feedback.delay', '0'):g}.")  # fmt: skip
+
+
 def slip_walker():
     """Period and largest multiplier of its gaits, and the bar by the projected motion."""
     gaits = {"sticks (`mu = 1e6`)": ["--design.mu", "1e6"], "`mu = 0.1`: slips 0.133 m a step, sticks, slips back": [],
@@ -218,7 +226,7 @@ def walkers():
 
 with tempfile.TemporaryDirectory(prefix="dodyn-stated-") as directory:
     os.chdir(directory)
-    for figures in (walkers, human, rabbit, docking) if "long" in sys.argv[2:] else (readme, impacts, slip_walker, scenarios, coils):
+    for figures in (walkers, human, rabbit, docking) if "long" in sys.argv[2:] else (readme, impacts, slip_walker, scenarios, coils, control):
         figures()
 print("\n".join(bad))
 sys.exit(bool(bad))
