@@ -233,6 +233,8 @@ class MotionProblem {
   // Returns the work in a phase as add_effort() splits it, whether or not the problem has its unknowns. `at_ends`: see
   // Phase::work_at_ends.
   MotionWork work(int phase, const Eigen::VectorXd& x, bool at_ends) const;
+  // Returns the rates of the nodes of a phase, [K + 1, moving]: unknowns, or those of the momenta.
+  Eigen::MatrixXd node_rates(int phase, const Eigen::VectorXd& x) const;
 
   // Integrates the system with the controls of a motion from its first node through its events. Each step solves for
   // the next posture, from an extrapolation of the last step. Returns the maximum difference of a coordinate at a node
@@ -318,8 +320,6 @@ class MotionProblem {
   void add_work_of_intervals(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);
   // Returns the index of an actuator's coordinate among the moving coordinates; -1: it is held.
   int driven(const PhaseLayout& laid, int control) const;
-  // Returns the rates of the nodes of a phase, [K + 1, moving]: unknowns, or those of the momenta.
-  Eigen::MatrixXd node_rates(int phase, const Eigen::VectorXd& x) const;
   static double step_of(const PhaseLayout& laid, const Eigen::VectorXd& x);  // h, s
   // Returns the discrete energy of an interval, J. `knots`: coordinates, [d + 1, n]; `nodes`: theta of both nodes.
   double interval_energy(const PhaseLayout& laid, int k, double h, const Eigen::MatrixXd& knots,

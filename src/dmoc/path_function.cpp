@@ -1,10 +1,12 @@
 #include "dmoc/path_function.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "dmoc/position_constraint.hpp"
+#include "dmoc/vectors.hpp"
 #include "settings/config_error.hpp"
 
 namespace dodyn::dmoc {
@@ -363,6 +365,16 @@ void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, con
   });
 }
 
+Eigen::MatrixXd path_values(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
+                            const Eigen::VectorXd& x) {
+  std::vector<Eigen::VectorXd> rows;
+  for_places(problem, phase, f, values,
+             [&](const Element& e, const std::vector<int>& inputs, int) { rows.push_back(value(*e, x(inputs))); });
+  Eigen::MatrixXd all(rows.size(), 2);
+  for (std::size_t i = 0; i < rows.size(); ++i) all.row(i) = rows[i].transpose();
+  return all;
+}
+
 namespace {
 
 std::pair<Element, std::vector<int>> at_end(const MotionProblem& problem, int phase, bool end, const PathFunction& f,
@@ -394,6 +406,22 @@ void add_end_cost(MotionProblem& problem, int phase, bool end, const PathFunctio
                   const Coefficient& weight) {
   auto [e, inputs] = at_end(problem, phase, end, f, values);
   problem.problem().add_element(e, std::move(inputs), {{0, nlp::AssembledProblem::objective_row, weight}});
+}
+
+double end_value(const MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,
+                 const Eigen::VectorXd& x) {
+  const PhaseIndex& index = problem.index(phase);
+  const int node = end ? index.intervals : 0;
+  Eigen::VectorXd rates = Eigen::VectorXd::Zero(index.moving);
+  if (f.place != Place::knots) {
+    // Momenta at such an end include half an interval's impulse of the constraints.
+    if ((end ? index.velocity_before : index.velocity_after) < 0 && !problem.position_constraints(phase).empty())
+      return std::numeric_limits<double>::quiet_NaN();
+    rates = problem.node_rates(phase, x).row(node).transpose();
+  }
+  const Eigen::VectorXd theta = x.segment(index.theta(node), index.moving);
+  const Element e = end_element(f, problem.numbers(), values, problem.reference(phase, node * index.degree));
+  return value(*e, joined(theta, rates))(0);
 }
 
 }  // namespace dodyn::dmoc

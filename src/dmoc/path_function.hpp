@@ -74,6 +74,11 @@ void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Co
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight);
 
+// Evaluates an expression at all its places in a phase of a solution: [places, 2], the value, and the value times the
+// time that it represents, s. x: the unknowns.
+Eigen::MatrixXd path_values(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
+                            const Eigen::VectorXd& x);
+
 // Returns an end function of a design at a node.
 Element end_element(const PathFunction& f, const std::vector<Coefficient>& numbers, const Lookup& values,
                     const Reference& reference);
@@ -83,5 +88,9 @@ void add_end_constraint(MotionProblem& problem, int phase, bool end, const PathF
                         bool equality);
 void add_end_cost(MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,
                   const Coefficient& weight);
+// Returns an end function at an end of a phase of a solution. It is not a number if it has rates, the phase's velocities
+// there are not unknowns, and position constraints act.
+double end_value(const MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,
+                 const Eigen::VectorXd& x);
 
 }  // namespace dodyn::dmoc

@@ -19,9 +19,9 @@ namespace {
 
 // Sections that name quantities come first: expressions of the others use them.
 constexpr std::array<std::string_view, 2> definitions = {"parameters", "initial-states"};
-constexpr std::array<std::string_view, 16> uses = {
-    "feedback", "phase",   "initial-state", "goal",  "guess", "periodic", "waypoint", "require",
-    "metrics",  "outcome", "cost",          "avoid", "world", "body",     "rigid",    "wall"};
+constexpr std::array<std::string_view, 15> uses = {"feedback", "phase",    "initial-state", "goal",    "guess",
+                                                   "periodic", "waypoint", "require",       "outcome", "cost",
+                                                   "avoid",    "world",    "body",          "rigid",   "wall"};
 
 // Quantities that are not the model's (docs/motions.md, docs/simulation.md).
 const std::map<std::string, std::string_view> others = {{"t", "s"},
@@ -72,6 +72,27 @@ class Check {
           for (const CustomEntry& entry : section.entries) check(section, entry);
   }
 
+  std::vector<Quantity> metrics(const std::vector<Quantity>& known, const std::vector<std::string>& aggregates) {
+    run();
+    aggregates_ = aggregates;
+    for (const Quantity& metric : known)
+      own_.emplace(metric.name, metric.unit.empty() ? dimensions_.unknown(metric.name) : of_unit(metric.unit));
+    std::vector<Quantity> all;
+    for (const CustomSection* section : settings_.sections_of("metrics"))
+      for (const CustomEntry& entry : section->entries) {
+        const Measure found = measured(entry, entry.value).value_or(dimensions_.unknown(entry.key));
+        own_.emplace(entry.key, found);
+        const Measure known_now = dimensions_.resolved(found);
+        const bool has_unit = known_now.unknowns.empty() && !known_now.any;
+        all.push_back({entry.key,
+                       !has_unit                                ? ""
+                       : known_now.is_pure() && known_now.angle ? "rad"
+                                                                : si_unit(known_now.exponents),
+                       "value" + std::string(has_unit ? "" : ", in SI units,") + " of " + entry.value});
+      }
+    return all;
+  }
+
  private:
   static bool is_one_of(std::string_view kind, std::span<const std::string_view> kinds) {
     return std::ranges::find(kinds, kind) != kinds.end();
@@ -80,8 +101,17 @@ class Check {
     return unit == "1" ? Measure::anything() : Measure::of(parse_unit(unit).value());
   }
 
+  // Returns the dimension of an aggregate of an expression, such as integral(u.hip^2, flight).
+  std::optional<Measure> of_aggregate(const CustomEntry& entry, const Expression::Quantity& call) {
+    const std::vector<std::string> parts = split_list(call.arguments.front());
+    const auto argument = parts.empty() ? std::nullopt : measured(entry, parts.front());
+    return argument && call.name == "integral" ? argument->times(of_unit("s"), 1.0) : argument;
+  }
+
   // Returns the dimension of a name; nullopt: the name is unknown here.
-  std::optional<Measure> of(const Expression::Quantity& quantity) {
+  std::optional<Measure> of(const CustomEntry& entry, const Expression::Quantity& quantity) {
+    if (std::ranges::find(aggregates_, quantity.name) != aggregates_.end() && !quantity.arguments.empty())
+      return of_aggregate(entry, quantity);
     if (const auto at = own_.find(quantity.text()); at != own_.end()) return at->second;
     if (const auto variable = model_.variable(quantity)) {
       const std::string_view unit = model_.unit(*variable);
@@ -240,14 +270,15 @@ class Check {
     static const std::vector<std::string> of_gaits = {"step-length", "step-width"};
     Expression expression;
     try {
-      expression = settings_.evaluator == "gait" ? Expression::parse(text, of_gaits) : Expression::parse(text);
+      expression =
+          Expression::parse(text, settings_.evaluator == "gait" ? of_gaits : std::vector<std::string>(), aggregates_);
     } catch (const ExpressionError&) {
       return std::nullopt;
     }
     must_be_finite(entry, expression);
     std::vector<Measure> used;
     for (const auto& quantity : expression.quantities()) {
-      const auto one = of(quantity);
+      const auto one = of(entry, quantity);
       if (!one) return std::nullopt;
       used.push_back(*one);
     }
@@ -261,8 +292,9 @@ class Check {
   const Settings& settings_;
   const systems::Model& model_;
   Dimensions dimensions_;
-  Measure cost_ = Measure::anything();  // dimension of the cost, by weights with units
-  std::map<std::string, Measure> own_;  // names of the configuration, and parameters of the model without a unit
+  Measure cost_ = Measure::anything();   // dimension of the cost, by weights with units
+  std::map<std::string, Measure> own_;   // names of the configuration, and parameters of the model without a unit
+  std::vector<std::string> aggregates_;  // functions of [metrics]
 };
 
 }  // namespace
@@ -274,5 +306,11 @@ void expect_unit(const CustomEntry& entry, Dimensions& dimensions, const Measure
 }
 
 void check_dimensions(const Settings& settings, const systems::Model& model) { Check(settings, model).run(); }
+
+std::vector<Quantity> metric_quantities(const Settings& settings, const systems::Model& model,
+                                        const std::vector<Quantity>& known,
+                                        const std::vector<std::string>& aggregates) {
+  return Check(settings, model).metrics(known, aggregates);
+}
 
 }  // namespace dodyn::evaluators

@@ -1,7 +1,9 @@
 // Checks the dimensions of the expressions in a configuration's own sections.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "settings/dimensions.hpp"
 #include "settings/settings.hpp"
@@ -15,6 +17,11 @@ namespace dodyn::evaluators {
 // number is not finite. Readers of these sections check unknown names. Of a [cost] only weights with units are checked:
 // those of a gait make a number, those of a motion one dimension of the cost.
 void check_dimensions(const Settings& settings, const systems::Model& model);
+
+// Checks the entries of [metrics] in the same way. Returns their names, units and descriptions; unit "": not known.
+// `known`: metrics of the evaluator. `aggregates`: functions of expressions that the entries may use.
+std::vector<Quantity> metric_quantities(const Settings& settings, const systems::Model& model,
+                                        const std::vector<Quantity>& known, const std::vector<std::string>& aggregates);
 
 // Throws ConfigError, with both dimensions, if the dimension `found` for the value of an entry is not that of `unit`.
 void expect_unit(const CustomEntry& entry, Dimensions& dimensions, const Measure& found, std::string_view unit);

@@ -7,6 +7,7 @@
 
 #include "evaluators/dimensions.hpp"
 #include "evaluators/kinds.hpp"
+#include "evaluators/metrics.hpp"
 #include "evaluators/parameters.hpp"
 #include "evaluators/shapes.hpp"
 #include "evaluators/simulation/keys.hpp"
@@ -81,11 +82,10 @@ class SimulationEvaluator final : public Evaluator {
           {name, reader.condition(*section->find("when")), section->real(simulation::dwell_key())});
     }
     read_cost(reader);
-    for (const CustomSection* section : settings.sections_of("metrics"))
-      for (const CustomEntry& entry : section->entries) properties_.push_back({entry, reader.property(entry)});
     control_ = simulation::Control::read(settings, model_, reader, run_options.options.step);
     statistics_.controlled = control_ || run_options.feedback;
     if (run_options.feedback) statistics_.effort_unit = simulation::effort_unit(*run_options.feedback, model_);
+    read_metrics(reader);
     starts_.check_used(reader);
     if (own_.start > starts_.count())
       throw settings.error("simulation.initial-state",
@@ -118,8 +118,9 @@ class SimulationEvaluator final : public Evaluator {
                      "largest misalignment, in SI units, up to which all initial states end as " +
                          statistics_.outcomes[statistics_.success_outcome] +
                          "; 0: the one with the smallest misalignment does not"});
-    for (const auto& [entry, formula] : properties_)
-      all.push_back({entry.key, "", "value, in SI units, of " + entry.value});
+    if (!own_metrics_) return all;
+    const auto& own = own_metrics_->quantities();
+    all.insert(all.end(), own.begin(), own.end());
     return all;
   }
 
@@ -198,7 +199,7 @@ class SimulationEvaluator final : public Evaluator {
       row += values.back().rows();
       values.pop_back();
     }
-    add_properties(*tries, outcome.evaluation);
+    add_metrics(*tries, outcome.evaluation);
     auto& values = outcome.trajectory.values;
     if (!starts_.variables().empty()) values.push_back(where(asked));
     values.push_back(statistics_.archived(*tries));
@@ -220,7 +221,7 @@ class SimulationEvaluator final : public Evaluator {
 
   std::string report(const Outcome& outcome) const override {
     std::string lines = statistics_.report(outcome.evaluation, starts_.count());
-    const Eigen::Index own = properties_.size() + (misalignment_ ? 1u : 0u);
+    const Eigen::Index own = own_metrics_->quantities().size() + (misalignment_ ? 1u : 0u);
     const auto& metrics = outcome.evaluation.metrics;
     if (own == 0 || metrics.size() < own) return lines;
     const auto list = this->metrics();
@@ -252,6 +253,27 @@ class SimulationEvaluator final : public Evaluator {
       if (!share) continue;
       statistics_.success_outcome = outcome_named(*share);
     }
+  }
+
+  // Reads [metrics]: aggregates of the final states of all runs, and parameters that all runs share.
+  void read_metrics(simulation::FormulaReader& reader) {
+    std::vector<std::string> parameters = names_of(model_.parameters);
+    std::erase_if(parameters, [&](const std::string& name) {
+      return std::ranges::find(starts_.variables(), name) != starts_.variables().end();
+    });
+    const auto read = [&](const CustomEntry& entry, const Aggregate& aggregate) {
+      if (!aggregate.phase.empty()) throw entry.error("names a phase; runs have none; allowed: one expression");
+      const Formula formula = reader.value(entry, aggregate.argument);
+      if (aggregate.function == "share" && !formula.is_truth())
+        throw entry.error("'" + aggregate.argument.text() + "' is a number; allowed in share: a condition");
+      if (aggregate.function != "share" && aggregate.argument.is_condition())
+        throw entry.error("'" + aggregate.argument.text() + "' is a condition; use share for its fraction of the runs");
+      own_.run_options.finals.push_back(formula);
+      statistics_.aggregates.push_back(aggregate.function);
+    };
+    own_metrics_.emplace(settings_, model_,
+                         MetricExpressions::Names{{"mean", "share", "max_over", "min_over"}, parameters, metrics()},
+                         read);
   }
 
   int outcome_named(const CustomEntry& entry) const {
@@ -401,10 +423,10 @@ class SimulationEvaluator final : public Evaluator {
     return given;
   }
 
-  // Appends the deviations of the initial states and the design's properties to the metrics of the outcomes.
-  void add_properties(const Eigen::MatrixXd& tries, Evaluation& e) const {
+  // Appends the metrics of misalignments and of [metrics] to those of the outcomes.
+  void add_metrics(const Eigen::MatrixXd& tries, Evaluation& e) const {
     const Given design = designed(e.design);
-    std::vector<double> own;
+    std::vector<double> all(e.metrics.begin(), e.metrics.end());
     if (misalignment_) {
       std::vector<std::pair<double, bool>> states;  // size of the misalignment, and whether the state succeeds
       for (int i = 0; i < starts_.count(); ++i)
@@ -412,16 +434,13 @@ class SimulationEvaluator final : public Evaluator {
                             tries(i, simulation::outcome_column) == statistics_.success_outcome);
       std::ranges::sort(states);  // equal states: those that fail come first
       const auto failing = std::ranges::find_if(states, [](const auto& state) { return !state.second; });
-      own.push_back(failing == states.begin() ? 0.0 : std::prev(failing)->first);
+      all.push_back(failing == states.begin() ? 0.0 : std::prev(failing)->first);
     }
-    if (!properties_.empty()) {
-      Start plain;
-      plain.values = model_.evaluate<double>(design);
-      for (const auto& [entry, formula] : properties_) own.push_back(plain.value(formula));
-    }
-    const Eigen::Index before = e.metrics.size();
-    e.metrics.conservativeResize(before + static_cast<Eigen::Index>(own.size()));
-    for (std::size_t k = 0; k < own.size(); ++k) e.metrics[before + static_cast<Eigen::Index>(k)] = own[k];
+    const systems::Values<double> values = model_.evaluate<double>(design);
+    const auto parameter = [&](const std::string& name) { return values.parameters[model_.parameter(name)]; };
+    const std::vector<double> own = own_metrics_->values(all, parameter, statistics_.aggregated(tries));
+    all.insert(all.end(), own.begin(), own.end());
+    e.metrics = Eigen::Map<const Eigen::VectorXd>(all.data(), std::ssize(all));
   }
 
   static void refuse(Outcome& outcome, const std::string& reason) {
@@ -464,7 +483,7 @@ class SimulationEvaluator final : public Evaluator {
   void simulate_batch(const Task& task, const Given& design, Outcome& outcome) const {
     const int first = task.part * own_.batch, last = std::min(first + own_.batch, starts_.count());
     const int set = set_of(task.evaluation);
-    Eigen::MatrixXd tries(last - first, simulation::columns);
+    Eigen::MatrixXd tries(last - first, simulation::columns + std::ssize(statistics_.aggregates));
     Eigen::MatrixXd films(filmed() ? (last - first) * own_.frames : 0, channels_[1].coordinates.size() + 1);
     Trajectory motion = first == 0 && !filmed() ? blank() : Trajectory{};
     std::optional<Runner<n>> runner;
@@ -494,8 +513,10 @@ class SimulationEvaluator final : public Evaluator {
       }
       if (outcome.evaluation.reason.empty() && !ended.reason.empty())
         outcome.evaluation.reason = "start " + std::to_string(i + 1) + ", " + ended.reason;
-      tries.row(i - first) << ended.outcome, ended.time, ended.cost, static_cast<double>(ended.steps), ended.contacts,
-          ended.energy_change, ended.effort;
+      tries.row(i - first).template head<simulation::columns>() << ended.outcome, ended.time, ended.cost,
+          static_cast<double>(ended.steps), ended.contacts, ended.energy_change, ended.effort;
+      tries.row(i - first).tail(std::ssize(ended.finals)) =
+          Eigen::Map<const Eigen::RowVectorXd>(ended.finals.data(), std::ssize(ended.finals));
       if (film) films.middleRows((i - first) * own_.frames, own_.frames) = film->keyframes(own_.frames);
     }
     outcome.evaluation.status = Status::ok;
@@ -626,12 +647,12 @@ class SimulationEvaluator final : public Evaluator {
   const systems::Model& model_ = system_.model;
   InitialStates starts_;
   std::optional<simulation::Control> control_;
-  struct Requirement {  // a requirement or a property of the design
+  struct Requirement {
     CustomEntry entry;
     Formula formula;
   };
   std::vector<Requirement> requirements_;
-  std::vector<Requirement> properties_;  // entries of [metrics]
+  std::optional<MetricExpressions> own_metrics_;  // [metrics]
   std::optional<Formula> misalignment_;
   std::vector<std::string> bodies_;
   int corners_ = 0;
@@ -682,7 +703,9 @@ EvaluatorKind simulation_kind() {
       {.kind = "require", .any_key = true, .description = "conditions on the parameters; other designs are infeasible"},
       {.kind = "metrics",
        .any_key = true,
-       .description = "further metrics of a design: NAME = an expression of its parameters, in SI units"},
+       .description =
+           "further metrics: NAME = an expression of mean, share, max_over, min_over of an expression at the "
+           "end of all runs, of parameters and of metrics above"},
   };
   kind.make = make<SimulationEvaluator>;
   return kind;

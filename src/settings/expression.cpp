@@ -38,8 +38,9 @@ Expression::Expression(double constant) { add({Operation::constant, -1, -1, cons
 // A recursive descent parser; every nesting level counts towards the depth limit.
 class ExpressionParser {
  public:
-  ExpressionParser(std::string_view text, std::span<const std::string> hyphenated)
-      : text_(text), hyphenated_(hyphenated) {}
+  ExpressionParser(std::string_view text, std::span<const std::string> hyphenated,
+                   std::span<const std::string> aggregates)
+      : text_(text), hyphenated_(hyphenated), aggregates_(aggregates) {}
 
   Expression parse() {
     if (text_.size() > longest)
@@ -316,6 +317,29 @@ class ExpressionParser {
     return std::string(text_.substr(from, at_ - from));
   }
 
+  // Takes the text up to the parenthesis that closes the one before, and that parenthesis.
+  std::string taken_argument() {
+    const std::size_t from = at_;
+    for (int open = 1; at_ < text_.size(); ++at_) {
+      open += text_[at_] == '(' ? 1 : text_[at_] == ')' ? -1 : 0;
+      if (open == 0) return std::string(trimmed(text_.substr(from, at_++ - from)));
+    }
+    complain();
+  }
+
+  // Throws ExpressionError if the text in parentheses from here on is not a list of names, although aggregates are
+  // allowed.
+  void refuse_unknown_function(const std::string& word) {
+    if (aggregates_.empty()) return;
+    const std::size_t from = at_;
+    const std::string argument = taken_argument();
+    at_ = from;
+    if (std::ranges::all_of(argument, [](char c) { return in_name(c) || c == '.' || c == ',' || c == ' '; })) return;
+    const std::vector<std::string> known(aggregates_.begin(), aggregates_.end());
+    throw ExpressionError("unknown function '" + shown(word) + "'" + did_you_mean(word, known) +
+                          "; allowed here: " + listed(known) + ", and functions of numbers");
+  }
+
   int name() {
     const std::size_t from = at_;
     const std::string word = taken_name();
@@ -341,7 +365,9 @@ class ExpressionParser {
         Function{"max", Operation::maximum, 2}};
     const auto* f = std::ranges::find_if(functions, [&](const Function& g) { return g.name == word; });
     take('(');
+    if (std::ranges::find(aggregates_, word) != aggregates_.end()) return quantity({word, {taken_argument()}});
     if (f == functions.end()) {
+      refuse_unknown_function(word);
       Expression::Quantity q{word, {}};
       do q.arguments.push_back(taken_name());
       while (take(','));
@@ -368,14 +394,15 @@ class ExpressionParser {
   }
 
   std::string_view text_;
-  std::span<const std::string> hyphenated_;
+  std::span<const std::string> hyphenated_, aggregates_;
   std::size_t at_ = 0;
   int depth_ = 0;
   Expression e_;
 };
 
-Expression Expression::parse(std::string_view text, std::span<const std::string> hyphenated) {
-  return ExpressionParser(text, hyphenated).parse();
+Expression Expression::parse(std::string_view text, std::span<const std::string> hyphenated,
+                             std::span<const std::string> aggregates) {
+  return ExpressionParser(text, hyphenated, aggregates).parse();
 }
 
 // Box and Muller (1958) from two hashes, because the distributions of <random> differ between standard libraries.

@@ -41,8 +41,10 @@ class Expression {
 
   // Throws ExpressionError. Limits: 10 000 characters, 200 nested signs and parentheses. Constants of different
   // dimensions cannot be added. Names have letters, digits, _ and dots; those in `hyphenated` also a '-', which
-  // otherwise is a subtraction.
-  static Expression parse(std::string_view text, std::span<const std::string> hyphenated = {});
+  // otherwise is a subtraction. Functions in `aggregates` have any text in parentheses as their argument; each call is a
+  // quantity, `max_over(abs(u.hip))`.
+  static Expression parse(std::string_view text, std::span<const std::string> hyphenated = {},
+                          std::span<const std::string> aggregates = {});
 
   bool is_constant() const { return quantities_.empty(); }
   bool is_condition() const;                     // its value is 1 or 0

@@ -146,7 +146,7 @@ TEST_F(Sections, DimensionsAreChecked) {
          "a mass (kg, g) and a length (m, cm, mm) are compared in 'mass < 3 m'; allowed: one dimension");
   expect(said("simulation", "[initial-state]\nrate(s) = 3 m\n"),
          "is a length (m, cm, mm); expected a speed (m/s, mm/s)");
-  expect(said("simulation", "[metrics]\nmixed = kinetic + s\n"),
+  expect(said("simulation", "[metrics]\nmixed = mean(kinetic + s)\n"),
          "a torque or an energy (N m, J) and a length (m, cm, mm) are added in 'kinetic + s'");
   expect(said("hybrid", "[initial-state]\ns = 2 s\n"), "is a time (s, ms, min, h); expected a length (m, cm, mm)");
   // The cost of a gait is a number: a work divided by a weight and a length.

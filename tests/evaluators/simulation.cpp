@@ -449,6 +449,54 @@ TEST_F(Simulations, PartsAreTheWhole) {
     }
 }
 
+// Aggregates of final states: a box that slides in at speed v stops after v^2/(2 mu g), unless it is far before.
+TEST_F(Simulations, MetricsAreAggregatesOfTheRuns) {
+  std::string text = sliding;
+  text.replace(text.find("speed = 1.3"), 11, "count = 10\nsampling = grid\nspeed = 0 .. 2");
+  text += "[outcome stopped]\nwhen = has_touched and resting\ndwell = 0.05\n[outcome far]\nwhen = x >= 0.3\n";
+  const std::string metrics =
+      "[metrics]\nreach = mean(x)\nmost = max_over(x)\nleast = min_over(speed)\nstill = share(resting)\n"
+      "near = share(x < 0.2 and t > 0)\nslope = mean(speed^2)/(2*reach*9.81 m/s^2)\ntwice = 2*friction*(near + far)\n";
+  const auto slide = evaluator(text + metrics, {"--design.friction=0.5"});
+  const Outcome outcome = whole(*slide, task());
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  const auto value = [&](const std::string& name) { return metric(*slide, outcome, name); };
+  EXPECT_EQ(value("reach"), outcome.evaluation.cost);
+  EXPECT_NEAR(value("most"), 0.3, 0.002);  // one step beyond
+  EXPECT_DOUBLE_EQ(value("least"), 0.1);
+  int stopped = 0, near = 0;
+  for (double speed = 0.1; speed < 2.0; speed += 0.2) {
+    const double way = speed * speed / (2.0 * 0.5 * 9.81);
+    stopped += way < 0.3;
+    near += way < 0.2;
+  }
+  EXPECT_DOUBLE_EQ(value("still"), stopped / 10.0);
+  EXPECT_DOUBLE_EQ(value("near"), near / 10.0);
+  EXPECT_DOUBLE_EQ(value("twice"), 2.0 * 0.5 * (value("near") + value("far")));
+  // given-outcome: the runs that stop, whose ways have their closed form
+  const auto given = evaluator(text + metrics, {"--design.friction=0.5", "--cost.given-outcome=stopped",
+                                                "--simulation.initial-states-per-task=3"});
+  const Outcome some = whole(*given, task());
+  EXPECT_NEAR(metric(*given, some, "slope"), 0.5, 0.01);
+  EXPECT_EQ(metric(*given, some, "reach"), some.evaluation.cost);
+  EXPECT_EQ(metric(*given, some, "still"), value("still"));
+  for (const Quantity& one : given->metrics())
+    if (one.name == "reach" || one.name == "near") {
+      EXPECT_EQ(one.unit, one.name == "reach" ? "m" : "1");
+    }
+  const auto refused = [&](const std::string& entry) { return complaint(text + "[metrics]\n" + entry + "\n"); };
+  EXPECT_NE(refused("a = x").find("'x' has many values; take one of them, such as mean(x)"), std::string::npos);
+  EXPECT_NE(refused("a = speed").find("'speed' has many values"), std::string::npos);
+  EXPECT_NE(refused("a = mean(x > 0)").find("'x > 0' is a condition; use share"), std::string::npos);
+  EXPECT_NE(refused("a = share(x)").find("'x' is a number; allowed in share: a condition"), std::string::npos);
+  EXPECT_NE(refused("a = mean(share(resting))").find("has an aggregate in an aggregate"), std::string::npos);
+  EXPECT_NE(refused("a = mean(x, stopped)").find("names a phase; runs have none"), std::string::npos);
+  EXPECT_NE(refused("a = meen(x)").find("unknown name 'meen(x)' (did you mean 'mean'?)"), std::string::npos);
+  EXPECT_NE(refused("a = mean(fricton)").find("did you mean 'friction'"), std::string::npos);
+  EXPECT_NE(refused("a = frictoin").find("did you mean 'friction'"), std::string::npos);
+  EXPECT_NE(refused("stopped = mean(x)").find("has the name of another metric"), std::string::npos);
+}
+
 TEST_F(Simulations, StartsOfAFileAndParametersOfEach) {
   write("initial-states.csv", "y, rate(x), friction\n0.1, 1, 0.2\n0.1, 1, 0.4\n0.1, 2, 0.4\n");
   std::string text = sliding;

@@ -227,11 +227,6 @@ MotionValues GaitDesigns::values(const Eigen::VectorXd& design) const {
   return all;
 }
 
-systems::Values<double> GaitDesigns::plain(const Eigen::VectorXd& design) const {
-  const MotionValues all = values(design);
-  return {autodiff::values_of(all.model.parameters), autodiff::values_of(all.model.numbers)};
-}
-
 GaitDesigns::Rejection GaitDesigns::rejection(const Eigen::VectorXd& design) const {
   try {
     const MotionValues all = values(design);

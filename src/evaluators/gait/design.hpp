@@ -47,7 +47,7 @@ class GaitDesigns final : public MotionDescription {
   const dmoc::System& system() const override { return *walker_->system; }
   std::vector<PhaseOutline> outline() const override { return {{"step", walker_->feet(), gait_.intervals}}; }
   std::shared_ptr<const MotionDescription> on_mesh(int intervals) const override;
-  systems::Values<double> plain(const Eigen::VectorXd& design) const override;
+  MotionValues values(const Eigen::VectorXd& design) const override;
   std::vector<bool> has_cost() const override;
   Rejection rejection(const Eigen::VectorXd& design) const override;
   TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const override;
@@ -71,7 +71,6 @@ class GaitDesigns final : public MotionDescription {
   void read_parameters();
   void read_cost();
   void read_requirements();
-  MotionValues values(const Eigen::VectorXd& design) const;
   bool may_cross() const { return walker_->base == 2 || gait_.leg_radius <= 0.0; }
 
   Settings settings_;

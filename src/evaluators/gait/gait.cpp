@@ -1,5 +1,6 @@
 #include "evaluators/gait/design.hpp"
 #include "evaluators/kinds.hpp"
+#include "evaluators/motion/metrics.hpp"
 #include "evaluators/motion/motion.hpp"
 
 namespace dodyn::evaluators {
@@ -95,7 +96,8 @@ EvaluatorKind gait_kind() {
                       "weight; any other NAME = an expression whose integral over the step is added"},
       {.kind = "require",
        .any_key = true,
-       .description = "NAME = a condition of parameters (judges a design) or of the motion (a constraint)"}};
+       .description = "NAME = a condition of parameters (judges a design) or of the motion (a constraint)"},
+      motion_metrics_section()};
   kind.idle = idle_gait_keys;
   kind.make = [](const Settings& settings) {
     return make_motion_evaluator(settings, std::make_shared<GaitDesigns>(settings), gait_search_keys());

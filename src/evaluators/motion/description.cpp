@@ -5,6 +5,7 @@
 
 #include "dmoc/attitudes.hpp"
 #include "dmoc/balance.hpp"
+#include "evaluators/motion/phased_motion.hpp"
 
 namespace dodyn::evaluators {
 
@@ -21,6 +22,8 @@ Eigen::VectorXd MotionDescription::middle(const Settings& settings) {
     middle(i) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
   return middle;
 }
+
+systems::Values<double> MotionDescription::plain(const Eigen::VectorXd& design) const { return values(design).plain(); }
 
 MotionPath MotionDescription::path_about_none(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const {
   MotionPath path;

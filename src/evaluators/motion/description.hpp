@@ -67,7 +67,10 @@ struct PhaseOutline {
   std::string name;
   std::vector<int> held;
   int intervals = 0;
+  bool timed = false;  // the duration is an unknown
 };
+
+struct MotionValues;  // evaluators/motion/phased_motion.hpp
 
 // A metric of a motion: one column of the archive.
 struct Measure {
@@ -98,8 +101,10 @@ class MotionDescription {
   int degree() const { return system().scheme().degree; }
   // Returns the description on a mesh with `intervals` in total. Null: a phase or a contact has no node on that mesh.
   virtual std::shared_ptr<const MotionDescription> on_mesh(int intervals) const = 0;
-  // Returns the model's numbers for a design, without derivatives. Throws ConfigError if the model refuses the design.
-  virtual systems::Values<double> plain(const Eigen::VectorXd& design) const = 0;
+  // Returns the numbers of a design: with derivatives, or those of the model without. Throws ConfigError if the model
+  // refuses the design.
+  virtual MotionValues values(const Eigen::VectorXd& design) const = 0;
+  systems::Values<double> plain(const Eigen::VectorXd& design) const;
   static Eigen::VectorXd middle(const Settings& settings);  // returns the middle of the design variables' ranges
   // Returns for every actuator whether the cost depends on it.
   virtual std::vector<bool> has_cost() const = 0;

@@ -77,7 +77,8 @@ MotionDesigns::MotionDesigns(const Settings& settings) : motion_(read_motion(set
 
 std::vector<PhaseOutline> MotionDesigns::outline() const {
   std::vector<PhaseOutline> all;
-  for (const MotionPhase& phase : motion_.phases) all.push_back({phase.name, phase.held, phase.intervals});
+  for (const MotionPhase& phase : motion_.phases)
+    all.push_back({phase.name, phase.held, phase.intervals, phase.timed()});
   return all;
 }
 

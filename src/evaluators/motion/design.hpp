@@ -19,7 +19,7 @@ class MotionDesigns final : public MotionDescription {
   const dmoc::System& system() const override { return *motion_.system; }
   std::vector<PhaseOutline> outline() const override;
   std::shared_ptr<const MotionDescription> on_mesh(int intervals) const override;
-  systems::Values<double> plain(const Eigen::VectorXd& design) const override { return plain_values(motion_, design); }
+  MotionValues values(const Eigen::VectorXd& design) const override { return motion_values(motion_, design); }
   std::vector<bool> has_cost() const override;
   Rejection rejection(const Eigen::VectorXd& design) const override;
   TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const override;

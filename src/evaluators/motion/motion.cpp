@@ -5,6 +5,7 @@
 
 #include "evaluators/kinds.hpp"
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/metrics.hpp"
 #include "evaluators/motion/read_motion.hpp"
 #include "evaluators/motion/trajectory.hpp"
 #include "record/text.hpp"
@@ -30,6 +31,9 @@ class MotionEvaluator final : public Evaluator {
         throw settings.error(key, "motions with contacts by penalty have no feedback; allowed: false");
     }
     for (const Measure& measure : measures(nullptr, nullptr)) metrics_.push_back(measure.quantity);
+    own_metrics_.emplace(settings, *description_, metrics_);
+    const auto& own = own_metrics_->quantities();
+    metrics_.insert(metrics_.end(), own.begin(), own.end());
   }
 
   bool has_gradients() const override { return true; }
@@ -52,7 +56,8 @@ class MotionEvaluator final : public Evaluator {
   // One row per guess, one for the parent's trajectory, and one for a motion with another touching corner.
   int optima_rows() const { return search_.guesses + 2; }
   std::size_t optima_channel() const { return channels().size() - 1; }
-  // Returns the metrics: the description's, then those of every motion. Null pointers: names without values.
+  // Returns the metrics without those of the configuration: the description's, then those of every motion. Null
+  // pointers: names without values.
   std::vector<Measure> measures(const MotionDescription::MetricInputs* seen, const FoundMotion* found) const;
   Eigen::Index place(const std::string& name) const;  // index of a metric
   double metric(const Evaluation& e, const std::string& name) const {
@@ -76,7 +81,8 @@ class MotionEvaluator final : public Evaluator {
   MotionSearch search_;
   RolloutSettings rollout_;
   std::vector<Quantity> metrics_;
-  mutable SolveTimes times_;  // times of the solves that this process did, for details()
+  std::optional<MotionMetrics> own_metrics_;  // [metrics]
+  mutable SolveTimes times_;                  // times of the solves that this process did, for details()
 };
 
 std::vector<Measure> MotionEvaluator::measures(const MotionDescription::MetricInputs* seen,
@@ -194,9 +200,12 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
 void MotionEvaluator::assess(const FoundMotion& found, Evaluation& e) const {
   e.cost = found.best->solution.objective;
   const MotionDescription::MetricInputs seen{e.design, *found.best, found.motion, found.trajectory, found.clearance};
-  e.metrics.resize(metrics_.size());
-  Eigen::Index at = 0;
-  for (const Measure& measure : measures(&seen, &found)) e.metrics(at++) = measure.value;
+  std::vector<double> all;
+  for (const Measure& measure : measures(&seen, &found)) all.push_back(measure.value);
+  const std::vector<double> own =
+      own_metrics_->values(found.best->planned.problem, found.best->solution.x, description_->values(e.design), all);
+  all.insert(all.end(), own.begin(), own.end());
+  e.metrics = Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
   judge(findings(*found.mesh, e, found.trajectory), search_.rejects, e);
 }
 

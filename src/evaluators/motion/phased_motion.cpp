@@ -33,6 +33,10 @@ bool MotionValues::satisfy(const Expression& condition) const {
   return condition.holds(numbers);
 }
 
+systems::Values<double> MotionValues::plain() const {
+  return {autodiff::values_of(model.parameters), autodiff::values_of(model.numbers)};
+}
+
 MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& design) {
   const systems::Model& model = motion.system->model();
   const Settings& settings = motion.settings;
@@ -47,8 +51,7 @@ MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& de
 }
 
 systems::Values<double> plain_values(const PhasedMotion& motion, const Eigen::VectorXd& design) {
-  const MotionValues all = motion_values(motion, design);
-  return {autodiff::values_of(all.model.parameters), autodiff::values_of(all.model.numbers)};
+  return motion_values(motion, design).plain();
 }
 
 Eigen::VectorXd middle_design(const PhasedMotion& motion) { return MotionDescription::middle(motion.settings); }

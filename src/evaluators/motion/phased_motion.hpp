@@ -138,6 +138,7 @@ struct MotionValues {
   dmoc::Coefficient named(const std::string& name) const;
   dmoc::Coefficient evaluated(const Expression& e) const;
   bool satisfy(const Expression& condition) const;
+  systems::Values<double> plain() const;  // returns the model's numbers without derivatives
 };
 // Throws ConfigError if the model refuses the design.
 MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& design);

@@ -201,7 +201,7 @@ void read_cost(PhasedMotion& motion) {
           MotionPhase& phase = motion.phases[i];
           phase.costs.push_back(dmoc::path_function(*motion.system, phase.held, clock_of(motion, phase, i),
                                                     entry.parsed(), motion.names, true));
-          check_places(phase.costs.back(), phase);
+          check_places(phase.costs.back(), phase.name, phase.intervals);
         } catch (const ExpressionError& error) {
           throw entry.error(error.what() + did_you_mean(entry.key, {"squared-control", "absolute-work", "positive-work",
                                                                     "loss", "time", "per"}));

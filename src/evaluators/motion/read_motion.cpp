@@ -7,6 +7,7 @@
 #include "evaluators/motion/avoid.hpp"
 #include "evaluators/motion/contacts.hpp"
 #include "evaluators/motion/initial_guess.hpp"
+#include "evaluators/motion/metrics.hpp"
 #include "evaluators/motion/pinned.hpp"
 #include "evaluators/motion/postures.hpp"
 #include "evaluators/motion/search.hpp"
@@ -94,7 +95,8 @@ std::vector<ini::SectionKind> motion_sections() {
       kind("cost", Name::none,
            "weights: squared-control, absolute-work, positive-work, loss, time; per = expression that divides the "
            "cost; any other NAME = an expression whose integral is added"),
-      kind("require", Name::none, "NAME = a condition of parameters that a design must satisfy")};
+      kind("require", Name::none, "NAME = a condition of parameters that a design must satisfy"),
+      motion_metrics_section()};
 }
 
 const KeyTable<MotionKeys>& motion_keys() {
@@ -242,10 +244,10 @@ int read_coordinate(const PhasedMotion& motion, const CustomEntry& entry, const 
   throw entry.error("'" + name + "' is not a coordinate" + did_you_mean(name, names) + "; allowed: " + list);
 }
 
-void check_places(const dmoc::PathFunction& function, const MotionPhase& phase) {
-  if (function.place == dmoc::PathFunction::Place::jumps && phase.intervals < 2)
-    throw ExpressionError("rate(u.ACTUATOR) is a change between two intervals, but contacts leave phase '" +
-                          phase.name + "' one; choose another node for the contact, or more intervals");
+void check_places(const dmoc::PathFunction& function, const std::string& phase, int intervals) {
+  if (function.place == dmoc::PathFunction::Place::jumps && intervals < 2)
+    throw ExpressionError("rate(u.ACTUATOR) is a change between two intervals, but contacts leave phase '" + phase +
+                          "' one; choose another node for the contact, or more intervals");
 }
 
 dmoc::PhaseClock clock_of(const PhasedMotion& motion, const MotionPhase& phase, std::size_t earlier) {

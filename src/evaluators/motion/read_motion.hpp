@@ -45,6 +45,6 @@ int read_coordinate(const PhasedMotion& motion, const CustomEntry& entry, const 
 // Returns the clock of a phase. `earlier`: number of phases before it.
 dmoc::PhaseClock clock_of(const PhasedMotion& motion, const MotionPhase& phase, std::size_t earlier);
 // Throws ExpressionError if a phase has no node at which an expression has a value.
-void check_places(const dmoc::PathFunction& function, const MotionPhase& phase);
+void check_places(const dmoc::PathFunction& function, const std::string& phase, int intervals);
 
 }  // namespace dodyn::evaluators

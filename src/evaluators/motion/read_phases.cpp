@@ -76,7 +76,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
             dmoc::path_function(*motion.system, phase.held, clock_of(motion, phase, motion.phases.size()),
                                 comparison.what, motion.names),
             comparison.equality);
-        check_places(phase.constraints.back().first, phase);
+        check_places(phase.constraints.back().first, phase.name, phase.intervals);
         continue;
       }
       const int d = motion.system->structure().dimension;

@@ -57,6 +57,13 @@ bool Formula::uses(StateQuantity::Kind kind) const {
   return std::ranges::any_of(arguments, [&](const StateQuantity& seen) { return seen.kind == kind; });
 }
 
+bool Formula::is_truth() const {
+  if (expression.is_condition()) return true;
+  return arguments.size() == 1 && expression == Expression::parse(expression.quantities()[0].text()) &&
+         (uses(StateQuantity::touching) || uses(StateQuantity::touched) || uses(StateQuantity::at_end) ||
+          uses(StateQuantity::resting) || uses(StateQuantity::touching_links));
+}
+
 bool Condition::uses(StateQuantity::Kind seen) const {
   return one.uses(seen) || std::ranges::any_of(parts, [&](const Condition& c) { return c.uses(seen); });
 }
@@ -75,15 +82,11 @@ Condition FormulaReader::condition(const CustomEntry& entry, const Expression& e
     return joined;
   }
   Formula f = read(entry, expression, Scope::run);
-  // a single quantity that is true or false is a condition too
-  const bool truth =
-      f.arguments.size() == 1 && f.expression == entry.parsed(f.expression.quantities()[0].text()) &&
-      (f.uses(StateQuantity::touching) || f.uses(StateQuantity::touched) || f.uses(StateQuantity::at_end) ||
-       f.uses(StateQuantity::resting) || f.uses(StateQuantity::touching_links));
-  if (!f.expression.is_condition() && !truth)
+  if (!f.is_truth())
     throw entry.error(
         "is not a condition on a run; allowed: comparisons that use a name, in_contact, has_touched, resting, joined "
         "by and, or, not");
+  const bool truth = !f.expression.is_condition();
   return {truth ? Condition::truth : Condition::comparison, std::move(f), {}};
 }
 
@@ -101,12 +104,8 @@ Formula FormulaReader::law(const CustomEntry& entry, Law law) {
                                   : Scope::initial);
 }
 
-Formula FormulaReader::requirement(const CustomEntry& entry) { return of_parameters(entry, entry.condition()); }
-
-Formula FormulaReader::property(const CustomEntry& entry) { return of_parameters(entry, entry.number()); }
-
-Formula FormulaReader::of_parameters(const CustomEntry& entry, const Expression& expression) {
-  Formula f = read(entry, expression, Scope::parameters);
+Formula FormulaReader::requirement(const CustomEntry& entry) {
+  Formula f = read(entry, entry.condition(), Scope::parameters);
   if (f.uses(StateQuantity::start)) throw entry.error("depends on the initial state; allowed: parameters of the model");
   return f;
 }

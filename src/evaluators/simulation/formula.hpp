@@ -52,6 +52,7 @@ struct Formula {
   Expression expression;
   std::vector<StateQuantity> arguments;  // the expression's quantities, in their order
   bool uses(StateQuantity::Kind kind) const;
+  bool is_truth() const;  // a comparison, or a single quantity that is true or false
 };
 
 // A condition, split at `and`, `or` and `not`. The part with the lowest cost is evaluated first, and the others only if
@@ -88,13 +89,13 @@ class FormulaReader {
   enum class Law { control, rate, initial };
   Formula law(const CustomEntry& entry, Law law);
   Formula requirement(const CustomEntry& entry);  // a condition on parameters
-  Formula property(const CustomEntry& entry);     // a number from parameters
+  // Reads an expression of a state, a number or a condition.
+  Formula value(const CustomEntry& entry, const Expression& expression) { return read(entry, expression, Scope::run); }
 
   bool used(std::size_t start_variable) const { return used_[start_variable]; }
 
  private:
   Condition condition(const CustomEntry& entry, const Expression& expression);
-  Formula of_parameters(const CustomEntry& entry, const Expression& expression);
   // The place of a formula, which decides what it may use.
   enum class Scope {
     parameters,  // parameters and variables of [initial-states]

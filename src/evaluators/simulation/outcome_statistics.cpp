@@ -93,7 +93,7 @@ std::optional<Eigen::MatrixXd> OutcomeStatistics::aggregate(const std::vector<Ou
       e.reason = part.evaluation.reason;
       return std::nullopt;
     }
-  Eigen::MatrixXd tries(starts, columns);
+  Eigen::MatrixXd tries(starts, columns + std::ssize(aggregates));
   Eigen::Index row = 0;
   for (const auto& part : parts) {
     const auto& values = part.trajectory.values.at(0);
@@ -174,6 +174,28 @@ void OutcomeStatistics::aggregate(const Eigen::MatrixXd& tries, Evaluation& e) c
       e.reason += formatted("%s%.0f of %.0f left the range of coils.table", broken > 0.0 ? ", " : "", left, n);
     e.cost = not_a_number;
   }
+}
+
+std::vector<double> OutcomeStatistics::aggregated(const Eigen::MatrixXd& tries) const {
+  std::vector<double> all;
+  for (Eigen::Index k = 0; k < std::ssize(aggregates); ++k) {
+    const std::string& function = aggregates[k];
+    double sum = 0.0, least = not_a_number, most = not_a_number, number = 0.0;
+    for (Eigen::Index run = 0; run < tries.rows(); ++run) {
+      const double value = tries(run, columns + k);
+      const bool is_sound = tries(run, outcome_column) < failed;
+      if (!(function == "share" ? is_sound : counts(tries, run))) continue;
+      sum += value;
+      number += 1.0;
+      least = std::fmin(least, value);
+      most = std::fmax(most, value);
+    }
+    all.push_back(function == "share"      ? sum / static_cast<double>(tries.rows())
+                  : function == "mean"     ? sum / number
+                  : function == "max_over" ? most
+                                           : least);
+  }
+  return all;
 }
 
 std::string OutcomeStatistics::report(const Evaluation& e, int starts) const {

@@ -11,7 +11,7 @@
 
 namespace dodyn::evaluators::simulation {
 
-// Columns of a part's answer, one row per initial state.
+// Columns of a part's answer, one row per initial state. Those of OutcomeStatistics::aggregates follow.
 enum Column {
   outcome_column,
   time_column,
@@ -32,7 +32,8 @@ struct OutcomeStatistics {
   bool formula = false;          // [cost] cost is given
   int given_outcome = -1;        // [cost] key for a conditional mean: index of an outcome; -1: none
   double max_other_share = 1.0;  // largest fraction of runs with other outcomes
-  bool controlled = false;       // whether there is a controller
+  std::vector<std::string> aggregates;  // functions of [metrics]: mean, share, max_over or min_over of a final value
+  bool controlled = false;              // whether there is a controller
   std::string effort_unit = "N2 s";
   double end = 0.0;  // simulation.end, s
 
@@ -45,6 +46,9 @@ struct OutcomeStatistics {
   // standard error and the metrics, and returns the rows [runs, columns]. If a part is not ok, the evaluation gets its
   // status and reason, and the result is empty. The reason of a failure is that of the first run that failed.
   std::optional<Eigen::MatrixXd> aggregate(const std::vector<Outcome>& parts, int starts, Evaluation& evaluation) const;
+  // Returns the values of `aggregates` from the rows of aggregate(). A share counts all initial states; the other
+  // functions count the runs of a cost that is a mean, and without such a run they are not numbers.
+  std::vector<double> aggregated(const Eigen::MatrixXd& tries) const;
   // Returns a report of an evaluation for the user.
   std::string report(const Evaluation& evaluation, int starts) const;
 

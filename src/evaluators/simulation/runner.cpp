@@ -32,7 +32,7 @@ void add(rigid::ContactTotals<n>& sum, const rigid::ContactTotals<n>& more) {
 
 bool SimulationOptions::uses(StateQuantity::Kind kind) const {
   return std::ranges::any_of(rules, [&](const OutcomeRule& rule) { return rule.when.uses(kind); }) ||
-         (cost && cost->uses(kind));
+         (cost && cost->uses(kind)) || std::ranges::any_of(finals, [&](const Formula& f) { return f.uses(kind); });
 }
 
 template <int n>
@@ -414,6 +414,8 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
   ended.energy_change = now().energies().total() - progress_.start_energy - progress_.booked;
   ended.effort = progress_.effort = effort();
   if (run_options_.cost) ended.cost = observation_->evaluate(*run_options_.cost, start, progress_);
+  for (const Formula& formula : run_options_.finals)
+    ended.finals.push_back(observation_->evaluate(formula, start, progress_));
   add(contact_totals_, now().contact_totals());
   ended.contacts = contact_totals_.impulses;
   if (summary) summarise(*summary);

@@ -44,6 +44,7 @@ struct SimulationOptions {
   std::optional<FeedbackLaw> feedback;
   std::vector<OutcomeRule> rules;
   std::optional<Formula> cost;  // formula of the final state
+  std::vector<Formula> finals;  // formulas of the final state for [metrics]
 
   bool uses(StateQuantity::Kind kind) const;
   // Whether far from contact a step of this length is allowed: options.step times a power of 4 up to largest_step.
@@ -63,6 +64,7 @@ struct SimulationResult {
   double contacts = 0.0;       // number of steps with contact
   double energy_change = 0.0;  // J, without impacts, projections and a controller's work
   double effort = 0.0;         // integral of the squared controls
+  std::vector<double> finals;  // values of SimulationOptions::finals
   bool timed_out = false;      // ended by `stop`
   std::string reason;          // why a run could not be solved
 };
