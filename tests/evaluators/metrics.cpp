@@ -177,7 +177,9 @@ TEST(Metrics, OfAGait) {
         "\ninitial-guesses = 1\nshifts = 0\naccuracy = 0\nvalidity-check = warn\n[parameters]\nstep-length = 0.45\n"
         "period = 0.45\n[cost]\nsquared-torque = 0.02\nlift = 3000*(swing_foot.y - 0.2*(t/period)*(1 - "
         "t/period))^2\n[metrics]\nheight = max_over(swing_foot.y)\nstep = at_end(swing_foot.x)\n"
-        "speed = step/step-length*(step-length/period)\nseconds = integral(u.stance_hip*0/(1 N m) + 1 + 0*t/1 s)\n";
+        "speed = step/step-length*(step-length/period)\nseconds = integral(u.stance_hip*0/(1 N m) + 1 + 0*t/1 s)\n"
+        "push = integral(normal(foot))\nleast = min_over(normal(foot))\nslips = max_over(abs(tangential(foot)) - "
+        "reaction(y))\n";
     const std::filesystem::path path = written_study("", text, "none.model", "gait");
     const Settings settings = read_settings(path.string(), {});
     const auto names = [&] {
@@ -195,6 +197,12 @@ TEST(Metrics, OfAGait) {
     EXPECT_NEAR(value("step"), 0.45, 1e-9);
     EXPECT_NEAR(value("speed"), 1.0, 1e-9);
     EXPECT_NEAR(value("seconds"), 0.45, 1e-13);
+    // The ground carries the weight of 40 kg over a step, by forces and by the impulse of touch-down.
+    EXPECT_NEAR(value("push") + channel(*evaluator, outcome, "impulse")(0, 1), 40.0 * 9.81 * 0.45, 1e-6) << order;
+    EXPECT_EQ(value("least"), value("min_normal_force"));
+    const Eigen::MatrixXd& force = channel(*evaluator, outcome, "contact_force");
+    EXPECT_EQ(value("slips"), (force.col(0).cwiseAbs() - force.col(1)).maxCoeff());
+    EXPECT_EQ(quantity(*evaluator, "push").unit, "N s");
     EXPECT_EQ(quantity(*evaluator, "step").unit, "m");
   }
 }
@@ -221,6 +229,11 @@ TEST(Metrics, MistakesAreOneLine) {
   expect("peak = max_over(s) + max_over(u.push)", "are added");
   expect("peak = max_over(s + u.push)", "are added in 's + u.push'");
   expect("peak = at_end(u.push)", "controls have no value at an end");
+  expect("peak = at_end(t)", "t cannot be used at an end; use the metric duration");
+  expect("peak = max_over(normal(tip))", "'normal(tip)' is no force of a phase here");
+  expect("peak = max_over(reaction(s))", "'reaction(s)' is no force of a phase here");
+  expect("peak = max_over(normal(tip) + s)", "'s' is neither a force nor a parameter");
+  expect("peak = at_start(normal(tip))", "forces have no value at an end");
   expect("peak = other + 1\nother = max_over(s)", "uses other, which is not above it");
   expect("max_control = max_over(s)", "has the name of another metric; choose another name");
   expect("cost = max_over(s)", "has the name of a column of every study");

@@ -3,7 +3,8 @@
 
     metrics.py DODYN ROOT
 
-Hops of two phases of unknown durations, with a landing, and a walker's step with the exchange of its legs, at orders 2, 4 and 6."""
+Hops of two phases of unknown durations, with a landing, and a walker's step with the exchange of its legs, at orders 2, 4 and 6. A jump in space
+from feet that are held."""
 
 import os
 import sys
@@ -29,6 +30,9 @@ def read(f):
         if data.ndim == 3:
             channels.update({f"{name}.{column}": data[0][:, i] for i, column in enumerate(decoded(data.attrs["names"]))})
     return channels, dict(zip(decoded(f["evaluations/metrics"].attrs["names"]), f["evaluations/metrics"][0]))
+
+
+WEIGHTS = {1: [1 / 2], 2: [1 / 6, 2 / 3], 3: [1 / 12, 5 / 12, 5 / 12]}  # of Lobatto's knots, without the last one, which the next interval adds
 
 
 class Motion:
@@ -59,6 +63,15 @@ class Motion:
                 values.extend((curve.deriv() if rate else curve)(0.5 * (1 + self.gauss)) / (h if rate else 1.0))
         return np.array(values)
 
+    def mean_of_knots(self, name):
+        """Returns the mean over time by Lobatto's rule, over the phases of this motion."""
+        total = 0.0
+        for rows in self.rows:
+            for k, h in enumerate(self._steps(rows)):
+                values = self.channels[name][rows][k * self.degree : (k + 1) * self.degree + 1]
+                total += h * np.array([*WEIGHTS[self.degree], WEIGHTS[self.degree][0]]) @ values
+        return total / self.weights.sum()
+
     def mean(self, values):
         return self.weights @ values / self.weights.sum()
 
@@ -87,6 +100,9 @@ hop = {
     "mixed": "max_over(stretch*u.thrust + t*1 W, flight)",
     "way": "at_end(x) - at_start(x)",
     "take_off": "at_start(leg, flight)",
+    "push": "max_over(normal(foot))",
+    "carried": "mean(normal(foot))",
+    "slips": "max_over(abs(tangential(foot)) - mu*normal(foot), stance)",
 }
 
 
@@ -103,6 +119,9 @@ def of_hop(motion, phase):
         "mixed": (flight.at_points("q.stretch") * flight.control("u.thrust") + flight.at_points("t.t")).max(),
         "way": motion.knots("q.x")[-1] - motion.knots("q.x")[0],
         "take_off": stance.knots("q.leg")[-1],
+        "push": stance.knots("held_force.y").max(),
+        "carried": stance.mean_of_knots("held_force.y"),
+        "slips": (abs(stance.knots("held_force.x")) - 0.8 * stance.knots("held_force.y")).max(),
     }
 
 
@@ -131,6 +150,24 @@ def of_step(motion, phase):
     }
 
 
+jump = {
+    "push": "max_over(reaction(front_left_foot.z))",
+    "landing": "max_over(normal(rear_left_foot), land)",
+    "back": "mean(reaction(front_left_foot.x), push)",
+}
+
+
+def of_jump(motion, phase):
+    return {
+        "push": max(phase(i).knots("hold_force.front_left_foot.z").max() for i in (0, 2)),
+        "landing": phase(2).knots("hold_force.rear_left_foot.z").max(),
+        "back": phase(0).mean_of_knots("hold_force.front_left_foot.x"),
+    }
+
+
+# in space, with held feet
+check("quadruped", 2, jump, of_jump, "spring", 8.0, "--motion.initial-guesses", "1", "--motion.accuracy", "0", "--motion.refinements", "0",
+      "--motion.validity-check", "warn")  # fmt: skip
 for order in (2, 4, 6):
     coarse = ("--motion.order", str(order), "--motion.accuracy", "0", "--motion.initial-guesses", "1", "--phase.stance.intervals", "12", "--phase.flight.intervals", "12")
     metrics = check("hopper", order, hop, of_hop, "leg_stiffness", 1254, *coarse)

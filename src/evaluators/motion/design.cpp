@@ -82,6 +82,12 @@ std::vector<PhaseOutline> MotionDesigns::outline() const {
   return all;
 }
 
+std::optional<HeldForce> MotionDesigns::held_force(int phase, const Expression::Quantity& quantity) const {
+  const auto& holds = motion_.phases[phase].holds;
+  const int component = holds ? holds->component(quantity, motion_.system->structure().dimension) : -1;
+  return component >= 0 ? HeldForce{true, component} : MotionDescription::held_force(phase, quantity);
+}
+
 std::shared_ptr<const MotionDescription> MotionDesigns::on_mesh(int count) const {
   auto other = std::make_shared<MotionDesigns>(*this);
   const int now = intervals();

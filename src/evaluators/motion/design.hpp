@@ -18,6 +18,7 @@ class MotionDesigns final : public MotionDescription {
   std::string model_name() const override { return motion_.settings.text("motion.model"); }
   const dmoc::System& system() const override { return *motion_.system; }
   std::vector<PhaseOutline> outline() const override;
+  std::optional<HeldForce> held_force(int phase, const Expression::Quantity& quantity) const override;
   std::shared_ptr<const MotionDescription> on_mesh(int intervals) const override;
   MotionValues values(const Eigen::VectorXd& design) const override { return motion_values(motion_, design); }
   std::vector<bool> has_cost() const override;

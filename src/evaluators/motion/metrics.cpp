@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
+#include <cmath>
 
+#include "dmoc/position_constraint.hpp"
 #include "evaluators/motion/phased_motion.hpp"
 #include "evaluators/motion/read_motion.hpp"
 
@@ -39,6 +40,10 @@ std::vector<std::string> names_of_parameters(const Settings& settings, const Mot
   return names;
 }
 
+bool is_named_force(const Expression::Quantity& quantity) {
+  return quantity.name == "normal" || quantity.name == "tangential" || quantity.name == "reaction";
+}
+
 bool is_at_end(const std::string& function) { return function == "at_start" || function == "at_end"; }
 
 }  // namespace
@@ -63,8 +68,12 @@ MotionMetrics::Term MotionMetrics::read(const MotionDescription& description, co
   if (phases.empty())
     throw ExpressionError("there is no phase '" + aggregate.phase + "'" +
                           did_you_mean(aggregate.phase, names_of(outline)) + "; allowed: " + listed(names_of(outline)));
+  const auto& quantities = aggregate.argument.quantities();
+  if (std::ranges::any_of(quantities, is_named_force)) return read_forces(description, aggregate, phases);
   const bool at_end = is_at_end(aggregate.function),
              sums = aggregate.function == "integral" || aggregate.function == "mean";
+  if (at_end && std::ranges::any_of(quantities, [](const auto& one) { return one.text() == "t"; }))
+    throw ExpressionError("t cannot be used at an end; use the metric duration of a motion, or the period of a gait");
   if (at_end) phases = {aggregate.function == "at_start" ? phases.front() : phases.back()};
   Term term{aggregate.function, {}};
   for (const int i : phases) {
@@ -74,7 +83,7 @@ MotionMetrics::Term MotionMetrics::read(const MotionDescription& description, co
     const dmoc::System& system = description.system();
     PhaseFunction part{i, at_end ? end_function(system, phase.held, aggregate.argument, parameters_)
                                  : path_function(system, phase.held, clock, aggregate.argument, parameters_, sums)};
-    if (part.function.parameters.size() == aggregate.argument.quantities().size())
+    if (part.function.parameters.size() == quantities.size())
       throw ExpressionError("'" + aggregate.argument.text() + "' does not depend on the motion; remove " +
                             aggregate.function);
     check_places(part.function, phase.name, phase.intervals);
@@ -83,18 +92,79 @@ MotionMetrics::Term MotionMetrics::read(const MotionDescription& description, co
   return term;
 }
 
-double MotionMetrics::value(const Term& term, const dmoc::MotionProblem& problem, const Eigen::VectorXd& x,
-                            const dmoc::Lookup& lookup) {
+MotionMetrics::Term MotionMetrics::read_forces(const MotionDescription& description, const Aggregate& aggregate,
+                                               const std::vector<int>& phases) const {
+  if (is_at_end(aggregate.function))
+    throw ExpressionError("forces have no value at an end; allowed: max_over, min_over, integral, mean");
+  Term term{aggregate.function, {}};
+  std::string missing;
+  for (const int i : phases) {
+    PhaseFunction part{i, {}};
+    part.function.expression = aggregate.argument;
+    bool has_all = true;
+    for (const Expression::Quantity& quantity : aggregate.argument.quantities()) {
+      part.forces.push_back(description.held_force(i, quantity));
+      const bool is_parameter =
+          quantity.arguments.empty() && (description.system().model().parameter(quantity.name) >= 0 ||
+                                         std::ranges::count(parameters_, quantity.name) > 0);
+      if (!is_named_force(quantity) && !is_parameter)
+        throw ExpressionError("'" + quantity.text() +
+                              "' is neither a force nor a parameter; an expression of forces has "
+                              "only these, such as normal(foot)");
+      if (is_parameter || part.forces.back()) continue;
+      has_all = false;
+      missing = quantity.text();
+    }
+    if (has_all) term.parts.push_back(std::move(part));
+  }
+  if (term.parts.empty())
+    throw ExpressionError("'" + missing +
+                          "' is no force of a phase here; allowed: forces on what a phase fixes or holds");
+  return term;
+}
+
+Eigen::MatrixXd MotionMetrics::force_values(const PhaseFunction& part, const MotionDescription::MetricInputs& seen,
+                                            const dmoc::Lookup& lookup) {
+  const dmoc::MotionProblem& problem = seen.solved.planned.problem;
+  const dmoc::PhaseMotion& motion = seen.motion.phases[part.phase];
+  const dmoc::PhaseIndex& index = problem.index(part.phase);
+  const auto& holds = problem.position_constraints(part.phase);
+  // The hold of a contact that stays, if any, comes first.
+  const Eigen::MatrixXd of_points =
+      holds.empty() ? Eigen::MatrixXd() : constraint_forces(problem, holds.back(), seen.solved.solution.x);
+  const Expression& expression = part.function.expression;
+  Eigen::MatrixXd all(index.knots(), 2);
+  const int last = index.knots() - 1;
+  for (int knot = 0; knot <= last; ++knot) {
+    std::vector<double> given;
+    for (std::size_t i = 0; i < part.forces.size(); ++i) {
+      const auto& force = part.forces[i];
+      given.push_back(!force             ? lookup(expression.quantities()[i].name).value
+                      : force->of_points ? of_points(knot, force->index)
+                                         : motion.held_force(knot, force->index));
+    }
+    const double value = expression.evaluate<double>(given);
+    all.row(knot) << value, value * problem.knot_weight(part.phase, knot) * motion.h;
+  }
+  if (index.velocity_after < 0) all.row(0) << all(1, 0), not_a_number;
+  if (index.velocity_before < 0) all.row(last) << all(last - 1, 0), not_a_number;
+  return all;
+}
+
+double MotionMetrics::value(const Term& term, const MotionDescription::MetricInputs& seen, const dmoc::Lookup& lookup) {
+  const dmoc::MotionProblem& problem = seen.solved.planned.problem;
+  const Eigen::VectorXd& x = seen.solved.solution.x;
   if (is_at_end(term.function)) {
-    const auto& [phase, function] = term.parts.front();
-    return end_value(problem, phase, term.function == "at_end", function, lookup, x);
+    const PhaseFunction& part = term.parts.front();
+    return end_value(problem, part.phase, term.function == "at_end", part.function, lookup, x);
   }
   double integral = 0.0, time = 0.0, least = nlp::infinity, most = -nlp::infinity;
-  for (const auto& [phase, function] : term.parts) {
-    const Eigen::MatrixXd values = path_values(problem, phase, function, lookup, x);
-    const dmoc::PhaseIndex& index = problem.index(phase);
+  for (const PhaseFunction& part : term.parts) {
+    const Eigen::MatrixXd values = part.forces.empty() ? path_values(problem, part.phase, part.function, lookup, x)
+                                                       : force_values(part, seen, lookup);
+    if (values.col(0).hasNaN()) return not_a_number;
     integral += values.col(1).sum();
-    time += index.duration >= 0 ? x(index.duration) : problem.phase(phase).duration.value;
+    time += seen.motion.phases[part.phase].h * problem.index(part.phase).intervals;
     least = std::min(least, values.col(0).minCoeff());
     most = std::max(most, values.col(0).maxCoeff());
   }
@@ -103,11 +173,11 @@ double MotionMetrics::value(const Term& term, const dmoc::MotionProblem& problem
   return term.function == "mean" ? integral / time : integral;
 }
 
-std::vector<double> MotionMetrics::values(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x,
-                                          const MotionValues& values, std::vector<double> metrics) const {
+std::vector<double> MotionMetrics::values(const MotionDescription::MetricInputs& seen, const MotionValues& values,
+                                          std::vector<double> metrics) const {
   const dmoc::Lookup lookup = [&](const std::string& name) { return values.named(name); };
   std::vector<double> aggregates;
-  for (const Term& term : terms_) aggregates.push_back(value(term, problem, x, lookup));
+  for (const Term& term : terms_) aggregates.push_back(value(term, seen, lookup));
   return expressions_.values(
       std::move(metrics), [&](const std::string& name) { return values.named(name).value; }, aggregates);
 }

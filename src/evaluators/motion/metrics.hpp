@@ -20,24 +20,32 @@ class MotionMetrics {
   MotionMetrics(const Settings& settings, const MotionDescription& description, const std::vector<Quantity>& built_in);
 
   const std::vector<Quantity>& quantities() const { return expressions_.quantities(); }
-  // Returns the values of the entries for a solution. `metrics`: values of the metrics that the motion has without
-  // them. `values`: numbers of its design.
-  std::vector<double> values(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x, const MotionValues& values,
+  // Returns the values of the entries for a motion. `values`: numbers of its design. `metrics`: values of the metrics
+  // that the motion has without them.
+  std::vector<double> values(const MotionDescription::MetricInputs& seen, const MotionValues& values,
                              std::vector<double> metrics) const;
 
  private:
-  // An aggregate over phases of the motion.
+  // An expression in a phase, of the motion or of forces.
   struct PhaseFunction {
     int phase = 0;
     dmoc::PathFunction function;
+    std::vector<std::optional<HeldForce>> forces = {};  // quantities of `function.expression`; nullopt: a parameter.
+                                                        // Empty: an expression of the motion
   };
+  // An aggregate over phases.
   struct Term {
     std::string function;  // name of the aggregate
     std::vector<PhaseFunction> parts;
   };
   Term read(const MotionDescription& description, const Aggregate& aggregate) const;
-  static double value(const Term& term, const dmoc::MotionProblem& problem, const Eigen::VectorXd& x,
-                      const dmoc::Lookup& lookup);
+  Term read_forces(const MotionDescription& description, const Aggregate& aggregate,
+                   const std::vector<int>& phases) const;
+  static double value(const Term& term, const MotionDescription::MetricInputs& seen, const dmoc::Lookup& lookup);
+  // Evaluates an expression of forces at the knots of its phase, as path_values(). An end whose velocities are not
+  // unknowns has no force: its row has the value of the next knot, and an integral that is not a number.
+  static Eigen::MatrixXd force_values(const PhaseFunction& part, const MotionDescription::MetricInputs& seen,
+                                      const dmoc::Lookup& lookup);
 
   std::vector<std::string> parameters_;  // of the motion
   std::vector<Term> terms_;

@@ -202,8 +202,7 @@ void MotionEvaluator::assess(const FoundMotion& found, Evaluation& e) const {
   const MotionDescription::MetricInputs seen{e.design, *found.best, found.motion, found.trajectory, found.clearance};
   std::vector<double> all;
   for (const Measure& measure : measures(&seen, &found)) all.push_back(measure.value);
-  const std::vector<double> own =
-      own_metrics_->values(found.best->planned.problem, found.best->solution.x, description_->values(e.design), all);
+  const std::vector<double> own = own_metrics_->values(seen, description_->values(e.design), all);
   all.insert(all.end(), own.begin(), own.end());
   e.metrics = Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
   judge(findings(*found.mesh, e, found.trajectory), search_.rejects, e);
