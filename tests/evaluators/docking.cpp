@@ -130,7 +130,7 @@ TEST(DockingCraft, GapOfTheBoxesBoundsTheDistance) {
   rigid::Options options;
   options.response = rigid::Response::none;
   rigid::Simulation<2> simulation(world, options);
-  simulation::Observation<2> observation(view, {}, world, 1e-3);
+  simulation::Observation<2> observation(view, {}, world, 1e-3, false);
   const std::vector<rigid::Twist<2>> still(2, rigid::Twist<2>::Zero());
   for (int k = 0; k < 200; ++k) {
     const std::vector<Pose<2>> poses{{}, {{0.2 * std::cos(0.1 * k), 0.19 * std::sin(0.1 * k)}, 0.37 * k}};

@@ -353,6 +353,40 @@ TEST_F(Simulations, LongStepsFollowASpin) {
   EXPECT_NEAR(tip("64 ms"), tip("step"), 1e-3);  // steps of 64 ms are 0.036 off, of 4 ms 1.2e-4
 }
 
+// Outcomes and costs count the full turns of a hinge, in space as in the plane, from the angle of the initial state on.
+TEST_F(Simulations, AnglesCountFullTurns) {
+  const auto wheel = [&](int dimension, const std::string& body) {
+    return write("wheel.model", "[model]\ndimension = " + std::to_string(dimension) +
+                                    "\ngravity = 0\n[link wheel]\nparent = ground\nmass = 1\n" + body);
+  };
+  const std::string study =
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = wheel.model\nend = 2 s\nstep = 2 ms\n"
+      "[initial-state]\nwheel = 7\nrate(wheel) = 5\n"
+      "[outcome turned]\nwhen = t > 1.5 and wheel > 16\n[cost]\ncost = wheel\n";
+  for (const auto& [dimension, body] : {std::pair(2, "joint = revolute\ninertia = 0.1\n"),
+                                        std::pair(3, "joint = revolute z\ninertia = 0.1, 0.1, 0.1\n"),
+                                        std::pair(3, "joint = revolute 1, 2, 2\ninertia = 0.1, 0.1, 0.1\n")}) {
+    wheel(dimension, body);
+    const auto spinning = evaluator(study);
+    for (int repeat = 0; repeat < 2; ++repeat) {  // a run does not continue the turns of the one before
+      const Outcome outcome = whole(*spinning, task());
+      EXPECT_NEAR(metric(*spinning, outcome, "turned"), 1, 0) << body;
+      EXPECT_NEAR(outcome.evaluation.cost, 16, 0.011) << body;  // a step turns by 0.01
+    }
+  }
+}
+
+// A heavy top that precesses by more than a turn: its first angle agrees with Euler's equations.
+TEST_F(Simulations, AnglesOfATopCountFullTurns) {
+  write("top.model",
+        "[model]\ndimension = 3\n[link top]\nparent = ground\njoint = spherical ZXZ\ncoordinates = a, b, c\n"
+        "mass = 0.5\ncentre = 0, 0, 0.1\ninertia = 0.0008, 0.0008, 0.0012\n");
+  const auto top = evaluator(
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = top.model\nend = 2 s\nstep = 0.1 ms\n"
+      "[initial-state]\nb = 30 deg\nrate(a) = 4.8\nrate(c) = 100\n[cost]\ncost = a\n");
+  EXPECT_NEAR(whole(*top, task()).evaluation.cost, 9.753047, 5e-5);  // by integration of the equations to 1e-12
+}
+
 // A spring of length 0 whose ends coincide has no force: the body stays, and then swings as x = sin(20 t)/20.
 TEST_F(Simulations, ASpringOfLengthZeroStartsWithItsEndsTogether) {
   write("zero.model",

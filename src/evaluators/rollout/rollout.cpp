@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numbers>
 #include <string_view>
 
 #include "evaluators/rollout/feedback.hpp"
@@ -12,6 +11,7 @@
 #include "record/text.hpp"
 #include "rigid/simulation.hpp"
 #include "systems/bodies.hpp"
+#include "systems/full_turns.hpp"
 #include "systems/mass_matrix.hpp"
 
 namespace dodyn::evaluators {
@@ -222,22 +222,10 @@ class RolloutSimulator {
   }
   void look(const World& w) {
     auto now = w.view.coordinates(w.view.state(*w.simulation));
-    unwind(now.q, q_);
+    if constexpr (n == 3) systems::add_full_turns(tree_, now.q, q_);
     q_ = std::move(now.q);
     v_ = std::move(now.v);
     time_ = w.simulation->time();
-  }
-  // Makes spatial angles continuous: their values are within half a turn.
-  void unwind(std::vector<double>& q, const std::vector<double>& near) const {
-    if constexpr (n == 3)
-      for (std::size_t i = 0; i < q.size(); ++i)
-        if (is_turn(i)) q[i] += 2.0 * std::numbers::pi * std::round((near[i] - q[i]) / (2.0 * std::numbers::pi));
-  }
-  bool is_turn(int coordinate) const {
-    for (const auto& link : tree_.links)
-      if (coordinate >= link.first && coordinate < link.first + std::ssize(link.moves))
-        return link.moves[coordinate - link.first].kind == systems::Move::turn;
-    return false;
   }
 
   Vector standing_place() const { return Vector(Eigen::Map<const Eigen::Vector3d>(stand_.data()).template head<n>()); }
@@ -326,7 +314,7 @@ class RolloutSimulator {
       for (int i = 0; i < steps(); ++i)
         if (!w.simulation->step()) throw std::invalid_argument(w.simulation->outcome().reason);
       auto now = w.view.coordinates(w.view.state(*w.simulation));
-      unwind(now.q, q);
+      if constexpr (n == 3) systems::add_full_turns(tree_, now.q, q);
       return moving(now.q, now.v);
     };
     std::vector<LinearInterval> intervals;

@@ -16,7 +16,7 @@ FeedbackForce<n>::FeedbackForce(const systems::Bodies<n>& view, const FeedbackLa
       parameters_(std::move(parameters)),
       trapezoidal_(stepper == rigid::Stepper::newmark_explicit || stepper == rigid::Stepper::newmark_implicit),
       push_(systems::recorded_actuators(view)),
-      kinematics_(view),
+      kinematics_(view, law.uses(StateQuantity::spatial_angle)),
       u_(view.tree.actuators.size(), 0.0),
       trial_u_(u_),
       wrench_(view.world.bodies.size()) {
@@ -32,7 +32,8 @@ void FeedbackForce<n>::start(double t, std::span<const rigid::Pose<n>> poses, st
   time_ = next_sample_ = t;
   node_.assign(poses.begin(), poses.end());
   node_twists_.assign(twists.begin(), twists.end());
-  kinematics_.look(poses, twists);
+  kinematics_.begin(start.q);
+  kinematics_.look_at_node(poses, twists);
   states_.setZero(count);
   for (Eigen::Index i = 0; i < count; ++i)
     if (const auto& initial = law_.states[i].initial) states_[i] = value(*initial, t, states_, nullptr);

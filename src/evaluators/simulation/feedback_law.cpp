@@ -83,6 +83,13 @@ bool FeedbackLaw::drives(int actuator) const {
   return std::ranges::find(controls, actuator, &ControlFormula::actuator) != controls.end();
 }
 
+bool FeedbackLaw::uses(StateQuantity::Kind kind) const {
+  return std::ranges::any_of(controls, [&](const ControlFormula& one) { return one.value.uses(kind); }) ||
+         std::ranges::any_of(states, [&](const LawState& one) {
+           return one.rate.uses(kind) || (one.initial && one.initial->uses(kind));
+         });
+}
+
 Controllers controllers(const Settings& settings, const systems::Model& model) {
   Controllers all;
   all.craft = !settings.text("control.craft").empty();

@@ -32,6 +32,7 @@ struct FeedbackLaw {
   std::vector<LawState> states;
 
   bool drives(int actuator) const;
+  bool uses(StateQuantity::Kind kind) const;
 };
 
 // Returns the quantities of controllers that formulas may use. Throws ConfigError if a name of a state has a meaning

@@ -49,6 +49,14 @@ int link(const systems::Model& model, const std::string& name) {
   return at == links.end() ? -1 : static_cast<int>(at - links.begin());
 }
 
+bool is_spatial_angle(const systems::Model& model, const systems::Variable& variable) {
+  if (model.dimension != 3 || variable.kind != systems::Variable::coordinate) return false;
+  return std::ranges::any_of(model.structure.links, [&](const auto& link) {
+    const int move = variable.index - link.first;
+    return move >= 0 && move < std::ssize(link.moves) && link.moves[move].kind == systems::Move::turn;
+  });
+}
+
 }  // namespace
 
 bool is_run_quantity(const std::string& name) { return plain.contains(name); }
@@ -137,7 +145,8 @@ std::optional<StateQuantity> FormulaReader::quantity(const CustomEntry& entry, c
   if (variable && scope == Scope::run && quantity.arguments.empty() && plain.contains(quantity.name))
     throw entry.error("'" + quantity.name + "' is a quantity of a run and a name of the model; rename it in the model");
   if (variable && (of_state || variable->kind == systems::Variable::parameter))
-    return StateQuantity{StateQuantity::model, *variable};
+    return StateQuantity{is_spatial_angle(model_, *variable) ? StateQuantity::spatial_angle : StateQuantity::model,
+                         *variable};
   if (!of_state) return std::nullopt;
   if (const auto& states = controllers_.states; quantity.arguments.empty() && scope != Scope::initial)
     if (const auto at = std::ranges::find(states, quantity.name); at != states.end())

@@ -17,6 +17,7 @@ namespace dodyn::evaluators::simulation {
 struct StateQuantity {
   enum Kind {
     model,           // `variable`: a parameter, coordinate, rate, point, distance, angle ... of the model
+    spatial_angle,   // `variable`: a coordinate that is an angle in space, with its full turns, rad
     start,           // a variable of [initial-states]
     time,            // t, s
     at_end,          // the run ends at this node, because its time is over

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "systems/full_turns.hpp"
+
 namespace dodyn::evaluators::simulation {
 
 template <int n>
@@ -10,6 +12,25 @@ void Kinematics<n>::look(std::span<const rigid::Pose<n>> poses, std::span<const 
   twists_ = twists;
   coordinates_known_ = false;
   std::ranges::fill(frames_, std::nullopt);
+}
+
+// Computes the coordinates at every node: a full turn between two looks would not be counted.
+template <int n>
+void Kinematics<n>::look_at_node(std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists) {
+  look(poses, twists);
+  if (!follows_angles_) return;
+  compute_coordinates();
+  at_node_ = q_;
+}
+
+template <int n>
+void Kinematics<n>::compute_coordinates() {
+  auto coordinates = view_.coordinates({{poses_.begin(), poses_.end()}, {twists_.begin(), twists_.end()}});
+  if (follows_angles_) systems::add_full_turns(view_.tree, coordinates.q, at_node_);
+  q_ = std::move(coordinates.q);
+  v_ = std::move(coordinates.v);
+  links_ = view_.tree.template frames<double>(q_.data(), v_.data());
+  coordinates_known_ = true;
 }
 
 template <int n>
@@ -90,13 +111,7 @@ std::optional<double> Kinematics<n>::direct(const systems::Variable& variable) {
 template <int n>
 double Kinematics<n>::value(const systems::Variable& variable) {
   if (const auto known = direct(variable)) return *known;
-  if (!coordinates_known_) {
-    auto coordinates = view_.coordinates({{poses_.begin(), poses_.end()}, {twists_.begin(), twists_.end()}});
-    q_ = std::move(coordinates.q);
-    v_ = std::move(coordinates.v);
-    links_ = view_.tree.template frames<double>(q_.data(), v_.data());
-    coordinates_known_ = true;
-  }
+  if (!coordinates_known_) compute_coordinates();
   return view_.tree.template value<double>(variable, links_, q_.data(), v_.data(), nullptr);
 }
 

@@ -18,9 +18,15 @@ inline rigid::Vector<3> spin_velocity(const rigid::Spin<3>& omega, const rigid::
 template <int n>
 class Kinematics {
  public:
-  // `view` must outlive this object.
-  explicit Kinematics(const systems::Bodies<n>& view) : view_(view), frames_(view.world.bodies.size()) {}
+  // `view` must outlive this object. `follows_angles`: whether coordinates that are angles in space have their full
+  // turns, which look_at_node() counts. Otherwise they are within half a turn.
+  Kinematics(const systems::Bodies<n>& view, bool follows_angles)
+      : view_(view), follows_angles_(follows_angles), frames_(view.world.bodies.size()) {}
 
+  // Begins a run at these coordinates.
+  void begin(const std::vector<double>& q) { at_node_ = q; }
+  // Uses the state of the next node of the run from now on. Both must stay valid.
+  void look_at_node(std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists);
   // Uses this state from now on. Both must stay valid. In the middle of a step the directors need not be a rotation.
   void look(std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists);
 
@@ -31,11 +37,14 @@ class Kinematics {
   const geometry::Frame<n>& frame(int body);
 
  private:
+  void compute_coordinates();
   std::optional<double> direct(const systems::Variable& variable);
   rigid::Vector<n> position(const systems::Place<double>& place);
   rigid::Vector<n> velocity(const systems::Place<double>& place);
 
   const systems::Bodies<n>& view_;
+  bool follows_angles_;
+  std::vector<double> at_node_;  // coordinates at the last node; empty unless the run has begun
   std::span<const rigid::Pose<n>> poses_;
   std::span<const rigid::Twist<n>> twists_;
   std::vector<std::optional<geometry::Frame<n>>> frames_;  // [bodies] those that were computed for this state

@@ -16,14 +16,14 @@ constexpr int spins = rigid::Spin<n>::RowsAtCompileTime;
 
 template <int n>
 Observation<n>::Observation(const systems::Bodies<n>& view, std::vector<double> parameters,
-                            const rigid::World<n>& world, double rest_speed, const rigid::Controller<n>* controller,
-                            FeedbackForce<n>* feedback)
+                            const rigid::World<n>& world, double rest_speed, bool follows_angles,
+                            const rigid::Controller<n>* controller, FeedbackForce<n>* feedback)
     : view_(view),
       parameters_(std::move(parameters)),
       rest_speed_(rest_speed),
       controller_(controller),
       feedback_(feedback),
-      kinematics_(view) {
+      kinematics_(view, follows_angles) {
   for (const auto& body : world.bodies) {
     fixed_.push_back(body.fixed);
     radii_.push_back(rigid::radius(body));
@@ -45,7 +45,7 @@ void Observation<n>::look(const rigid::Simulation<n>& simulation, bool in_contac
   in_contact_ = in_contact;
   if (last_equilibrium_ && simulation.time() <= last_equilibrium_->time)
     last_equilibrium_.reset();  // another run has begun
-  kinematics_.look(simulation.poses(), simulation.twists());
+  kinematics_.look_at_node(simulation.poses(), simulation.twists());
   resting_.reset();
   gaps_.clear();
 }
@@ -154,6 +154,7 @@ double Observation<n>::value(const StateQuantity& seen, const Start& start, cons
   switch (seen.kind) {
     case StateQuantity::start:
       return start.variables[seen.one];
+    case StateQuantity::spatial_angle:
     case StateQuantity::model: {
       if (seen.variable.kind == systems::Variable::parameter) return parameters_[seen.variable.index];
       return kinematics_.value(seen.variable);

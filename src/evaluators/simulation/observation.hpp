@@ -33,10 +33,13 @@ template <int n>
 class Observation {
  public:
   // `view` must outlive this object. `world`: the world of the view, with the fixed bodies of the simulation.
-  // `controller`, `feedback`: null if there is none.
+  // `controller`, `feedback`: null if there is none. `follows_angles`: see Kinematics.
   Observation(const systems::Bodies<n>& view, std::vector<double> parameters, const rigid::World<n>& world,
-              double rest_speed, const rigid::Controller<n>* controller = nullptr,
+              double rest_speed, bool follows_angles, const rigid::Controller<n>* controller = nullptr,
               FeedbackForce<n>* feedback = nullptr);
+
+  // Begins a run at these coordinates; look() observes its nodes.
+  void begin(const std::vector<double>& q) { kinematics_.begin(q); }
 
   // Observes this node from now on. `in_contact`: whether its contacts are known.
   void look(const rigid::Simulation<n>& simulation, bool in_contact);

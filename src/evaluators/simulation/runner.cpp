@@ -89,7 +89,8 @@ Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<doub
     options.response = rigid::Response::none;
     levels_.emplace_back(world, options);
   }
-  observation_.emplace(view_, values.parameters, world, run_options.rest_speed, controller_.get(), feedback_.get());
+  observation_.emplace(view_, values.parameters, world, run_options.rest_speed,
+                       run_options.uses(StateQuantity::spatial_angle), controller_.get(), feedback_.get());
   if (run_options.uses(StateQuantity::cluster)) cluster_.emplace(world);
   speeds_.resize(pairs_.size() + world.one_sided.size());
   accelerations_.resize(speeds_.size());
@@ -300,6 +301,7 @@ void Runner<n>::begin(const Start& start) {
     cluster_->start();
     progress_.cluster = cluster_->largest();
   }
+  observation_->begin(start.q);
   look();
 }
 
