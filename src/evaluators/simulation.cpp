@@ -586,7 +586,7 @@ class SimulationEvaluator final : public Evaluator {
     result.report +=
         formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", summary.before.kinetic,
                   summary.after.kinetic, summary.before.potential, summary.after.potential) +
-        formatted("                by impacts %.4g J, by projections %.4g J, ", contact_totals.impact,
+        formatted("                by impacts and friction %.4g J, by projections %.4g J, ", contact_totals.impact,
                   contact_totals.projection.total()) +
         (contact_totals.forces != 0.0 ? formatted("by damping, drag and driving forces %.4g J, ", contact_totals.forces)
                                       : "") +

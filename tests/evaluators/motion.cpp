@@ -222,6 +222,10 @@ TEST(Motion, CoarseMeshesRefinementsAndTasksKeepTheClosedForm) {
     EXPECT_EQ(metric(*evaluator, outcome, "optima"), 1.0);
     EXPECT_NEAR(outcome.evaluation.cost, closed_form(intervals), 1e-8 * outcome.evaluation.cost);
     EXPECT_EQ(channel(*evaluator, outcome, "q").rows(), 11);
+    const std::string report = evaluator->report(outcome);
+    EXPECT_NE(report.find(" s, on " + std::to_string(static_cast<int>(intervals)) + " intervals\n"), std::string::npos)
+        << report;
+    EXPECT_EQ(report.find("rounding alone"), std::string::npos) << report;
     return outcome;
   };
   const Outcome plain = found({}, 10.0);
@@ -234,6 +238,17 @@ TEST(Motion, CoarseMeshesRefinementsAndTasksKeepTheClosedForm) {
   for (const char* wrong : {"1", "10", "11"})
     EXPECT_THROW(study(text, {"--motion.coarse-intervals", wrong}), ConfigError) << wrong;
   EXPECT_THROW(study(text, {"--motion.tasks", "3"}), ConfigError);
+}
+
+// A residual above the tolerance is either a failure or rounding, and the report states which.
+TEST(Motion, AResidualOfRoundingIsCalledSo) {
+  const auto evaluator = study(rest_to_rest.substr(0, rest_to_rest.find("[design]")),
+                               {"--motion.tolerance", "1e-14", "--cost.squared-control", "1000"});
+  const Outcome outcome = whole(*evaluator);
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  ASSERT_GT(metric(*evaluator, outcome, "kkt_residual"), 1e-14);
+  const std::string report = evaluator->report(outcome);
+  EXPECT_NE(report.find("(tolerance 1e-14, exceeded by rounding alone)\n"), std::string::npos) << report;
 }
 
 // The cost's integrand by expression is the built-in one; a path constraint binds.

@@ -300,11 +300,13 @@ ContinuousPlan MotionDesigns::continuous_plan() const {
 }
 
 std::string MotionDesigns::report(const MetricOf& metric) const {
+  const double solved = metric("intervals");  // a refinement halves the time steps of all phases
+  const int finer = solved > intervals() ? static_cast<int>(solved) / intervals() : 1;
   const std::string order = degree() > 1 ? " of order " + std::to_string(2 * degree()) : "";
   std::string s = "motion\n";
   for (const MotionPhase& phase : motion_.phases)
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals%s\n", phase.name.c_str(),
-                   metric("duration_" + phase.name), phase.intervals, order.c_str());
+                   metric("duration_" + phase.name), finer * phase.intervals, order.c_str());
   for (const MotionContact& contact : motion_.contacts) {
     s += motion_.penalty > 0.0
              ? formatted("  [contact %s] overlaps by %.4g mm at %.4g s", contact.name.c_str(),

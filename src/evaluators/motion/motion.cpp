@@ -307,7 +307,9 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   const auto metric = [&](const std::string& name) { return this->metric(e, name); };
   std::string s = "optimality\n";
   s += formatted("  %.0f iterations in all\n", metric("iterations"));
-  s += formatted("  KKT residual %.1e (tolerance %.0e)\n", metric("kkt_residual"), search_.options.tolerance);
+  const bool to_rounding = e.ok() && metric("kkt_residual") > search_.options.tolerance;
+  s += formatted("  KKT residual %.1e (tolerance %.0e%s)\n", metric("kkt_residual"), search_.options.tolerance,
+                 to_rounding ? ", exceeded by rounding alone" : "");
   if (metric("intervals") > description_->intervals())
     s += formatted("  refined to %.0f intervals; the last refinement changed the cost by %.1e, relative\n",
                    metric("intervals"), metric("refinement_change"));
