@@ -353,6 +353,8 @@ class UrdfWriter(Writer):
         if joint_type != "continuous" and not has_range:
             self.notes.append(f"{name} has no range: its limits {shown(ends[0])} and {shown(ends[1])} (line {limit.line}) are left out"
                               if limit is not None else f"{name} has no range: {joint.title} has no <limit>")  # fmt: skip
+        if limit is not None and joint_type == "continuous" and any(ends):
+            self.notes.append(f"{name} is continuous: its limits {shown(ends[0])} and {shown(ends[1])} (line {limit.line}) are left out")
         speed = real(limit, "velocity", 0.0) if limit is not None else 0.0
         if speed <= 0 and limit is not None and "velocity" in limit.attributes:
             self.notes.append(f"{name}: the velocity {shown(speed)} (line {limit.line}) is taken as no limit")

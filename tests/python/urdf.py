@@ -141,11 +141,12 @@ def bad_input():
 
 def left_out():
     """What the model does not have of the URDF is named: on standard error and in the text."""
-    text = ARM.replace('effort="40"', 'effort="40" velocity="2.5"').replace('lower="-1" upper="1"', 'lower="1" upper="1"').replace(
+    text = ARM.replace('<axis xyz="0 0 1"/></joint>', '<axis xyz="0 0 1"/><limit lower="-1.5" upper="2"/></joint>', 1)
+    text = text.replace('effort="40"', 'effort="40" velocity="2.5"').replace('lower="-1" upper="1"', 'lower="1" upper="1"').replace(
         "</robot>", '<sensor name="t"/>\n<sensor name="u"/>\n</robot>').replace('<mass value="0.5"/>', '<mass value="0.5" unit="kg"/>')  # fmt: skip
     code, out, err = imported("notes.urdf", text)
     assert code == 0, err
-    for said in ("wrist has no range: its limits 1 and 1", "<sensor> in <robot> (line 17 and 1 more) is left out", 'unit="..." of <mass> (line 10) is left out', "shapes are polytopes inside: cylinders as prisms of 24 corners"):  # fmt: skip
+    for said in ("wrist has no range: its limits 1 and 1", "yaw is continuous: its limits -1.5 and 2 (line 4) are left out", "<sensor> in <robot> (line 17 and 1 more) is left out", 'unit="..." of <mass> (line 10) is left out', "shapes are polytopes inside: cylinders as prisms of 24 corners"):  # fmt: skip
         assert f"note: {said}" in err and f"# note: {said}" in out, (said, err)
     assert all(line.startswith("note: ") for line in err.splitlines())
     # Parts without volume, as publishers write them where a link has no shape
