@@ -25,7 +25,7 @@ SobolIndices sobol_indices(const std::function<VectorXd(const MatrixXd&)>& f, in
   out.mean = (fa.mean() + fb.mean()) / 2;
   out.variance = ((fa.array() - out.mean).square().mean() + (fb.array() - out.mean).square().mean()) / 2;
   out.first = out.total = out.first_error = out.total_error = VectorXd::Zero(d);
-  if (!(out.variance > 1e-24 * out.mean * out.mean)) return out;
+  if (!(out.variance > min_relative_variance * out.mean * out.mean)) return out;
   for (Index i = 0; i < d; ++i) {
     MatrixXd mixed = a;
     mixed.row(i) = b.row(i);

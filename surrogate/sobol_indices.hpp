@@ -14,6 +14,8 @@
 
 namespace dodyn::surrogate {
 
+constexpr double min_relative_variance = 1e-24;  // relative to the squared mean; a function with less is constant
+
 struct SobolIndices {
   double mean = 0, variance = 0;             // of f over the box
   Eigen::VectorXd first, total;              // [variables]

@@ -504,8 +504,12 @@ std::string elementary_text(const Sensitivity& s) {
 }  // namespace
 
 std::string as_text(const Sensitivity& s) {
-  std::string text = (s.elementary ? elementary_text(s) : "") + "Shares of the variance of " + s.name +
-                     " over the ranges, by a model of " + model_text(s.samples, s.available, s.quality) + ":\n\n";
+  const std::string effects = s.elementary ? elementary_text(s) : "";
+  if (!(s.indices.variance > surrogate::min_relative_variance * s.indices.mean * s.indices.mean))
+    return effects + s.name + " = " + with_unit(formatted("%.6g", s.indices.mean), s.unit) + " for every design, by " +
+           std::to_string(s.samples) + " evaluations: it has no variance, and no variable matters\n";
+  std::string text = effects + "Shares of the variance of " + s.name + " over the ranges, by a model of " +
+                     model_text(s.samples, s.available, s.quality) + ":\n\n";
   std::vector<std::vector<std::string>> rows = {
       {"variable", "alone", "+-", "with others", "+-", s.name + " on average from", "to", "least at"}};
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
@@ -518,10 +522,12 @@ std::string as_text(const Sensitivity& s) {
                     variable.name + " = " + (name ? *name : formatted("%.4g", at)) +
                         (variable.unit.empty() || variable.unit == "1" ? "" : " " + variable.unit)});
   }
-  text += columns(rows) + "\n" +
-          formatted("mean %.6g, standard deviation %.6g", s.indices.mean, std::sqrt(s.indices.variance)) +
-          (s.unit.empty() || s.unit == "1" ? "" : " " + s.unit) +
-          formatted("; share of interactions: %.3f\n", std::max(1 - s.indices.first.sum(), 0.0));
+  text +=
+      columns(rows) + "\n" +
+      formatted("mean %.6g, standard deviation %.6g", s.indices.mean, std::sqrt(s.indices.variance)) +
+      (s.unit.empty() || s.unit == "1" ? "" : " " + s.unit) +
+      formatted("; share of interactions: %.3f\n", std::max(1 - s.indices.first.sum(), 0.0)) +
+      formatted("averages at %d quantiles of each variable's range; least: at one of these quantiles\n", effect_points);
   if (s.unlikely > 0)
     text += formatted(
         "note: in %.0f %% of the ranges designs fail more often than they evaluate; there the model extrapolates\n",

@@ -430,6 +430,41 @@ TEST(Report, SensitivityWeighsValuesEvenlyAndNamesTheLeastOne) {
   EXPECT_NE(text.find("legs = 3\n"), std::string::npos) << text;
 }
 
+// A constant quantity has no variance, so there are no shares of it, and no interactions.
+TEST(Report, SensitivityOfAConstantNamesNoShares) {
+  archive::Contents contents;
+  contents.layout.variables = {{"a", "1", 0, 1}};
+  contents.layout.metrics = {{"duration", "s", ""}};
+  for (int i = 0; i < 6; ++i) {
+    Evaluation& row = contents.evaluations.emplace_back();
+    row.id = i;
+    row.design = Eigen::VectorXd::Constant(1, i / 5.0);
+    row.status = Status::ok;
+    row.cost = i;
+    row.metrics = Eigen::VectorXd::Constant(1, 0.5);
+  }
+  const std::string text = as_text(sensitivity_of(contents, study::observed_data(contents), 0, 64));
+  EXPECT_EQ(text, "duration = 0.5 s for every design, by 6 evaluations: it has no variance, and no variable matters\n");
+}
+
+// Averages are computed at a few quantiles: the minimum of a narrow valley lies between them, and the text states it.
+TEST(Report, SensitivityStatesItsQuantiles) {
+  archive::Contents contents;
+  contents.layout.variables = {{"a", "1", 0, 1}};
+  for (int i = 0; i < 12; ++i) {
+    Evaluation& row = contents.evaluations.emplace_back();
+    row.id = i;
+    row.design = Eigen::VectorXd::Constant(1, i / 11.0);
+    row.status = Status::ok;
+    row.cost = std::pow(row.design(0) - 0.12, 2);
+  }
+  const std::string text = as_text(sensitivity_of(contents, study::observed_data(contents), -1, 64));
+  EXPECT_NE(text.find("a = 0.1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("averages at 21 quantiles of each variable's range; least: at one of these quantiles\n"),
+            std::string::npos)
+      << text;
+}
+
 // Effects reach both bounds. The cost is linear and known on a grid that includes the bounds.
 TEST(Report, SensitivityCoversWholeRanges) {
   archive::Contents contents;
