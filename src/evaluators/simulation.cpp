@@ -67,7 +67,8 @@ class SimulationEvaluator final : public Evaluator {
     starts_.expect_moving(run_options.held);
     simulation::FormulaReader reader(model_, starts_.variables(), simulation::controllers(settings, model_));
     starts_.read(reader);
-    run_options.feedback = simulation::read_feedback(settings, model_, reader, run_options.options.step);
+    run_options.feedback =
+        simulation::read_feedback(settings, model_, reader, run_options.options.step, run_options.held);
     expect_driven_forces();
     for (const CustomSection* section : settings.sections_of("require"))
       for (const CustomEntry& entry : section->entries) requirements_.push_back({entry, reader.requirement(entry)});

@@ -381,6 +381,7 @@ TEST_F(Feedback, MistakesAreNamed) {
   expect("push = 1\n", "does not support a model with joints", cart, {"--simulation.max-step=1"});
   expect("push = 1\n", "control.craft is given, too", cart, {"--control.craft=cart"});
   expect("push = 1\n[cost]\n", "", cart);
+  expect("push = 1\n", "has no effect, because simulation.fixed holds link cart", cart, {"--simulation.fixed=cart"});
   EXPECT_NE(complaint(cart, "", {"--cost.cost=u.push"}).find("actuators rest; add [feedback]"), std::string::npos);
   EXPECT_NE(complaint(cart, "[parameters]\nm = 3\n").find("is a parameter of the model; set it by design.m"),
             std::string::npos);

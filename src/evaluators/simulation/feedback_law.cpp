@@ -69,6 +69,18 @@ int actuator_named(const CustomEntry& entry, const systems::Model& model, const 
                     "sample-rate, delay");
 }
 
+// Throws if the actuator acts on a link that simulation.fixed holds.
+void expect_moving(const CustomEntry& entry, int number, const systems::Model& model, const std::vector<int>& held) {
+  const auto& actuator = model.structure.actuators[number];
+  const auto& links = model.structure.links;
+  int link = model.structure.carrier(actuator.place.link);
+  for (int l = 0; l < std::ssize(links) && actuator.coordinate >= 0; ++l)
+    if (actuator.coordinate >= links[l].first && actuator.coordinate < links[l].first + std::ssize(links[l].moves))
+      link = l;
+  if (std::ranges::find(held, link) != held.end())
+    throw entry.error("has no effect, because simulation.fixed holds link " + links[link].name + "; remove it");
+}
+
 void check_samples(const CustomSection& section, const SampleKeys& keys, double step) {
   if (keys.rate == 0.0 && keys.delay > 0.0)
     throw section.find("delay")->error("needs samples; set sample-rate, or remove it");
@@ -105,7 +117,7 @@ Controllers controllers(const Settings& settings, const systems::Model& model) {
 }
 
 std::optional<FeedbackLaw> read_feedback(const Settings& settings, const systems::Model& model, FormulaReader& reader,
-                                         double step) {
+                                         double step, const std::vector<int>& held) {
   const auto sections = settings.sections_of("feedback");
   if (sections.empty()) return std::nullopt;
   const CustomSection& section = *sections[0];
@@ -134,6 +146,7 @@ std::optional<FeedbackLaw> read_feedback(const Settings& settings, const systems
       continue;
     }
     const int actuator = actuator_named(entry, model, names);
+    expect_moving(entry, actuator, model, held);
     law.controls.push_back({actuator, reader.law(entry, FormulaReader::Law::control)});
   }
   if (law.controls.empty())
@@ -172,8 +185,8 @@ ini::SectionKind feedback_section() {
   return {.kind = "feedback",
           .any_key = true,
           .description =
-              "controls of actuators: ACTUATOR = expression; rate(STATE) = expression: a state of the law; "
-              "STATE = its initial value; sample-rate, delay"};
+              "a feedback law of the model's actuators; ACTUATOR = expression: its control; rate(STATE) = "
+              "expression: a state of the law; STATE = its initial value; sample-rate, delay"};
 }
 
 }  // namespace dodyn::evaluators::simulation

@@ -39,9 +39,10 @@ struct FeedbackLaw {
 // already.
 Controllers controllers(const Settings& settings, const systems::Model& model);
 
-// Reads [feedback]; nullopt: there is none. `step`: simulation.step, s. Throws ConfigError.
+// Reads [feedback]; nullopt: there is none. `step`: simulation.step, s. `held`: links that simulation.fixed holds.
+// Throws ConfigError.
 std::optional<FeedbackLaw> read_feedback(const Settings& settings, const systems::Model& model, FormulaReader& reader,
-                                         double step);
+                                         double step, const std::vector<int>& held);
 
 // Returns the channel `feedback` of a trajectory with `nodes` rows: controls, states, effort and work.
 Channel feedback_channel(const FeedbackLaw& law, const systems::Model& model, int nodes);
