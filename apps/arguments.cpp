@@ -5,6 +5,7 @@
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -144,10 +145,14 @@ Arguments parse(const Invocation& call) {
   };
   try {
     const po::parsed_options words = parsed(call, all);
-    for (const po::option& option : words.options)  // an option follows instead of a value
-      if (!option.unregistered && option.string_key != operand && !option.value.empty() &&
-          option.value.front().starts_with("--"))
+    for (const po::option& option : words.options) {
+      if (option.unregistered || option.string_key == operand || option.value.empty()) continue;
+      const std::string& value = option.value.front();
+      if (value.empty())  // such as of a variable of the shell that is not set
+        refuse("--" + option.string_key + " is empty; allowed: " + meaning(own, option.string_key));
+      if (value.starts_with("--"))  // an option follows instead of a value
         refuse("--" + option.string_key + " has no value; allowed: " + meaning(own, option.string_key));
+    }
     po::store(words, given.options);
     given.keys = po::collect_unrecognized(words.options, po::exclude_positional);
   } catch (const po::unknown_option& error) {
@@ -206,18 +211,18 @@ void add_units_option(AddOptions add, const std::string& of) {
   add("units", po::value<std::string>()->value_name("UNIT,..."), ("units, such as deg,mm, " + of).c_str());
 }
 
-bool is_of_another_kind(const std::string& path, const std::string& ending) {
-  return fs::is_regular_file(path) && fs::path(path).extension() != ending;
-}
-
-std::string as_word(const std::string& text) {
-  const bool plain = std::ranges::all_of(text, [](unsigned char c) {
+std::string as_word(const std::string& word) {
+  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
     return std::isalnum(c) || std::string_view("-_./+,:@%=").find(static_cast<char>(c)) != std::string_view::npos;
   });
-  if (plain) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+bool is_of_another_kind(const std::string& path, const std::string& ending) {
+  return fs::is_regular_file(path) && fs::path(path).extension() != ending;
 }
 
 void check_csv_output(const std::string& path) {

@@ -110,16 +110,16 @@ ExitCode check(const Invocation& call) {
   std::cout << report::settings_text(settings);
   const std::vector<std::string> unused = notes_on_unused(settings);
   for (const std::string& note : unused) std::cout << (&note == &unused.front() ? "\n" : "") << note << "\n";
-  const bool has_variables = !settings.variables.empty();
+  const bool searches = !settings.variables.empty();
   std::cout << "\nvalid, with "
-            << (has_variables ? counted(settings.variables.size(), "free design variable") : "no free design variable")
+            << (searches ? counted(settings.variables.size(), "free design variable") : "no free design variable")
             << "; next: dodyn "
-            << (!has_variables      ? "solve "
-                : problem.is_merged ? "show "
-                                    : "run ")
-            << as_word(path);
-  if (!problem.is_merged || !has_variables)
-    for (const std::string& word : given.keys) std::cout << " " << as_word(word);
+            << (!searches           ? "solve"
+                : problem.is_merged ? "show"
+                                    : "run")
+            << " " << as_word(path);
+  for (const std::string& word : given.keys)  // without them it would be another study
+    if (!searches || !problem.is_merged) std::cout << " " << as_word(word);
   std::cout << "\n";
   return finished;
 }

@@ -165,6 +165,11 @@ const Command* find_command(const std::string& name) {
   return at == commands().end() ? nullptr : &*at;
 }
 
+// Refuses words after the first `count`, which would have no effect.
+void expect_no_more(const std::vector<std::string>& words, std::size_t count) {
+  if (words.size() > count) throw ConfigError("'" + shown(words[count], 400) + "' is not understood; leave it out");
+}
+
 ExitCode dispatch(int& argc, char**& argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) {
@@ -180,13 +185,15 @@ ExitCode dispatch(int& argc, char**& argv) {
       std::cout << report::reference_markdown(list);
     } else if (words.size() > 1 && (words[1] == "keys" || words[1] == "key")) {
       std::cout << help_on_keys({words.begin() + 1, words.end()});
-    } else if (words.size() == 2 && words[1] == "models") {
+    } else if (words.size() > 1 && words[1] == "models") {
+      expect_no_more(words, 2);
       std::cout << help_on_models();
     } else if (words.size() > 1 && words[1] == "units") {
       std::cout << help_on_units({words.begin() + 2, words.end()});
     } else if (words.size() > 1) {
       const Command* const found = find_command(words[1]);
       if (!found) refuse_topic(words[1]);
+      expect_no_more(words, 2);
       std::cout << help(*found, argc, argv, {});
     } else {
       std::cout << help();
@@ -194,6 +201,7 @@ ExitCode dispatch(int& argc, char**& argv) {
     return finished;
   }
   if (words[0] == "--version") {
+    expect_no_more(words, 1);
     std::cout << "dodyn " << version << " (" << git_commit << ")\n";
     return finished;
   }

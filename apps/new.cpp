@@ -271,6 +271,7 @@ ExitCode new_study(const Invocation& call) {
   std::vector<std::string> kinds;
   for (const NewStudy& study : studies) kinds.push_back(study.kind);
   if (given.flag("list")) {
+    if (!given.operands.empty()) throw ConfigError("command line: --list takes no kind; leave one of them out");
     for (const NewStudy& study : studies)
       std::cout << study.kind << std::string(12 - study.kind.size(), ' ') << study.description << "\n";
     return finished;

@@ -135,8 +135,8 @@ ExitCode predict(const Invocation& call) {
   note_unused(units, study.contents.layout, path);
   note_other_evaluations(study, path);
   if ((optimum || !file.empty()) && !given.keys.empty())
-    throw ConfigError(std::string("command line: ") + (optimum ? "--optimum finds" : "--export needs") +
-                      " no design; leave --design.* out");
+    throw ConfigError(std::string("command line: ") + (optimum ? "--optimum" : "--export") +
+                      " takes no design; leave --design.* out");
   const Eigen::VectorXd design = optimum || !file.empty() ? Eigen::VectorXd() : design_of(given.keys, study);
   if (!file.empty() && std::filesystem::exists(file))
     throw ConfigError(file + ": exists already; choose another name, or remove it");

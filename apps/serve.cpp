@@ -47,6 +47,16 @@ std::int64_t id_in(const Json& value, const std::string& where) {
   return value.get<std::int64_t>();
 }
 
+bool truth_in(const Json& value, const std::string& where) {
+  if (!value.is_boolean()) throw RequestError(where + " = " + shown(value.dump()) + "; expected true or false");
+  return value.get<bool>();
+}
+
+// Refuses a question whose value is not `true`.
+void expect_true(const Json& value, const std::string& where) {
+  if (value != true) throw RequestError(where + " = " + shown(value.dump()) + "; expected true");
+}
+
 // Reads one number for each name, and no other member. With `complete` false, a missing number is NaN.
 Eigen::VectorXd numbers_in(const Json& object, const std::string& where, const std::vector<std::string>& names,
                            bool complete) {
@@ -87,15 +97,23 @@ class ServeSession {
   }
 
  private:
+  // Reads a request. A member that is given twice is an error, because only one of its values could count.
   static Json parsed(const std::string& line) {
+    std::vector<std::set<std::string>> members;  // of each open object
     try {
-      return Json::parse(line, [](int depth, Json::parse_event_t, Json&) {
+      return Json::parse(line, [&members](int depth, Json::parse_event_t event, Json& part) {
         if (depth > max_depth)
           throw RequestError("request: nested deeper than " + std::to_string(max_depth) + " levels");
+        if (event == Json::parse_event_t::object_start) members.emplace_back();
+        if (event == Json::parse_event_t::object_end) members.pop_back();
+        if (event == Json::parse_event_t::key && !members.back().insert(part.get<std::string>()).second)
+          throw RequestError("request: the member '" + shown(part.get<std::string>()) + "' is given twice");
         return true;
       });
     } catch (const Json::parse_error& error) {
       throw RequestError("request: " + shown(line) + " is not JSON; write one object on one line");
+    } catch (const Json::out_of_range& error) {
+      throw RequestError("request: " + shown(line) + " has a number beyond the range of doubles");
     }
   }
 
@@ -144,7 +162,6 @@ class ServeSession {
       task.evaluation.design(i) = design_value(settings_.variables[i], values[names[i]]);
     }
     task.evaluation.id = request.contains("id") ? id_in(request["id"], "id") : evaluated_;
-    evaluated_ = std::max(evaluated_, task.evaluation.id + 1);
     task.evaluation.seed = seed_of(task.evaluation.id);
     if (request.contains("seed")) {
       if (!request["seed"].is_number_unsigned())
@@ -156,7 +173,8 @@ class ServeSession {
       task.time_limit = number_in(request["time_limit"], "time_limit");
     if (task.time_limit < 0.0)
       throw RequestError("time_limit = " + shown(request["time_limit"].dump()) + "; expected 0 s or more; 0: no limit");
-    const bool wants_trajectory = request.contains("trajectory") && request["trajectory"] == true;
+    const bool wants_trajectory = request.contains("trajectory") && truth_in(request["trajectory"], "trajectory");
+    evaluated_ = std::max(evaluated_, task.evaluation.id + 1);  // a refused request takes no id
     Outcome outcome = study::evaluate(*evaluator_, *farm_, task);
     if (!wants_trajectory) outcome.trajectory = {};
     return Json::parse(report::outcome_json(outcome, contents_.layout));
@@ -275,6 +293,7 @@ class ServeSession {
 
   Json recommend(const Json& request) {
     expect_members(request, "request", {"recommend"});
+    expect_true(request["recommend"], "recommend");
     strategy();
     const surrogate::ObservedData observed = study::observed_data(contents_);
     Json answer = {{"id", nullptr}, {"design", nullptr}, {"front", Json::array()}};
@@ -293,6 +312,7 @@ class ServeSession {
 
   Json describe(const Json& request) const {
     expect_members(request, "request", {"describe"});
+    expect_true(request["describe"], "describe");
     Json answer = {{"evaluator", settings_.evaluator},
                    {"variables", Json::array()},
                    {"metrics", Json::array()},

@@ -2,6 +2,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -86,9 +87,13 @@ ExitCode compare(const std::string& path, const std::string& other) {
   std::error_code error;
   const bool is_folder = std::filesystem::is_directory(other, error);
   if (!is_folder) expect_file(other);
+  if (is_folder && std::ranges::none_of(one.files, report::is_in_a_folder))
+    throw ConfigError(path + ": has no files that a folder could have; compare it with a configuration or an archive");
   const std::string text =
       report::difference_text(one, is_folder ? report::described_folder(one, other) : described(other));
-  std::cout << (text.empty() ? path + " and " + other + ": the same problem\n" : text);
+  const std::string equal =
+      is_folder ? "the same files; a folder has no settings, a configuration has\n" : "the same problem\n";
+  std::cout << (text.empty() ? path + " and " + other + ": " + equal : text);
   return text.empty() ? finished : failure;
 }
 

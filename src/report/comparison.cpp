@@ -139,12 +139,14 @@ std::string line_difference(const std::string& one, const std::string& other, in
   return text;
 }
 
+bool is_in_a_folder(const archive::EmbeddedFile& file) { return !file.path.starts_with("shipped/"); }
+
 Described described_folder(const Described& one, const std::string& folder) {
   Described here{folder, one.configuration, {}};
   for (const archive::EmbeddedFile& held : one.files) {
     const std::filesystem::path path = std::filesystem::path(folder) / held.name;
     std::error_code error;
-    if (held.path.starts_with("shipped/")) {
+    if (!is_in_a_folder(held)) {
       here.files.push_back(held);
       continue;
     }

@@ -11,12 +11,16 @@ namespace dodyn::report {
 
 // A problem from an archive or a configuration, or the files of one in a folder.
 struct Described {
-  std::string name;                                                // of the archive, configuration or folder
-  std::vector<std::pair<std::string, std::string>> configuration;  // key, value; empty for a folder
+  std::string name;  // of the archive, configuration or folder
+  std::vector<std::pair<std::string, std::string>>
+      configuration;  // key, value; of a folder: those of the other problem
   std::vector<archive::EmbeddedFile> files;
 };
 
-// Reads the files of `one` from `folder`, the folder of its configuration.
+// Whether a folder can have this file: files that come with the program are in none.
+bool is_in_a_folder(const archive::EmbeddedFile& file);
+
+// Reads the files of `one` from `folder`, the folder of its configuration. Its settings are those of `one`.
 Described described_folder(const Described& one, const std::string& folder);
 
 // Returns the difference as `diff -u` writes it: settings by key, files by line; empty if there is none. If one of the

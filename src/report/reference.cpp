@@ -177,6 +177,7 @@ std::string keys_text(const Settings* settings, const std::string& section) {
 
 std::string key_text(const std::string& name, const Settings* settings) {
   std::vector<std::string> known;
+  std::string open;                                        // title of the section that describes entries of this name
   std::vector<std::pair<std::string, std::string>> texts;  // description of the key, its owners
   for (const Group& group : settings ? groups_of(*settings) : groups_of_all())
     for (const Entry& entry : group.entries) {
@@ -191,8 +192,16 @@ std::string key_text(const std::string& name, const Settings* settings) {
       else
         same->second += owner;
     }
+  for (const Group& group : settings ? groups_of(*settings) : groups_of_all())
+    for (const ini::SectionKind& section : group.sections)
+      if (section.kind == section_of(name)) open = title_of(section);
   if (const RemovedKey* gone = find_removed(name); gone && texts.empty())
     throw ConfigError("the key '" + shown(name) + "' was removed; " + gone->advice);
+  if (texts.empty() && !open.empty()) {
+    std::erase_if(known, [&](const std::string& key) { return section_of(key) != section_of(name); });
+    throw ConfigError("'" + shown(name) + "' has no description of its own" + did_you_mean(name, known) +
+                      "; dodyn help keys " + section_of(name) + " describes the entries of " + open);
+  }
   if (texts.empty())
     throw ConfigError("no key '" + shown(name) + "'" + did_you_mean(name, known) +
                       (settings ? "; dodyn help keys " + settings->file : "; dodyn help keys") + " lists all keys");

@@ -198,7 +198,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-alone-") as scratch:
             assert file.read() == files[f"{home}/{name}"], name
         assert f"out/{name}\n" in said, said
     assert "exists already" in refusal("show", "command.h5", "--extract", "out", folder=alone)
-    assert "the same problem" in call("show", "command.h5", "--diff", "out", folder=alone)
+    assert "the same files" in call("show", "command.h5", "--diff", "out", folder=alone)
     with open(f"{alone}/out/table", "w") as file:
         file.write("4\n")
     said = call("show", "command.h5", "--diff", "out", folder=alone, code=1)

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "archive/archive.hpp"
@@ -200,16 +201,65 @@ TEST_F(Command, PredictsAndSaysWhatMatters) {
            {"predict b.h5 --design.z 2", "did you mean '--design."},
            {"predict b.h5 --quantity slop", "there are: cost, slope"},
            {"predict none.h5", "none.h5"},
-           {"predict b.h5 --optimum --design.x 2", "--optimum finds no design"},
-           {"predict b.h5 --export e.h5 --design.x 2", "needs no design"},
+           {"predict b.h5 --optimum --design.x 2", "--optimum takes no design"},
+           {"predict b.h5 --export e.h5 --design.x 2", "--export takes no design"},
            {"sensitivity b.h5 --samples 3", "a number from 64"},
            {"sensitivity b.h5 --quantity cost,slope", "takes one name"},
+           {"sensitivity b.h5 --quantity ''", "--quantity is empty"},
+           {"predict b.h5 --units ''", "--units is empty"},
+           {"show b.h5 --columns ''", "--columns is empty"},
+           {"simulate b.cfg --from ''", "--from is empty"},
            {"sensitivity", "usage"}}) {
     const Result refused = dodyn(words);
     EXPECT_EQ(refused.code, 2) << words << refused.text;
     EXPECT_NE(refused.text.find(said), std::string::npos) << words << ": " << refused.text;
     EXPECT_EQ(std::count(refused.text.begin(), refused.text.end(), '\n'), 1) << refused.text;
   }
+}
+
+// Each member of a request counts, or the answer is an error.
+TEST_F(Command, ServeIgnoresNothing) {
+  std::ofstream(directory + "/requests") << R"({"design": {"x": 0.5, "x": 0.6}}
+{"design": {"x": 0.5}, "id": 3, "id": 4}
+{"design": {"x": 0.5}, "trajectory": 1}
+{"describe": false}
+{"recommend": 1}
+{"design": {"x": 1e999}}
+{"design": {"x": 0.5}, "trajectory": false}
+)";
+  const Result served = dodyn("serve f.cfg < requests");
+  ASSERT_EQ(served.code, 0) << served.text;
+  std::vector<std::string> answers;
+  std::istringstream lines(served.text);
+  for (std::string line; std::getline(lines, line);) answers.push_back(line);
+  ASSERT_EQ(answers.size(), 7u) << served.text;
+  EXPECT_EQ(answers[0], R"({"error":"request: the member 'x' is given twice"})");
+  EXPECT_EQ(answers[1], R"({"error":"request: the member 'id' is given twice"})");
+  EXPECT_EQ(answers[2], R"({"error":"trajectory = 1; expected true or false"})");
+  EXPECT_EQ(answers[3], R"({"error":"describe = false; expected true"})");
+  EXPECT_EQ(answers[4], R"({"error":"recommend = 1; expected true"})");
+  EXPECT_EQ(answers[5],
+            R"({"error":"request: {\"design\": {\"x\": 1e999}} has a number beyond the range of doubles"})");
+  EXPECT_EQ(answers[6].rfind(R"({"id":0,)", 0), 0u) << answers[6];
+}
+
+// The settings of a study are in no folder: only its files are compared there.
+TEST_F(Command, AFolderIsComparedByFilesAlone) {
+  std::ofstream(directory + "/twice.py")
+      << "import json, os\njson.dump({'cost': 2.0}, open(os.environ['DODYN_RESULT_FILE'], 'w'))\n";
+  std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\nmax-evaluations = 1\n[command]\n"
+                                         "run = python3 \"$DODYN_STUDY/twice.py\"\n[design]\nx.min = 0\nx.max = 1\n";
+  ASSERT_EQ(dodyn("run c.cfg && " + std::string(DODYN) + " run f.cfg --study.max-evaluations 2").code, 0);
+  std::filesystem::create_directory(directory + "/other");
+  std::filesystem::copy(directory + "/twice.py", directory + "/other");
+  std::ofstream(directory + "/other/c.cfg") << "[study]\nevaluator = command\n[design]\nx.min = 0\nx.max = 9\n";
+  const Result same = dodyn("show c.h5 --diff other");
+  EXPECT_EQ(same.code, 0);
+  EXPECT_EQ(same.text, "c.h5 and other: the same files; a folder has no settings, a configuration has\n");
+  const Result none = dodyn("show f.h5 --diff other");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.text,
+            "dodyn: f.h5: has no files that a folder could have; compare it with a configuration or an archive\n");
 }
 
 TEST_F(Command, HelpAndVersion) {
@@ -257,6 +307,11 @@ TEST_F(Command, HelpOnKeys) {
   const Result nearest = dodyn("help key gait.clearence");
   EXPECT_EQ(nearest.code, 2);
   EXPECT_HAS(nearest.text, "no key 'gait.clearence' (did you mean 'gait.clearance'?)");
+  for (const std::string name : {"phase.swing.duration", "phase"})  // sections whose entries have names of their own
+    EXPECT_HAS(
+        dodyn("help key " + name).text,
+        "'" + name + "' has no description of its own; dodyn help keys phase describes the entries of [phase NAME]\n");
+  EXPECT_HAS(dodyn("help key cost.squared-torque").text, "dodyn help keys cost describes the entries of [cost]");
   EXPECT_HAS(dodyn("help keys gaits").text, "no section 'gaits' (did you mean 'gait'?)");
   EXPECT_HAS(dodyn("help key design.x k.cfg k.cfg").text, "usage: dodyn help key NAME");
 }
@@ -511,8 +566,16 @@ TEST_F(Command, CheckShowsWhereEachValueComesFrom) {
   EXPECT_HAS(check.text, "f.cfg:7");
   EXPECT_HAS(check.text, "default");
   EXPECT_HAS(check.text, "next: dodyn run f.cfg --study.seed 7\n");
-  EXPECT_HAS(dodyn("check f.cfg --design.x '1 / 2'").text,
-             "valid, with no free design variable; next: dodyn solve f.cfg --design.x '1 / 2'\n");
+  EXPECT_HAS(dodyn("check f.cfg --design.x 1").text,
+             "valid, with no free design variable; next: dodyn solve f.cfg --design.x 1\n");
+  EXPECT_HAS(dodyn("check f.cfg --design.x.max '0.5 + 0.25'").text,
+             "next: dodyn run f.cfg --design.x.max '0.5 + 0.25'\n");
+  for (const std::string words : {"help models extra", "help run extra", "--version extra"}) {
+    const Result refused = dodyn(words);
+    EXPECT_EQ(refused.code, 2) << words;
+    EXPECT_EQ(refused.text, "dodyn: 'extra' is not understood; leave it out\n");
+  }
+  EXPECT_EQ(dodyn("new --list motion").text, "dodyn: command line: --list takes no kind; leave one of them out\n");
 }
 
 TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {

@@ -146,7 +146,7 @@ def left_out():
         "</robot>", '<sensor name="t"/>\n<sensor name="u"/>\n</robot>').replace('<mass value="0.5"/>', '<mass value="0.5" unit="kg"/>')  # fmt: skip
     code, out, err = imported("notes.urdf", text)
     assert code == 0, err
-    for said in ("wrist has no range: its limits 1 and 1", "yaw is continuous: its limits -1.5 and 2 (line 4) are left out", "<sensor> in <robot> (line 17 and 1 more) is left out", 'unit="..." of <mass> (line 10) is left out', "shapes are polytopes inside: cylinders as prisms of 24 corners"):  # fmt: skip
+    for said in ("wrist has no range: its limits 1 and 1", "yaw is continuous: its limits -1.5 and 2 (line 12) are left out", "<sensor> in <robot> (line 17 and 1 more) is left out", 'unit="..." of <mass> (line 10) is left out', "shapes are polytopes inside: cylinders as prisms of 24 corners"):  # fmt: skip
         assert f"note: {said}" in err and f"# note: {said}" in out, (said, err)
     assert all(line.startswith("note: ") for line in err.splitlines())
     # Parts without volume, as publishers write them where a link has no shape
