@@ -37,9 +37,8 @@ class Midpoint final : public Integrator<n> {
   static constexpr int spin = Multibody<n>::spin;
   static constexpr int max_iterations = 100;  // limit of the iteration between forces and motion; then the step is cut
   static constexpr double max_contraction =
-      0.5;                                   // largest contraction ratio for plain iteration; above it iterates are
-                                             // mixed
-  static constexpr double rounding = 1e-12;  // relative change due to rounding
+      0.5;  // largest contraction ratio for plain iteration; above it iterates are
+            // mixed
 
  public:
   Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces, bool nodal)
@@ -125,7 +124,7 @@ class Midpoint final : public Integrator<n> {
       if (solved && !forces_.vary()) return true;
       const double change = solved ? largest_change(q1) : std::numeric_limits<double>::infinity();
       if (!mixed && forces_.has_wrench() && iterations > 0 &&
-          !(change <= max_contraction * last || change <= rounding)) {
+          !(change <= max_contraction * last || change <= rounding(q1))) {
         mixed = true;
         iterations = 0;
         last = std::numeric_limits<double>::infinity();
@@ -135,7 +134,7 @@ class Midpoint final : public Integrator<n> {
       if (!(change < std::numeric_limits<double>::infinity())) return false;
       // Predicts the remaining change from the last contraction ratio, which is known from the second iteration on.
       const double next = mixed || iterations == 0 || change > 0.1 * last ? change : change / last * change;
-      if (change <= 1e-14 || next <= 1e-16 || (change >= last && change <= rounding)) {
+      if (change <= 1e-14 || next <= 1e-16 || (change >= last && change <= rounding(q1))) {
         if (!mixed || iterations == 0) return true;
         momentum_ = unmixed_;  // uses the unmixed result, which agrees with the forces to the last bit
         return invert(q0, h, q1);
@@ -174,6 +173,14 @@ class Midpoint final : public Integrator<n> {
       if (!bodies_.is_fixed(b))
         change = std::max(change, motion(radius_[b], before_[b], q1[b]) / (radius_[b] + 0.04 * q1[b].position.norm()));
     return change;
+  }
+
+  // Returns the relative change due to rounding. Differences of angles have the rounding of the angles.
+  static double rounding(const Poses& q1) {
+    double angle = 0.0;
+    if constexpr (n == 2)
+      for (const auto& pose : q1) angle = std::max(angle, std::abs(pose.angle));
+    return 1e-12 + 1e-15 * angle;
   }
 
   // Replaces `momentum_`, the image of the last argument under the map, by the next argument.
@@ -256,7 +263,7 @@ class Midpoint final : public Integrator<n> {
       bodies_.jacobians(q1, tree, jacobian_);
       residual = -target;
       slope_.setZero();
-      double scale = 0.0;
+      double scale = 0.0, turned = 0.0;
       for (const int b : tree.bodies) {
         const auto& m = bodies_.body(b);
         const Twist<n> t = bodies_.interval_momentum(b, q0[b], q1[b], h);
@@ -265,14 +272,17 @@ class Midpoint final : public Integrator<n> {
         interval_jacobian_.template topRows<n>() = m.mass / h * jacobian_[b].template topRows<n>();
         if constexpr (n == 2) {
           interval_jacobian_.row(2) = m.inertia(0, 0) / h * jacobian_[b].row(2);
+          turned += m.inertia(0, 0) / h * std::abs(q1[b].angle);
         } else {
           const Matrix<3> inertia = interval_inertia(m.euler_tensor, q0[b].directors, q1[b].directors) / h;
+          turned += m.euler_tensor.trace() / h;
           interval_jacobian_.template bottomRows<3>().noalias() = inertia * jacobian_[b].template bottomRows<3>();
         }
         slope_.noalias() += inertia0_.jacobian(b).transpose() * interval_jacobian_;
       }
       const double size = residual.norm();
-      if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * scale))  // or as far as rounding allows
+      // Or as far as rounding allows: differences of angles, and of directors, have the rounding of these.
+      if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * (scale + 1e-2 * turned)))
         return std::ranges::all_of(tree.bodies, [&](int b) { return is_resolved(q0[b], q1[b]); });
       if (k == 30 || !(size < 1e100)) return false;
       last = size;

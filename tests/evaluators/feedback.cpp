@@ -108,6 +108,24 @@ TEST_F(Feedback, SpringAndDamperAreTheDampedOscillator) {
   EXPECT_NEAR(coarse / fine, 4.0, 0.05);
 }
 
+// A wheel turns beyond half a turn. Attitudes in space do not contain full turns; laws count them.
+TEST_F(Feedback, TurnsOfAWheelInSpaceCount) {
+  const auto wheel = [](const std::string& dimension, const std::string& rest) {
+    return "[model]\ndimension = " + dimension +
+           "\ngravity = 0\n[link wheel]\nparent = ground\ncoordinates = turn\nmass = 1\n" + rest +
+           "[actuator motor]\ncoordinate = turn\n";
+  };
+  const std::string plane = wheel("2", "joint = revolute\ncentre = 0, 0\ninertia = 0.5\n"),
+                    space = wheel("3", "joint = revolute z\ncentre = 0, 0, 0\ninertia = 0.5, 0.5, 0.5\n");
+  const std::string pull = "[feedback]\nmotor = -2 N m/rad*(turn - 16 rad) - 2 N m s/rad*rate(turn)\n";
+  for (const std::string sampling : {"", "sample-rate = 50\n"}) {
+    SCOPED_TRACE(sampling);
+    const double end = cost(space, pull + sampling, {"--cost.cost=turn", "--simulation.end=8"});
+    EXPECT_NEAR(end, 16.0, 0.01);
+    EXPECT_NEAR(end, cost(plane, pull + sampling, {"--cost.cost=turn", "--simulation.end=8"}), 1e-3);
+  }
+}
+
 // States converge with order 2, too: a PID law with a filter of its rate, and no quantity of the model has its rate.
 TEST_F(Feedback, PidConvergesWithOrder2) {
   const std::string law =

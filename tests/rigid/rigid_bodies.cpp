@@ -433,6 +433,25 @@ TEST(Steppers, DragAndUserForcesAct) {
   EXPECT_NEAR(r.poses[0].angle, 5.0 * (1.0 - std::exp(-c)) / c, 1e-5);
 }
 
+// Differences of large angles have their rounding, which is more than the change of a slow wheel needs.
+TEST(Steppers, AWheelThatHasTurnedOftenComesToRest) {
+  World<2> world;
+  world.bodies = {fixed_body<2>("wall", {geometry::rectangle(0.1, 0.1)}),
+                  solid<2>("hinged", {geometry::rectangle(2.0, 1.0)}, 1.0).body,
+                  solid<2>("free", {geometry::rectangle(2.0, 1.0)}, 1.0).body};
+  world.joints = {{Joint<2>::Kind::revolute, 0, 1, {0.0, 0.0}, {0.0, 0.0}, {}}};
+  world.no_contact = {{0, 1}, {1, 2}, {0, 2}};
+  const double J = world.bodies[1].euler_tensor.trace(), decay = 0.02;
+  for (auto& body : world.bodies) body.angular_drag = decay * J;
+  Options options;
+  options.step = 0.01;
+  const Twist<2> fast(0.0, 0.0, 150.0);
+  const auto r = run<2>(world, options, std::vector<Pose<2>>(3), {Twist<2>::Zero(), fast, fast}, 400.0);
+  const double angle = 150.0 / decay * (1.0 - std::exp(-decay * 400.0));
+  EXPECT_NEAR(r.poses[1].angle, angle, 1e-5);
+  EXPECT_NEAR(r.poses[2].angle, angle, 1e-5);
+}
+
 TEST(Worlds, RefuseWhatMakesNoSense) {
   const auto refusal = [](auto&& change) {
     World<2> world;

@@ -228,11 +228,9 @@ template <int n>
 void FeedbackForce<n>::node(double t, std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists) {
   node_.assign(poses.begin(), poses.end());
   node_twists_.assign(twists.begin(), twists.end());
+  kinematics_.look_at_node(poses, twists);
   if (!sampled()) return;
-  if (due(next_sample_, t)) {
-    kinematics_.look(poses, twists);
-    sample(t);
-  }
+  if (due(next_sample_, t)) sample(t);
   take(t);
 }
 
