@@ -46,7 +46,7 @@ BELOW_1E_5 = r"^cost +([.\d]+e-(?:0[6-9]|[1-9]\d))$"  # cost of a goal that can 
 KNEE = r"^best: \S+ at knee = (\S+)"
 COST = metric("cost")
 ENERGY = r"unaccounted for ([-+.\de]+ J)"
-IMPACT_LOSS = r"by impacts ([-+.\de]+ J)"
+IMPACT_LOSS = r"by impacts and friction ([-+.\de]+ J)"
 STEPS_ERROR = r"errors of steps ([-+.\de]+ J)"
 OVERLAP = r"^largest +overlap ([-+.\de]+ m)"
 TOUCHES = metric("contact_wall")
@@ -106,9 +106,9 @@ ROWS = [
      "the energy of 0.063 J is conserved to 1e-5 of it", False),
     ("falling polyhedra", "J13, 3.3.5", "simulate {c}/scene-polyhedra.cfg", {"ends: {}": END, "overlap {size}": OVERLAP, "energy error {size}": ENERGY}, "picture",
      "they rest", False),
-    ("cube, dropped", "J13, 3.5.6", "simulate {c}/scene-bounce.cfg", {"impacts take {}": IMPACT_LOSS, "energy error {size}": ENERGY}, "picture",
+    ("cube, dropped", "J13, 3.5.6", "simulate {c}/scene-bounce.cfg", {"impacts and friction take {}": IMPACT_LOSS, "energy error {size}": ENERGY}, "picture",
      "peaks at e^2 of the height before", False),
-    ("box, sliding", "J13, 3.5.6", "simulate {c}/scene-sliding.cfg", {"impacts take {}": IMPACT_LOSS, "energy error {size}": ENERGY}, "picture",
+    ("box, sliding", "J13, 3.5.6", "simulate {c}/scene-sliding.cfg", {"impacts and friction take {}": IMPACT_LOSS, "energy error {size}": ENERGY}, "picture",
      "", False),
     ("plastic blocks, one at rest", "J13, 3.5.6", "simulate {c}/scene-blocks.cfg", {"kinetic energy after {}": r"^energy +kinetic .*? J -> ([-+.\de]+ J)"},
      "half the speed", "yes: half of the energy of 0.763675 J is left", False),

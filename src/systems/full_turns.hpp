@@ -1,9 +1,8 @@
-// Full turns of angles in space: attitudes do not contain them.
+// Full turns of angles. The frames of bodies do not contain them, and forces in a contact simulation follow from frames.
 #pragma once
 
-#include <cmath>
-#include <numbers>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "systems/tree.hpp"
@@ -12,12 +11,13 @@ namespace dodyn::systems {
 
 // Adds full turns to the angles of `q`, which Bodies<3>::coordinates() returns within half a turn, so that they are
 // nearest to those of `near`. Both are coordinates of the tree, which is in space.
-inline void add_full_turns(const Tree<double>& tree, std::vector<double>& q, std::span<const double> near) {
-  constexpr double full = 2.0 * std::numbers::pi;
-  for (const auto& link : tree.links)
-    for (std::size_t i = 0; i < link.moves.size(); ++i)
-      if (const std::size_t k = link.first + i; link.moves[i].kind == Move::turn)
-        q[k] += full * std::round((near[k] - q[k]) / full);
-}
+void add_full_turns(const Tree<double>& tree, std::vector<double>& q, std::span<const double> near);
+
+// Returns a sentence about an angle beyond half a turn at which springs, ranges, forces or energies of the tree differ
+// from those at the angle within half a turn, so that forces from frames are wrong. Empty: there is none.
+std::string misread_angle(const Tree<double>& tree, const std::vector<double>& q, const std::vector<double>& v);
+
+// Returns whether there are coordinates for which misread_angle() is not empty.
+bool has_forces_of_turns(const Tree<double>& tree);
 
 }  // namespace dodyn::systems

@@ -353,6 +353,38 @@ TEST_F(Simulations, LongStepsFollowASpin) {
   EXPECT_NEAR(tip("64 ms"), tip("step"), 1e-3);  // steps of 64 ms are 0.036 off, of 4 ms 1.2e-4
 }
 
+// Frames of bodies do not contain full turns. Where these change a force, a run ends with a reason, not with the force
+// of another angle.
+TEST_F(Simulations, AForceOfAnAngleBeyondHalfATurnEndsTheRun) {
+  const std::string plane = "joint = revolute\ncentre = 0, 0\ninertia = 0.1\n",
+                    space = "joint = revolute z\ncentre = 0, 0, 0\ninertia = 0.1, 0.1, 0.1\n";
+  write("wheel.cfg",
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = wheel.model\nend = 2 s\nstep = 2 ms\n"
+        "[initial-state]\nrate(wheel) = 5\n[cost]\ncost = wheel\n");
+  const auto outcome = [&](const std::string& joint, const std::string& force) {
+    write("wheel.model", std::string("[model]\ndimension = ") + (joint == plane ? "2" : "3") +
+                             "\ngravity = 0\n[link wheel]\nparent = ground\nmass = 1\n" + joint + force);
+    return whole(*make_evaluator(read_settings(folder_ / "wheel.cfg", {}))).evaluation;
+  };
+  for (const std::string& joint : {plane, space}) {
+    for (const std::string force :
+         {"[spring soft]\ncoordinate = wheel\nstiffness = 0.01\n", "[potential hill]\nenergy = 0.1 N m/rad^2*wheel^2\n",
+          "[force push]\ncoordinate = wheel\nforce = 0.1 N m/rad*wheel\n",
+          "[joint-limit range]\ncoordinate = wheel\nto = 4\n"}) {
+      const Evaluation failed = outcome(joint, force);
+      EXPECT_EQ(failed.status, Status::failed) << force;
+      EXPECT_NE(failed.reason.find("the angle wheel is beyond half a turn, where contact simulations do not have its "
+                                   "springs, ranges, forces and energies; use the evaluator hybrid"),
+                std::string::npos)
+          << failed.reason;
+    }
+    for (const std::string force : {"", "[potential magnet]\nenergy = 0.01 N m*cos(wheel)\n",
+                                    "[spring damper]\ncoordinate = wheel\ndamping = 0.001\n",
+                                    "[joint-limit fast]\ncoordinate = wheel\nspeed = 100\n"})
+      EXPECT_TRUE(outcome(joint, force).ok()) << force;
+  }
+}
+
 // Outcomes and costs count the full turns of a hinge, in space as in the plane, from the angle of the initial state on.
 TEST_F(Simulations, AnglesCountFullTurns) {
   const auto wheel = [&](int dimension, const std::string& body) {

@@ -388,6 +388,8 @@ class RolloutSimulator {
         return false;
       }
       look(w);
+      if (turns_matter_)
+        if (result_.failure = systems::misread_angle(tree_, q_, v_); !result_.failure.empty()) return false;
       if (touching) result_.slip = std::max(result_.slip, (foot({0, {}}).place - standing_place()).norm());
       if (now.landing) {
         const Foot at = foot(*now.landing);
@@ -459,6 +461,7 @@ class RolloutSimulator {
   const PlannedMotion& motion_;
   const RolloutSettings& settings_;
   const systems::Tree<double> tree_;
+  const bool turns_matter_ = systems::has_forces_of_turns(tree_);
   Rollout result_;
   std::vector<std::vector<double>> rows_;  // [channel] row by row
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "systems/full_turns.hpp"
-
 namespace dodyn::evaluators::simulation {
 
 template <int n>
@@ -21,12 +19,13 @@ void Kinematics<n>::look_at_node(std::span<const rigid::Pose<n>> poses, std::spa
   if (!follows_angles_) return;
   compute_coordinates();
   at_node_ = q_;
+  v_at_node_ = v_;
 }
 
 template <int n>
 void Kinematics<n>::compute_coordinates() {
   auto coordinates = view_.coordinates({{poses_.begin(), poses_.end()}, {twists_.begin(), twists_.end()}});
-  if (follows_angles_) systems::add_full_turns(view_.tree, coordinates.q, at_node_);
+  if (n == 3 && follows_angles_) systems::add_full_turns(view_.tree, coordinates.q, at_node_);
   q_ = std::move(coordinates.q);
   v_ = std::move(coordinates.v);
   links_ = view_.tree.template frames<double>(q_.data(), v_.data());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "systems/bodies.hpp"
+#include "systems/full_turns.hpp"
 
 namespace dodyn::evaluators::simulation {
 
@@ -18,8 +19,8 @@ inline rigid::Vector<3> spin_velocity(const rigid::Spin<3>& omega, const rigid::
 template <int n>
 class Kinematics {
  public:
-  // `view` must outlive this object. `follows_angles`: whether coordinates that are angles in space have their full
-  // turns, which look_at_node() counts. Otherwise they are within half a turn.
+  // `view` must outlive this object. `follows_angles`: whether look_at_node() computes the coordinates, and counts the
+  // full turns of angles in space. Otherwise these are within half a turn.
   Kinematics(const systems::Bodies<n>& view, bool follows_angles)
       : view_(view), follows_angles_(follows_angles), frames_(view.world.bodies.size()) {}
 
@@ -30,6 +31,8 @@ class Kinematics {
   // Uses this state from now on. Both must stay valid. In the middle of a step the directors need not be a rotation.
   void look(std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists);
 
+  // Applies systems::misread_angle() to the last node. Needs `follows_angles`.
+  std::string misread_angle() const { return systems::misread_angle(view_.tree, at_node_, v_at_node_); }
   // Returns the value of a variable other than parameters and controls.
   double value(const systems::Variable& variable);
   // Returns a coordinate (m) of a named point in the frame of a link.
@@ -44,7 +47,7 @@ class Kinematics {
 
   const systems::Bodies<n>& view_;
   bool follows_angles_;
-  std::vector<double> at_node_;  // coordinates at the last node; empty unless the run has begun
+  std::vector<double> at_node_, v_at_node_;  // coordinates and rates at the last node
   std::span<const rigid::Pose<n>> poses_;
   std::span<const rigid::Twist<n>> twists_;
   std::vector<std::optional<geometry::Frame<n>>> frames_;  // [bodies] those that were computed for this state

@@ -41,6 +41,9 @@ class Observation {
   // Begins a run at these coordinates; look() observes its nodes.
   void begin(const std::vector<double>& q) { kinematics_.begin(q); }
 
+  // See Kinematics.
+  std::string misread_angle() const { return kinematics_.misread_angle(); }
+
   // Observes this node from now on. `in_contact`: whether its contacts are known.
   void look(const rigid::Simulation<n>& simulation, bool in_contact);
 

@@ -89,8 +89,10 @@ Runner<n>::Runner(const systems::HybridModel& system, const systems::Values<doub
     options.response = rigid::Response::none;
     levels_.emplace_back(world, options);
   }
+  turns_matter_ = systems::has_forces_of_turns(view_.tree);
   observation_.emplace(view_, values.parameters, world, run_options.rest_speed,
-                       run_options.uses(StateQuantity::spatial_angle), controller_.get(), feedback_.get());
+                       turns_matter_ || run_options.uses(StateQuantity::spatial_angle), controller_.get(),
+                       feedback_.get());
   if (run_options.uses(StateQuantity::cluster)) cluster_.emplace(world);
   speeds_.resize(pairs_.size() + world.one_sided.size());
   accelerations_.resize(speeds_.size());
@@ -392,6 +394,11 @@ SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>&
     }
     if (const auto why = out_of_range(); !why.empty()) {
       ended.outcome = std::ssize(run_options_.rules) + 2;
+      ended.reason = why + formatted(", at t = %.6g s", now().time());
+      break;
+    }
+    if (const auto why = turns_matter_ ? observation_->misread_angle() : ""; !why.empty()) {
+      ended.outcome = std::ssize(run_options_.rules) + 1;
       ended.reason = why + formatted(", at t = %.6g s", now().time());
       break;
     }

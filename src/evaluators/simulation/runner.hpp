@@ -137,6 +137,7 @@ class Runner {
   std::shared_ptr<DisturbanceField<n>> field_;  // of the present run
   std::vector<rigid::Simulation<n>> levels_;    // [0]: with contact; the others: free flight with longer steps
   std::optional<Observation<n>> observation_;
+  bool turns_matter_ = false;                         // whether full turns of angles change forces
   std::vector<Pair> pairs_;                           // pairs of bodies that may touch
   std::shared_ptr<rigid::Controller<n>> controller_;  // null: no controller
   std::uint64_t control_seed_ = 0;
