@@ -839,6 +839,8 @@ class Archive:
     def cost_meaning(self) -> str:
         """Returns the meaning of the cost in a few words."""
         wanted = self.configuration.get("cost.success")
+        if wanted == "end":  # of [simulation]: no outcome of its own
+            return "share of initial states whose run ends before its time"
         return f"share of initial states that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
 
     @property
