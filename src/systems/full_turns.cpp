@@ -58,18 +58,18 @@ std::string misread_angle(const Tree<double>& tree, const std::vector<double>& q
 }
 
 bool has_forces_of_turns(const Tree<double>& tree) {
-  bool found = false;
-  const std::vector<double> v(tree.n(), 0.5);
-  for_each_turn(tree, [&](int k) {
-    for (const double turns : {-1.0, 1.0})
-      for (int posture = 0; posture < 3; ++posture) {
-        std::vector<double> q(tree.n());
-        for (std::size_t i = 0; i < q.size(); ++i) q[i] = 0.3 * posture + 0.1 * static_cast<double>(i % 3);
-        q[k] += full * turns;
-        found = found || !misread_angle(tree, q, v).empty();
-      }
-  });
-  return found;
+  std::vector<bool> turns(tree.n(), false);
+  for_each_turn(tree, [&](int k) { turns[k] = true; });
+  const auto uses_turn = [&](const Formula<double>& formula) {
+    return std::ranges::any_of(formula.arguments, [&](const auto& argument) {
+      const Variable& variable = argument.variable;
+      return variable.kind == Variable::angle || (variable.kind == Variable::coordinate && turns[variable.index]);
+    });
+  };
+  return std::ranges::any_of(tree.springs, [&](const auto& s) { return s.coordinate >= 0 && turns[s.coordinate]; }) ||
+         std::ranges::any_of(tree.ranges, [&](const auto& r) { return (r.from || r.to) && turns[r.coordinate]; }) ||
+         std::ranges::any_of(tree.potentials, [&](const auto& p) { return uses_turn(p.energy); }) ||
+         std::ranges::any_of(tree.loads, [&](const auto& l) { return std::ranges::any_of(l.components, uses_turn); });
 }
 
 }  // namespace dodyn::systems

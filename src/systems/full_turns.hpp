@@ -17,7 +17,8 @@ void add_full_turns(const Tree<double>& tree, std::vector<double>& q, std::span<
 // from those at the angle within half a turn, so that forces from frames are wrong. Empty: there is none.
 std::string misread_angle(const Tree<double>& tree, const std::vector<double>& q, const std::vector<double>& v);
 
-// Returns whether there are coordinates for which misread_angle() is not empty.
+// Returns whether a spring, range, force or energy is a function of an angle. Otherwise misread_angle() is empty for all
+// coordinates.
 bool has_forces_of_turns(const Tree<double>& tree);
 
 }  // namespace dodyn::systems
