@@ -104,7 +104,7 @@ void refuse_free_variables(const Settings& settings);
 // Returns the units of --units. Throws ConfigError.
 report::OutputUnits units_of(const Arguments& given);
 // Quotes a word for a shell, if it needs quotes.
-std::string as_word(const std::string& text);
+std::string as_word(const std::string& word);
 // Throws ConfigError if a CSV file of results cannot be written, or exists with another ending: it may be an input.
 void check_csv_output(const std::string& path);
 // Writes a CSV file completely or not at all: an earlier file stays until then. Throws std::runtime_error.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "evaluators/motion/placement.hpp"
+#include "evaluators/simulation/feedback_law.hpp"
 #include "record/text.hpp"
 #include "settings/dimensions.hpp"
 #include "settings/expression.hpp"
@@ -129,12 +130,6 @@ class Check {
     return at == known.end() ? std::nullopt : std::optional(of_unit(at->second));
   }
 
-  // Returns NAME of a key rate(NAME); empty: another key.
-  static std::string rated(const CustomEntry& entry) {
-    if (!entry.key.starts_with("rate(") || !entry.key.ends_with(')')) return "";
-    return entry.key.substr(5, entry.key.size() - 6);
-  }
-
   static bool is_condition(const CustomEntry& entry) {
     try {
       return Expression::parse(entry.value).is_condition();
@@ -147,7 +142,7 @@ class Check {
   void define_law_states() {
     for (const CustomSection* section : settings_.sections_of("feedback"))
       for (const CustomEntry& entry : section->entries)
-        if (const std::string name = rated(entry); !name.empty() && !model_.variable({name, {}}))
+        if (const std::string name = simulation::rated_state(entry); !name.empty() && !model_.variable({name, {}}))
           own_.emplace(name, dimensions_.unknown(name));
   }
 
@@ -156,7 +151,7 @@ class Check {
     if (is_condition(entry)) return;  // the section's reader refuses it
     const std::optional<Measure> found = measured(entry, entry.value);
     if (!found) return;
-    const std::string name = rated(entry);
+    const std::string name = simulation::rated_state(entry);
     if (const auto state = own_.find(name.empty() ? entry.key : name); state != own_.end()) {
       const Measure wanted = name.empty() ? state->second : state->second.times(of_unit("s"), -1.0);
       if (!dimensions_.agree(wanted, *found))

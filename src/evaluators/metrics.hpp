@@ -1,5 +1,5 @@
 // Metrics of a configuration: [metrics] NAME = an expression of parameters, metrics and aggregates. An aggregate makes
-// one number of the values along a motion, or of those of all runs: max_over(abs(u.hip)), share(resting).
+// one number of the values along a motion, or at the ends of all runs: max_over(abs(u.hip)), share(resting).
 #pragma once
 
 #include <functional>

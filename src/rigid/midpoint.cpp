@@ -36,9 +36,8 @@ class Midpoint final : public Integrator<n> {
   using Poses = std::vector<Pose<n>>;
   static constexpr int spin = Multibody<n>::spin;
   static constexpr int max_iterations = 100;  // limit of the iteration between forces and motion; then the step is cut
-  static constexpr double max_contraction =
-      0.5;  // largest contraction ratio for plain iteration; above it iterates are
-            // mixed
+  // Largest contraction ratio for plain iteration. Above it iterates are mixed.
+  static constexpr double max_contraction = 0.5;
 
  public:
   Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces, bool nodal)

@@ -25,7 +25,6 @@ Eigen::VectorXd MotionDescription::middle(const Settings& settings) {
 
 std::optional<HeldForce> MotionDescription::held_force(int phase, const Expression::Quantity& quantity) const {
   const std::vector<int> held = outline()[phase].held;
-  const auto& names = system().structure().coordinate_names;
   const auto holds = [&](int coordinate) { return std::ranges::find(held, coordinate) != held.end(); };
   if (quantity.arguments.size() != 1) return {};
   const std::string& name = quantity.arguments.front();
@@ -35,11 +34,8 @@ std::optional<HeldForce> MotionDescription::held_force(int phase, const Expressi
                std::ranges::all_of(p.place.at, [](const systems::Number& x) { return x.is_zero(); });
       });
   const bool of_point = is_root && system().structure().dimension == 2 && holds(0) && holds(1);
-  const int coordinate = quantity.name == "reaction" ? static_cast<int>(std::ranges::find(names, name) - names.begin())
-                         : of_point && quantity.name == "tangential" ? 0
-                         : of_point && quantity.name == "normal"     ? 1
-                                                                     : -1;
-  if (!holds(coordinate)) return {};
+  const int coordinate = held_coordinate(system().structure().coordinate_names, quantity);
+  if (!holds(coordinate) || (quantity.name != "reaction" && !of_point)) return {};
   return HeldForce{false, static_cast<int>(std::ranges::find(held, coordinate) - held.begin())};
 }
 

@@ -40,10 +40,6 @@ std::vector<std::string> names_of_parameters(const Settings& settings, const Mot
   return names;
 }
 
-bool is_named_force(const Expression::Quantity& quantity) {
-  return quantity.name == "normal" || quantity.name == "tangential" || quantity.name == "reaction";
-}
-
 bool is_at_end(const std::string& function) { return function == "at_start" || function == "at_end"; }
 
 }  // namespace
@@ -69,7 +65,7 @@ MotionMetrics::Term MotionMetrics::read(const MotionDescription& description, co
     throw ExpressionError("there is no phase '" + aggregate.phase + "'" +
                           did_you_mean(aggregate.phase, names_of(outline)) + "; allowed: " + listed(names_of(outline)));
   const auto& quantities = aggregate.argument.quantities();
-  if (std::ranges::any_of(quantities, is_named_force)) return read_forces(description, aggregate, phases);
+  if (std::ranges::any_of(quantities, is_force)) return read_forces(description, aggregate, phases);
   const bool at_end = is_at_end(aggregate.function),
              sums = aggregate.function == "integral" || aggregate.function == "mean";
   if (at_end && std::ranges::any_of(quantities, [](const auto& one) { return one.text() == "t"; }))
@@ -107,7 +103,7 @@ MotionMetrics::Term MotionMetrics::read_forces(const MotionDescription& descript
       const bool is_parameter =
           quantity.arguments.empty() && (description.system().model().parameter(quantity.name) >= 0 ||
                                          std::ranges::count(parameters_, quantity.name) > 0);
-      if (!is_named_force(quantity) && !is_parameter)
+      if (!is_force(quantity) && !is_parameter)
         throw ExpressionError("'" + quantity.text() +
                               "' is neither a force nor a parameter; an expression of forces has "
                               "only these, such as normal(foot)");

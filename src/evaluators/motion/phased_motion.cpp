@@ -56,11 +56,14 @@ systems::Values<double> plain_values(const PhasedMotion& motion, const Eigen::Ve
 
 Eigen::VectorXd middle_design(const PhasedMotion& motion) { return MotionDescription::middle(motion.settings); }
 
-int held_coordinate(const PhasedMotion& motion, const Expression::Quantity& force) {
+bool is_force(const Expression::Quantity& quantity) {
+  return quantity.name == "normal" || quantity.name == "tangential" || quantity.name == "reaction";
+}
+
+int held_coordinate(const std::vector<std::string>& names, const Expression::Quantity& force) {
   if (force.name == "normal") return 1;
   if (force.name == "tangential") return 0;
   if (force.name != "reaction") return -1;
-  const auto& names = motion.system->structure().coordinate_names;
   const auto at = std::ranges::find(names, force.arguments.front());
   return at == names.end() ? -1 : static_cast<int>(at - names.begin());
 }

@@ -149,6 +149,9 @@ systems::Values<double> plain_values(const PhasedMotion& motion, const Eigen::Ve
 Eigen::VectorXd middle_design(const PhasedMotion& motion);
 
 // Returns the held coordinate on which a force acts, such as normal(POINT); -1: the quantity is not a force.
-int held_coordinate(const PhasedMotion& motion, const Expression::Quantity& force);
+// `names`: of the coordinates.
+int held_coordinate(const std::vector<std::string>& names, const Expression::Quantity& force);
+// Whether the quantity is normal(POINT), tangential(POINT) or reaction(NAME).
+bool is_force(const Expression::Quantity& quantity);
 
 }  // namespace dodyn::evaluators

@@ -47,10 +47,6 @@ std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
   return held;
 }
 
-bool is_force(const Expression::Quantity& q) {
-  return q.name == "normal" || q.name == "tangential" || q.name == "reaction";
-}
-
 // Throws ConfigError if a condition on forces has a quantity besides forces and parameters.
 void expect_forces(const PhasedMotion& motion, const CustomEntry& entry, const Expression& condition) {
   const auto is_parameter = [&](const Expression::Quantity& q) {
@@ -85,7 +81,7 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
           std::ranges::any_of(quantities, [&](const auto& q) { return phase.holds->component(q, d) >= 0; })) {
         if (comparison.equality) throw entry.error("forces cannot be compared with ==; allowed: <=, >=");
         for (const auto& q : quantities)
-          if (phase.holds->component(q, d) < 0 && (held_coordinate(motion, q) >= 0 || q.name == "reaction"))
+          if (phase.holds->component(q, d) < 0 && is_force(q))
             throw entry.error(
                 "'" + q.text() +
                 "' is not a force of hold, as the others are; write two conditions, or use only forces on: " +

@@ -67,7 +67,9 @@ void lay_out(const PhasedMotion& motion, dmoc::MotionProblem& problem, const Mot
         phase.ranges.push_back(
             {range.coordinate, {range.from.value_or(-nlp::infinity), range.to.value_or(nlp::infinity)}});
     for (const Expression& e : p.forces)
-      phase.forces.push_back(force_condition(e, all, [&motion](const auto& q) { return held_coordinate(motion, q); }));
+      phase.forces.push_back(force_condition(e, all, [&motion](const auto& q) {
+        return held_coordinate(motion.system->structure().coordinate_names, q);
+      }));
     if (!path.references.empty()) phase.references = path.references[problem.phases()];
     problem.add_phase(std::move(phase));
   }

@@ -22,21 +22,6 @@ const KeyTable<SampleKeys>& sample_table() {
 
 bool is_sample_key(const std::string& key) { return key == "sample-rate" || key == "delay"; }
 
-// Returns the name of the state whose rate the entry gives; empty: the entry is no rate.
-std::string state_of(const CustomEntry& entry) {
-  if (is_sample_key(entry.key)) return "";
-  Expression::Quantity quantity;
-  try {
-    const Expression key = Expression::parse(entry.key);
-    if (key.quantities().size() == 1) quantity = key.quantities()[0];
-  } catch (const ExpressionError&) {
-    return "";
-  }
-  return quantity.name == "rate" && quantity.arguments.size() == 1 && quantity.text() == entry.key
-             ? quantity.arguments[0]
-             : "";
-}
-
 void expect_new_state(const CustomEntry& entry, const std::string& name, const Settings& settings,
                       const systems::Model& model) {
   const auto refuse = [&](const std::string& what) {
@@ -91,6 +76,20 @@ void check_samples(const CustomSection& section, const SampleKeys& keys, double 
 
 }  // namespace
 
+std::string rated_state(const CustomEntry& entry) {
+  if (is_sample_key(entry.key)) return "";
+  Expression::Quantity quantity;
+  try {
+    const Expression key = Expression::parse(entry.key);
+    if (key.quantities().size() == 1) quantity = key.quantities()[0];
+  } catch (const ExpressionError&) {
+    return "";
+  }
+  return quantity.name == "rate" && quantity.arguments.size() == 1 && quantity.text() == entry.key
+             ? quantity.arguments[0]
+             : "";
+}
+
 bool FeedbackLaw::drives(int actuator) const {
   return std::ranges::find(controls, actuator, &ControlFormula::actuator) != controls.end();
 }
@@ -108,7 +107,7 @@ Controllers controllers(const Settings& settings, const systems::Model& model) {
   for (const CustomSection* section : settings.sections_of("feedback")) {
     all.feedback = true;
     for (const CustomEntry& entry : section->entries)
-      if (const std::string name = state_of(entry); !name.empty()) {
+      if (const std::string name = rated_state(entry); !name.empty()) {
         expect_new_state(entry, name, settings, model);
         all.states.push_back(name);
       }
@@ -135,12 +134,12 @@ std::optional<FeedbackLaw> read_feedback(const Settings& settings, const systems
   law.delay = keys.delay;
   std::vector<std::string> names;
   for (const CustomEntry& entry : section.entries)
-    if (const std::string name = state_of(entry); !name.empty()) {
+    if (const std::string name = rated_state(entry); !name.empty()) {
       names.push_back(name);
       law.states.push_back({name, reader.law(entry, FormulaReader::Law::rate), {}});
     }
   for (const CustomEntry& entry : section.entries) {
-    if (is_sample_key(entry.key) || !state_of(entry).empty()) continue;
+    if (is_sample_key(entry.key) || !rated_state(entry).empty()) continue;
     if (const auto at = std::ranges::find(names, entry.key); at != names.end()) {
       law.states[at - names.begin()].initial = reader.law(entry, FormulaReader::Law::initial);
       continue;

@@ -35,6 +35,9 @@ struct FeedbackLaw {
   bool uses(StateQuantity::Kind kind) const;
 };
 
+// Returns the state of an entry rate(STATE) of [feedback]; empty: another entry.
+std::string rated_state(const CustomEntry& entry);
+
 // Returns the quantities of controllers that formulas may use. Throws ConfigError if a name of a state has a meaning
 // already.
 Controllers controllers(const Settings& settings, const systems::Model& model);
