@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import signal
 import socket
 import sys
 import threading
@@ -226,6 +227,12 @@ class Server(http.server.ThreadingHTTPServer):
     address_family = socket.AF_INET
 
 
+def end(number: int, frame: object) -> None:
+    """Ends the process at once. An orderly end could wait forever: a thread that reads the archive holds the lock of h5py."""
+    os.write(sys.stderr.fileno(), b"\n")
+    os._exit(0)
+
+
 def port_number(word: str) -> int:
     if not word.isdecimal() or int(word) > 65535:
         raise argparse.ArgumentTypeError(f"{word}: expected a port from 0 to 65535; 0 takes a free one")
@@ -254,11 +261,7 @@ def main(words: Sequence[str], parser: type[argparse.ArgumentParser], refused: t
         server = Server(("127.0.0.1", given.port), handler(watched))
     except OSError as error:
         raise refused(f"--port {given.port}: {error.strerror}; choose another one, 0 takes a free one") from None
+    signal.signal(signal.SIGINT, end)
     threading.Thread(target=watched.follow, args=(given.every,), daemon=True).start()
     print(f"{Path(given.archive).name}: http://127.0.0.1:{server.server_address[1]}/ shows the page (Ctrl-C ends this server)", flush=True)
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
-    finally:
-        server.server_close()
+    server.serve_forever()

@@ -238,6 +238,17 @@ def killed_study():
         writer.kill()
 
 
+def interrupted_while_it_reads():
+    """Ctrl-C ends the server, also while one of its threads reads the archive and therefore holds the lock of h5py."""
+    for _ in range(8):
+        process, port = started("slow.h5", "--port", "0", "--every", "0.005")
+        until = time.monotonic() + 0.2
+        while time.monotonic() < until:
+            os.utime("slow.h5")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
 def refusals():
     for line in (["none.h5"], ["slow.cfg"], ["slow.h5", "--port", "x"], ["slow.h5", "--port", "70000"], ["slow.h5", "--port", "²"], ["slow.h5", "--every", "0"],
                  ["slow.h5", "--every", "1e300"], []):  # fmt: skip
@@ -247,6 +258,6 @@ def refusals():
 
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
-    for test in (ended_study, running_study, killed_study, in_a_browser, refusals):
+    for test in (ended_study, running_study, killed_study, interrupted_while_it_reads, in_a_browser, refusals):
         test()
         print(test.__name__, "ok", flush=True)
