@@ -23,7 +23,7 @@ namespace {
 
 // Sums and extremes over the phases of a motion.
 struct Totals {
-  double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, drift = 0.0;
+  double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0;
   double normal = not_a_number;   // minimum normal force on a standing link, N
   std::vector<double> durations;  // s
 };
@@ -42,7 +42,6 @@ Totals totals_of(const MotionDescription::MetricInputs& seen) {
       all.normal = std::isfinite(all.normal) ? std::min(all.normal, least) : least;
     }
     for (Eigen::Index k = 0; k < K; ++k) {
-      if (k > 0) all.drift = std::max(all.drift, std::abs(m.energy(k) - m.energy(k - 1)));
       for (Eigen::Index a = 0; a < m.u.cols(); ++a) {
         const int c = tree.actuators[a].coordinate;
         if (c >= 0) all.work += std::abs(m.u(k, a) * scheme.change(k % degree, m.q, k - k % degree, c));
@@ -168,8 +167,6 @@ std::vector<Measure> MotionDesigns::measures(const MetricInputs* seen) const {
       {{"min_normal_force", "N",
         "smallest force along the last fixed coordinate; not a number if no coordinate is fixed"},
        totals.normal},
-      {{"energy_drift", "J", "largest change of the discrete energy from one interval to the next within a phase"},
-       totals.drift},
   };
   for (std::size_t i = 0; i < motion_.phases.size(); ++i)
     all.push_back({{"duration_" + motion_.phases[i].name, "s", "duration of this phase"},
