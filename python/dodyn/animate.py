@@ -164,7 +164,7 @@ def film(one: Motion, given: argparse.Namespace, title: str, output: str) -> int
         return []
 
     moving = animation.FuncAnimation(figure, draw, frames=shown, blit=False, init_func=lambda: [])
-    if output.endswith(".gif"):
+    if output.lower().endswith(".gif"):
         writer = animation.PillowWriter(fps=given.rate)
     else:
         writer = animation.FFMpegWriter(fps=given.rate, bitrate=1800)
@@ -233,9 +233,10 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
         if value is not None and not 0 < value < math.inf:
             raise refused(f"command line: --{name} {value}: expected a positive number")
     output = given.output or f"{Path(given.archive).stem or 'motion'}.gif"
-    if Path(output).suffix not in (".gif", ".mp4", ".svg"):
+    kind = Path(output).suffix.lower()
+    if kind not in (".gif", ".mp4", ".svg"):
         raise refused(f"{output}: allowed are .gif, .mp4 and .svg")
-    if output.endswith(".mp4") and not shutil.which("ffmpeg"):
+    if kind == ".mp4" and not shutil.which("ffmpeg"):
         raise refused(f"{output}: ffmpeg is not installed; .gif and .svg need nothing")
     if given.archive.endswith(".csv"):
         title, trajectory = Path(given.archive).stem, read_csv(given.archive)
@@ -256,7 +257,7 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     if given.speed is None:
         length = one.t[-1] - one.t[0]
         given.speed = 0.5 if one.stride and length < 2 else length / 8 if length > 12 else min(1.0, length / 2)
-    if output.endswith(".svg"):
+    if kind == ".svg":
         text, count = drawn_svg(one, given, title)
         written(output, text)
     else:

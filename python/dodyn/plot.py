@@ -460,16 +460,17 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     figure = picture(study, trajectories, kinds, given)
     import matplotlib.pyplot as plt  # after picture() has chosen that it draws without a display
 
-    dated = {"Date": None} if output.endswith(".svg") else {"CreationDate": None} if output.endswith(".pdf") else None
+    kind = Path(output).suffix[1:].lower() or "png"
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     drawn = io.BytesIO()
     try:
-        figure.savefig(drawn, dpi=100, format=Path(output).suffix[1:] or "png", metadata=dated)
+        figure.savefig(drawn, dpi=100, format=kind, metadata=dated)
     except ValueError as error:
         raise refused(f"{output}: {error}") from None
     finally:
         plt.close(figure)
     content = drawn.getvalue()
-    written(output, with_dark_scheme(content.decode("utf-8")) if output.endswith(".svg") else content)
+    written(output, with_dark_scheme(content.decode("utf-8")) if kind == "svg" else content)
     print(f"{output}: {', '.join(kinds)}")
 
 

@@ -519,7 +519,7 @@ def plots():
     assert re.search(r"@media \(prefers-color-scheme: dark\) \{#(\w+) ", both)[1] in re.findall(r'<g id="(\w+)">', both)  # the dark scheme
     dodyn("animate", "knee.h5", "--rate", "5", "--steps", "1", "--output", "knee.gif")
     assert open("knee.gif", "rb").read(6) == b"GIF89a"
-    dodyn_here("animate", "docking.h5", "--initial-state", "2", "--rate", "5", "--output", "run.svg")
+    dodyn_here("animate", "docking.h5", "--initial-state", "2", "--rate", "5", "--output", "run.SVG")
     dodyn_here("animate", "spatial.h5", "--view", "orbit", "--rate", "5", "--output", "spatial.svg")
     film = open("spatial.svg").read()
     assert film.count("<g style") > 4 and "script" not in film
@@ -565,11 +565,11 @@ def refusals():
     # A disk without room: the earlier picture and film stay, and nothing else is left.
     dodyn_here("plot", "knee.h5", "-o", os.devnull)
     assert not os.path.isfile(os.devnull)
-    before = {name: open(name, "rb").read() for name in ("one.svg", "knee.png", "knee.gif", "run.svg")}
+    before = {name: open(name, "rb").read() for name in ("one.svg", "knee.png", "knee.gif", "run.SVG")}
     files = set(os.listdir("."))
     with mock.patch("os.replace", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
         for line in (["plot", "knee.h5", "-o", "one.svg"], ["plot", "knee.h5", "-o", "knee.png"], ["animate", "knee.h5", "-o", "knee.gif"],
-                     ["animate", "docking.h5", "--initial-state", "2", "--rate", "5", "-o", "run.svg"]):  # fmt: skip
+                     ["animate", "docking.h5", "--initial-state", "2", "--rate", "5", "-o", "run.SVG"]):  # fmt: skip
             assert "No space left" in dodyn_here(*line, code=2)
     assert {name: open(name, "rb").read() for name in before} == before and set(os.listdir(".")) == files
     assert "--view" in dodyn("animate", "--help")
