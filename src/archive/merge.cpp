@@ -39,10 +39,8 @@ std::string different_question(const Contents& one, const Contents& other) {
   return "";
 }
 
-}  // namespace
-
-void merge(const std::string& out, const std::vector<std::string>& in,
-           const std::function<Eigen::VectorXd(const Contents&)>& recommend) {
+// Returns the contents of the archives. Throws Error if they answer different questions, or if one is given twice.
+std::vector<Contents> read_all(const std::vector<std::string>& in) {
   std::vector<Contents> each;
   for (const std::string& path : in) {
     each.push_back(read(path));
@@ -50,39 +48,75 @@ void merge(const std::string& out, const std::vector<std::string>& in,
     if (other.empty()) other = different_question(each.front(), each.back());
     if (!other.empty()) throw Error(path + ": cannot be merged with " + in.front() + ": " + other);
   }
-  if (each.empty()) throw Error(out + ": no archives to merge");
   for (std::size_t i = 0; i < in.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (std::filesystem::equivalent(in[i], in[j]) || same_rows(each[i], each[j]))
         throw Error(in[i] + ": is given twice (" + in[j] + " is the same, or a copy)");
+  return each;
+}
+
+// Keeps of `merged` the settings and files that `one` has, too, and widens its ranges to those of `one`.
+void join_provenance(Contents& merged, const Contents& one) {
+  const auto keep_common = [](auto& ours, const auto& theirs) {
+    std::erase_if(ours, [&](const auto& s) { return std::ranges::find(theirs, s) == theirs.end(); });
+  };
+  keep_common(merged.provenance.configuration, one.provenance.configuration);
+  const auto& given = one.provenance.given;  // places may differ: the settings themselves are compared above
+  std::erase_if(merged.provenance.given, [&](const auto& ours) {
+    return std::ranges::none_of(given, [&](const auto& theirs) { return theirs.first == ours.first; });
+  });
+  if (merged.provenance.folder != one.provenance.folder) merged.provenance.folder.clear();
+  if (merged.provenance.folder_of_files != one.provenance.folder_of_files) merged.provenance.files.clear();
+  keep_common(merged.provenance.files, one.provenance.files);
+  for (std::size_t i = 0; i < merged.layout.variables.size(); ++i) {
+    Variable& range = merged.layout.variables[i];
+    range.lower = std::min(range.lower, one.layout.variables[i].lower);
+    range.upper = std::max(range.upper, one.layout.variables[i].upper);
+  }
+}
+
+// Writes the latest row of each evaluation of `one` under a new id, in the order of the ids, and adds it to `merged`.
+// path: the archive of `one`. source: its index in merged.sources.
+void add_rows(Rewriter& writer, Contents& merged, const Contents& one, const std::string& path, std::int32_t source) {
+  const auto rows = latest(one);
+  std::map<std::int64_t, std::int64_t> new_ids;
+  for (const auto& [id, row] : rows) new_ids[id] = writer.rows() + static_cast<std::int64_t>(new_ids.size());
+  std::map<std::size_t, std::int64_t> ids_by_row;
+  for (const auto& [id, row] : rows) ids_by_row[row] = id;
+  std::map<std::int64_t, Trajectory> out_of_order;
+  auto next = rows.begin();
+  for_each_trajectory(path, one.evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
+    if (!ids_by_row.contains(row)) return;
+    out_of_order[ids_by_row[row]] = std::move(trajectory);
+    for (; next != rows.end() && out_of_order.contains(next->first); ++next) {
+      Outcome outcome{one.evaluations[next->second], std::move(out_of_order[next->first])};
+      out_of_order.erase(next->first);
+      outcome.evaluation.id = new_ids[next->first];
+      const auto parent = new_ids.find(outcome.evaluation.parent);
+      outcome.evaluation.parent = parent == new_ids.end() ? -1 : parent->second;
+      writer.add(outcome, source);
+      merged.evaluations.push_back(std::move(outcome.evaluation));
+    }
+  });
+}
+
+}  // namespace
+
+void merge(const std::string& out, const std::vector<std::string>& in,
+           const std::function<Eigen::VectorXd(const Contents&)>& recommend) {
+  if (in.empty()) throw Error(out + ": no archives to merge");
+  const std::vector<Contents> each = read_all(in);
   if (std::filesystem::exists(out)) throw Error(out + ": exists already");
 
   Contents merged;
   merged.created = utc_now();
   merged.layout = each.front().layout;
   merged.provenance = each.front().provenance;
-  // Keeps the attributes that are equal in all sources; each source stores the others itself.
-  const auto keep_common = [](auto& ours, const auto& theirs) {
-    std::erase_if(ours, [&](const auto& s) { return std::ranges::find(theirs, s) == theirs.end(); });
-  };
-  for (const Contents& one : each) {
-    keep_common(merged.provenance.configuration, one.provenance.configuration);
-    const auto& given = one.provenance.given;  // places may differ: the settings themselves are compared above
-    std::erase_if(merged.provenance.given, [&](const auto& ours) {
-      return std::ranges::none_of(given, [&](const auto& theirs) { return theirs.first == ours.first; });
-    });
-    if (merged.provenance.folder != one.provenance.folder) merged.provenance.folder.clear();
-    if (merged.provenance.folder_of_files != one.provenance.folder_of_files) merged.provenance.files.clear();
-    keep_common(merged.provenance.files, one.provenance.files);
-    for (std::size_t i = 0; i < merged.layout.variables.size(); ++i) {
-      Variable& range = merged.layout.variables[i];
-      range.lower = std::min(range.lower, one.layout.variables[i].lower);
-      range.upper = std::max(range.upper, one.layout.variables[i].upper);
-    }
-  }
+  for (const Contents& one : each) join_provenance(merged, one);
   merged.provenance.command_line = "dodyn merge " + out;
   for (std::size_t i = 0; i < in.size(); ++i) {
     merged.provenance.command_line += " " + in[i];
+    // What the archives do not have in common is stored with each source.
     merged.sources.push_back({in[i], each[i].created, each[i].stopped, each[i].provenance});
   }
   std::size_t bytes = spare_bytes;
@@ -92,28 +126,8 @@ void merge(const std::string& out, const std::vector<std::string>& in,
     if (std::filesystem::exists(out)) throw Error("exists already");
     make_temporary(out, spare_bytes, [&](const std::string& temporary) {
       Rewriter writer(temporary, merged, bytes);
-      for (std::size_t i = 0; i < in.size(); ++i) {
-        const auto rows = latest(each[i]);
-        std::map<std::int64_t, std::int64_t> new_ids;
-        for (const auto& [id, row] : rows) new_ids[id] = writer.rows() + static_cast<std::int64_t>(new_ids.size());
-        std::map<std::size_t, std::int64_t> ids_by_row;
-        for (const auto& [id, row] : rows) ids_by_row[row] = id;
-        std::map<std::int64_t, Trajectory> out_of_order;
-        auto next = rows.begin();
-        for_each_trajectory(in[i], each[i].evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
-          if (!ids_by_row.contains(row)) return;
-          out_of_order[ids_by_row[row]] = std::move(trajectory);
-          for (; next != rows.end() && out_of_order.contains(next->first); ++next) {
-            Outcome outcome{each[i].evaluations[next->second], std::move(out_of_order[next->first])};
-            out_of_order.erase(next->first);
-            outcome.evaluation.id = new_ids[next->first];
-            const auto parent = new_ids.find(outcome.evaluation.parent);
-            outcome.evaluation.parent = parent == new_ids.end() ? -1 : parent->second;
-            writer.add(outcome, static_cast<std::int32_t>(i));
-            merged.evaluations.push_back(std::move(outcome.evaluation));
-          }
-        });
-      }
+      for (std::size_t i = 0; i < in.size(); ++i)
+        add_rows(writer, merged, each[i], in[i], static_cast<std::int32_t>(i));
       surrogate::Iteration decided;
       if (recommend) decided.recommended = recommend(merged);
       decided.note = "recommended by a model of all merged evaluations";
