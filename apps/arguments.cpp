@@ -207,6 +207,19 @@ std::vector<std::string> notes_on(const study::Problem& problem, bool searches) 
   return notes;
 }
 
+std::vector<std::string> notes_on_one_design(const study::Problem& problem, const std::vector<std::string>& used) {
+  std::vector<std::string> notes = notes_on(problem, false);
+  for (const Setting& setting : problem.settings.all) {
+    const std::string& key = setting.key.name;
+    const bool serves_a_search =
+        key.starts_with("surrogate.") || (key.starts_with("study.") && std::ranges::find(used, key) == used.end());
+    if (serves_a_search && setting.source == "command line")
+      notes.push_back("note: " + setting.source + ": " + key + " = " + shown(setting.value) +
+                      " is not used: this command evaluates one design; dodyn run searches");
+  }
+  return notes;
+}
+
 void add_units_option(AddOptions add, const std::string& of) {
   add("units", po::value<std::string>()->value_name("UNIT,..."), ("units, such as deg,mm, " + of).c_str());
 }

@@ -97,6 +97,9 @@ study::Problem read_problem(const Arguments& given, study::Use use);
 // Returns notes for the user: those of the problem, and one on each setting without effect. `searches`: whether the
 // command uses [surrogate].
 std::vector<std::string> notes_on(const study::Problem& problem, bool searches);
+// Returns the notes of a command that evaluates one design: those above without [surrogate], and one on each key of the
+// command line that serves a search only. `used`: the keys of [study] that the command uses.
+std::vector<std::string> notes_on_one_design(const study::Problem& problem, const std::vector<std::string>& used);
 
 // Throws ConfigError if a design variable is free, with an example of a value to give.
 void refuse_free_variables(const Settings& settings);

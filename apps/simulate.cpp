@@ -107,7 +107,8 @@ ExitCode simulate(const Invocation& call) {
     const study::Problem problem = read_problem(given, study::Use::described);
     const Settings& settings = problem.settings;
     const auto evaluator = study::make_evaluator(problem, study::Use::described);
-    for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
+    for (const std::string& note : notes_on_one_design(problem, {"study.evaluator", "study.scenarios", "study.seed"}))
+      std::cerr << note << "\n";
     return from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
   }();
   std::cout << simulated.report;

@@ -38,7 +38,10 @@ ExitCode solve(const Invocation& call) {
   const std::shared_ptr<const evaluators::Evaluator> evaluator =
       study::make_evaluator({settings, {}, problem.archive, problem.provenance});
   if (!output.empty()) check_csv_output(output);
-  for (const std::string& note : notes_on(problem, false)) std::cerr << note << "\n";
+  for (const std::string& note :
+       notes_on_one_design(problem, {"study.evaluator", "study.scenarios", "study.scenario-aggregate", "study.seed",
+                                     "study.time-limit", "study.isolate", "study.memory-limit", "study.grace-period"}))
+    std::cerr << note << "\n";
 
   Task task;
   task.evaluation.id = 0;

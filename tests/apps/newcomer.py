@@ -227,6 +227,11 @@ with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
     if done.returncode != 0 or done.stderr != note:
         wrong += 1
         print(done)
+    note = "note: command line: surrogate.points = 3 is not used: this command evaluates one design; dodyn run searches\n"
+    done = run("solve f.cfg --design.x 0.3 --strategy sweep --surrogate.points 3 --study.seed 4")
+    if done.returncode != 0 or note not in done.stderr or "study.seed" in done.stderr:
+        wrong += 1
+        print(done)
     with open("idle2.cfg", "w") as file:
         file.write(FILES["idle.cfg"].replace("cart.model", "cart2.model"))
     with open("cart2.model", "w") as file:
