@@ -42,6 +42,10 @@ ExitCode solve(const Invocation& call) {
        notes_on_one_design(problem, {"study.evaluator", "study.scenarios", "study.scenario-aggregate", "study.seed",
                                      "study.time-limit", "study.isolate", "study.memory-limit", "study.grace-period"}))
     std::cerr << note << "\n";
+  for (std::size_t i = 0; i < settings.variables.size(); ++i)
+    if (const Variable& range = settings.variables[i]; design(i) < range.lower || design(i) > range.upper)
+      std::cerr << "note: design." << range.name << " = " << to_text(design(i)) << " is outside of its range, "
+                << to_text(range.lower) << " to " << to_text(range.upper) << "\n";
 
   Task task;
   task.evaluation.id = 0;

@@ -232,6 +232,11 @@ with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
     if done.returncode != 0 or note not in done.stderr or "study.seed" in done.stderr:
         wrong += 1
         print(done)
+    note = "note: design.x = 30 is outside of its range, 0 to 1\n"
+    done = run("solve f.cfg --design.x 30")
+    if done.returncode != 0 or done.stderr != note:
+        wrong += 1
+        print(done)
     with open("idle2.cfg", "w") as file:
         file.write(FILES["idle.cfg"].replace("cart.model", "cart2.model"))
     with open("cart2.model", "w") as file:
