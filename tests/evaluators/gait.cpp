@@ -135,7 +135,7 @@ TEST(GaitEvaluator, PartsFindWhatOneTaskFinds) {
     EXPECT_EQ(a.evaluation.status, b.evaluation.status);
     EXPECT_EQ(a.evaluation.cost, b.evaluation.cost);
     EXPECT_EQ(a.evaluation.gradient, b.evaluation.gradient);
-    for (const char* name : {"iterations", "guesses", "guesses_solved", "best_start", "optima"})
+    for (const char* name : {"iterations", "guesses", "guesses_solved", "best_guess", "optima"})
       EXPECT_EQ(metric(*whole, a.evaluation, name), metric(*split, b.evaluation, name)) << name;
     ASSERT_EQ(a.trajectory.values.size(), b.trajectory.values.size());
     EXPECT_EQ(a.trajectory.values[1], b.trajectory.values[1]);

@@ -6,8 +6,11 @@
 Hops of two phases of unknown durations, with a landing, and a walker's step with the exchange of its legs, at orders 2, 4 and 6. A jump in space
 from feet that are held."""
 
+import json
 import os
+import subprocess
 import sys
+import tempfile
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -176,3 +179,30 @@ for order in (2, 4, 6):
               "--gait.coarse-intervals", "0", "--gait.validity-check", "warn")  # fmt: skip
     metrics = check("knee", order, step, of_step, "knee", 0.5, *coarse)
     assert abs(metrics["height"] - metrics["max_foot_height"]) < 1e-12 and abs(metrics["squared"] - metrics["squared_torque"]) < 1e-9 * metrics["squared"]
+
+
+def free_end():
+    """An end whose rates are no unknowns leaves the force on a held point undetermined there. The integral is that of the same motion with
+    another condition that does not act but makes the rates unknowns."""
+    with open(os.path.join(ROOT, "configs", "squat.cfg")) as file:
+        text = file.read()
+    start, end = text.split("[goal]")
+    text = start + "[goal]" + end.replace("require = hip.y == 0.78", "stance_hip = -15 deg").replace("momentum = 0", "", 1)
+    slack = ", normal(swing_foot) <= 90000 N"
+    lean = "require = abs(stance_shank + stance_knee + stance_hip) <= lean"
+    text = "\n".join(lean if line.startswith("require = abs(reaction") else line for line in text.splitlines()) + "\n"
+    values = []
+    for condition in ("", slack):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "squat.cfg")
+            with open(path, "w") as file:
+                file.write(text.replace(lean, lean + condition))
+            done = subprocess.run([DODYN, "solve", path, "--json", "--design.knee", "0.4", "--motion.initial-guesses", "1", "--motion.accuracy", "0",
+                                   "--motion.refinements", "0", "--motion.validity-check", "warn", "--metrics.push", "integral(normal(swing_foot))"],
+                                  capture_output=True, text=True, check=True)  # fmt: skip
+            values.append(json.loads(done.stdout)["metrics"]["push"])
+    print(f"integral of a held force up to a free end: {values[0]:.8g}; with rates as unknowns {values[1]:.8g}")
+    assert abs(values[0] - values[1]) < 1e-4 * values[1], values
+
+
+free_end()

@@ -142,8 +142,12 @@ Eigen::MatrixXd MotionMetrics::force_values(const PhaseFunction& part, const Mot
     const double value = expression.evaluate<double>(given);
     all.row(knot) << value, value * problem.knot_weight(part.phase, knot) * motion.h;
   }
-  if (index.velocity_after < 0) all.row(0) << all(1, 0), not_a_number;
-  if (index.velocity_before < 0) all.row(last) << all(last - 1, 0), not_a_number;
+  // An end without unknown rates leaves its force undetermined. The next knot's counts there: an error of order h^2.
+  const auto take_next = [&](int end, int next) {
+    all.row(end) << all(next, 0), all(next, 0) * problem.knot_weight(part.phase, end) * motion.h;
+  };
+  if (index.velocity_after < 0) take_next(0, 1);
+  if (index.velocity_before < 0) take_next(last, last - 1);
   return all;
 }
 

@@ -122,10 +122,10 @@ std::vector<Measure> MotionEvaluator::measures(const MotionDescription::MetricIn
   add("guesses", "1", "initial guesses tried", [&] { return found->tried; });
   add("guesses_solved", "1", "initial guesses that ended at a first-order optimal point",
       [&] { return found->solved; });
-  add("best_start", "1",
+  add("best_guess", "1",
       "initial guess of the best motion; 0, 1, ...: its number; -1: the motion of the warm-start evaluation; -2: "
       "another motion, with another touching corner",
-      [&] { return found->best_start; });
+      [&] { return found->best_guess; });
   add("optima", "1", "distinct optima that the initial guesses ended at", [&] { return found->optima.size(); });
   add("intervals", "1", "time steps of the mesh on which the cost was found, all phases together",
       [&] { return found->mesh->intervals(); });
@@ -218,7 +218,7 @@ void MotionEvaluator::doubt(Outcome& outcome) const {
   const double tried = metric(e, "guesses"), solved = metric(e, "guesses_solved");
   if (2.0 * solved < tried) say(formatted("only %.0f of %.0f initial guesses converged", solved, tried));
   const Eigen::MatrixXd& optima = outcome.trajectory.values[optima_channel()];
-  const bool from_neighbour = metric(e, "best_start") < 0.0;
+  const bool from_neighbour = metric(e, "best_guess") < 0.0;
   if (from_neighbour || !std::isfinite(optima(1, 0))) return;
   const double next = optima(1, 0) / optima(0, 0) - 1.0;
   if (optima(0, 1) == 1.0 && next > 0.01)
@@ -315,7 +315,7 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
                    metric("intervals"), metric("refinement_change"));
   s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values[optima_channel()],
                    metric("guesses"), metric("guesses_solved"), "of coordinates");
-  if (metric("best_start") == start_by_corner)
+  if (metric("best_guess") == guess_by_corner)
     s += "  the best one was found from another motion: another corner touches\n";
   s += description_->report(metric);
   s += formatted("  the difference scheme, re-solved forward from the first node, reproduces the coordinates to %.1e\n",

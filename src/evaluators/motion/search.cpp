@@ -204,7 +204,7 @@ class Search {
  private:
   struct Other {
     SolvedMotion motion;
-    int start = 0;  // as MotionOnMesh::best_start
+    int guess = 0;  // as MotionOnMesh::best_guess
     double cost() const { return motion.solution.objective; }
   };
 
@@ -275,14 +275,14 @@ class Search {
     ++found_.ends[static_cast<int>(motion.solution.status)];
     found_.solved += is_solved(motion);
   }
-  void keep(SolvedMotion motion, int start) {
+  void keep(SolvedMotion motion, int guess) {
     const nlp::Solution& s = motion.solution;
-    const int guesses = start == start_by_corner ? 0 : 1;
+    const int guesses = guess == guess_by_corner ? 0 : 1;
     if (is_solved(motion)) add(found_.optima, {s.objective, guesses, s.residuals.max(), coordinates(motion)});
-    if (found_.best && !better(motion, *found_.best)) return add_other({std::move(motion), start});
-    if (found_.best) add_other({std::move(*found_.best), found_.best_start});
+    if (found_.best && !better(motion, *found_.best)) return add_other({std::move(motion), guess});
+    if (found_.best) add_other({std::move(*found_.best), found_.best_guess});
     found_.best = std::move(motion);
-    found_.best_start = start;
+    found_.best_guess = guess;
   }
   // Keeps a solved motion that is not the best one.
   void add_other(Other other) {
@@ -381,7 +381,7 @@ class Search {
         };
         SolvedMotion motion = solve(*study_, mapped(path, warped), refined_);
         improved = is_solved(motion) && motion.solution.objective < (1.0 - 1e-9) * found_.best->solution.objective;
-        if (improved) keep(std::move(motion), found_.best_start);
+        if (improved) keep(std::move(motion), found_.best_guess);
       }
     }
   }
@@ -406,7 +406,7 @@ class Search {
       for (std::size_t i = 0; i < tried.size() && i < corners_refined && !improved && !out_of_time(); ++i) {
         SolvedMotion motion = resampled_solution(*study_, tried[i]);
         improved = is_solved(motion) && motion.solution.objective < (1.0 - 1e-6) * found_.best->solution.objective;
-        if (improved) keep(std::move(motion), start_by_corner);
+        if (improved) keep(std::move(motion), guess_by_corner);
       }
     }
   }
@@ -496,7 +496,7 @@ class Search {
     static_cast<MotionOnMesh&>(found_) = {};
     found_.mesh = study_;
     found_.best = std::move(others_.front().motion);
-    found_.best_start = others_.front().start;
+    found_.best_guess = others_.front().guess;
     others_.erase(others_.begin());
     look();
   }

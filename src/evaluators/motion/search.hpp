@@ -50,8 +50,8 @@ struct SolveTimes {
 };
 std::string times_text(const SolveTimes& times);
 
-// Value of FoundMotion::best_start if another corner touches than in the motion from which the solve began.
-inline constexpr int start_by_corner = -2;
+// Value of FoundMotion::best_guess if another corner touches than in the motion from which the solve began.
+inline constexpr int guess_by_corner = -2;
 
 // A solved motion, and how it fits its mesh.
 struct MotionOnMesh {
@@ -61,7 +61,7 @@ struct MotionOnMesh {
   Trajectory trajectory;  // on this mesh; empty: no motion was found
   Deviation deviation;
   dmoc::Clearance clearance;
-  int best_start = 0;   // 0, 1, ...: cold start; -1: trajectory of the parent; or start_by_corner
+  int best_guess = 0;   // 0, 1, ...: cold start; -1: trajectory of the parent; or guess_by_corner
   double change = 0.0;  // relative change of the cost by the last refinement
   std::string note;     // messages about a failed refinement and about motions that were refused; empty: none
 };
