@@ -1,4 +1,4 @@
-// How a study ended. For readers of the archive and for the words of the commands.
+// How a study ended. For readers of the archive and for messages of the commands.
 #pragma once
 
 #include <array>
@@ -7,14 +7,14 @@
 namespace dodyn {
 
 enum class Ending {
-  none,         // it runs, or was killed; or the archive was merged
+  none,         // the study is running or was killed, or the archive was merged from several
   finished,     // the search ended by its own rule
   undecided,    // the search ended, but cannot rule out a better design in most of the design range
   equal_costs,  // the search found no difference between designs
-  limit,        // study.max-evaluations
+  limit,        // study.max-evaluations was reached
   repeated,     // `dodyn rerun` repeated evaluations; the search has not received the results
   interrupted,  // a signal, the time limit, or lack of evaluators: the same command continues
-  failed,       // too many evaluations failed, none has a usable cost, or the machine gave trouble
+  failed,       // too many evaluations failed, no evaluation has a usable cost, or the machine failed
 };
 
 // Names in the archive, in the order of Ending.

@@ -18,14 +18,14 @@ struct MachineTrouble : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Prefix of the reason of such an attempt; its status is `lost`.
+// Prefix of the reason of an attempt that MachineTrouble ended. The status of such an attempt is `lost`.
 inline constexpr std::string_view machine_mark = "machine: ";
 
 inline bool is_machine_trouble(const Evaluation& evaluation) {
   return evaluation.status == Status::lost && evaluation.reason.starts_with(machine_mark);
 }
 
-// Returns the reason without the prefix.
+// Returns the reason of an evaluation, without machine_mark if the machine was the cause.
 inline std::string trouble_of(const Evaluation& evaluation) {
   return is_machine_trouble(evaluation) ? evaluation.reason.substr(machine_mark.size()) : evaluation.reason;
 }
@@ -59,8 +59,9 @@ constexpr Cause cause_of(Status status) {
   }
 }
 
-// Returns the cause of each row, given all rows of an archive. If attempts at a design were lost on two hosts and none
-// has an answer, the design is the cause: it ends every process that evaluates it.
+// Returns the cause of each row, given all rows of an archive: cause_of(), with one exception. If the last row of an id
+// is `lost` and attempts at the id were lost on two hosts or more, the design is the cause of its lost rows, because
+// the design probably ends every process that evaluates it. Trouble of the machine does not count as such a loss.
 std::vector<Cause> causes_of(std::span<const Evaluation> rows);
 
 // Marks an evaluation as an attempt that trouble of the machine ended.

@@ -37,8 +37,8 @@ struct Outcome {
   Trajectory trajectory;
   std::int32_t part = 0;  // index of the task's part
   // Whether a signal from outside may have ended the attempt. True for status lost by such a signal
-  // (record/signals.hpp), and for status failed without an answer: a script may report so that its simulator was
-  // killed. If the run must end at about that time, the cause was the same, and the attempt does not count.
+  // (record/signals.hpp), and for status failed without an answer, because a script may fail when its simulator is
+  // killed. If the run must end at about the same time, the attempt does not count: both probably have the same cause.
   bool killed = false;
   std::vector<Packed> packed =
       {};  // the trajectory's matrices in the form of the archive; empty: they are not yet compressed

@@ -9,14 +9,14 @@ namespace dodyn {
 // Returns the text that printf would print.
 __attribute__((format(printf, 1, 2))) std::string formatted(const char* pattern, ...);
 
-// "43 s", "2 min 05 s", "3 h 12 min".
+// Returns a duration as text: "4.3 s", "43 s", "2 min 05 s", "3 h 12 min"; "?" if `seconds` is negative or NaN.
 std::string duration(double seconds);
 
 // Returns the text as one line of valid UTF-8 without control sequences. Invalid bytes become U+FFFD; control
 // characters (line ends, tabs, escape) become a space.
 std::string printable(std::string_view text);
 
-// Returns the text without blanks (or other characters of `these`) at its ends.
+// Returns the text without the characters of `these` at its ends.
 std::string_view trimmed(std::string_view text, std::string_view these = " \t\r\v\f");
 
 // Returns a 64-bit hash (FNV-1a of Fowler, Noll and Vo) as 16 hexadecimal digits.

@@ -32,10 +32,12 @@ struct Trajectory {
   bool empty() const { return values.empty(); }
 };
 
-// The channel with a row for each initial state, and its column of their costs, whose mean is the evaluation's cost. A
-// study with scenarios has a channel "NAME:outcome" for each scenario instead.
+// Names of the channel that has a row for each initial state, and of its column with the cost of each initial state.
+// The mean of the column is the evaluation's cost. A study with scenarios has a channel "NAME:outcome" for each
+// scenario instead.
 inline constexpr std::string_view channel_of_states = "outcome", cost_of_state = "cost";
-// Returns that column. Empty: there is none, or a state has no cost.
+// Returns the column `cost_of_state` of the channel `channel_of_states`, [initial states]. Empty: the column does not
+// exist, or a cost is not finite.
 Eigen::VectorXd costs_of_states(const Channels& channels, const Trajectory& trajectory);
 
 }  // namespace dodyn
