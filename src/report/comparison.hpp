@@ -17,18 +17,21 @@ struct Described {
   std::vector<archive::EmbeddedFile> files;
 };
 
-// Whether a folder can have this file: files that come with the program are in none.
+// Whether the folder of a configuration can contain the file. Files that come with the program (path "shipped/...") are
+// not in such a folder.
 bool is_in_a_folder(const archive::EmbeddedFile& file);
 
-// Reads the files of `one` from `folder`, the folder of its configuration. Its settings are those of `one`.
+// Returns the settings of `one` with the present contents of its files in `folder`, the folder of a configuration.
+// Files that do not exist there are left out. Files that come with the program are copied from `one`.
 Described described_folder(const Described& one, const std::string& folder);
 
-// Returns the difference as `diff -u` writes it: settings by key, files by line; empty if there is none. If one of the
-// two lacks the content of a file, the checksums are compared.
+// Returns the difference as `diff -u` writes it: settings by key, files by line; empty if there is none. Checksums
+// stand for contents if the content of a file is missing on one side or has a zero byte. Paths of the archive, of its
+// snapshot and of command.directory are not compared.
 std::string difference_text(const Described& one, const Described& other);
 
-// Returns lines of `one` alone after "-", of `other` alone after "+", with `context` equal lines around them; empty if
-// the texts are equal.
+// Returns the hunks of `diff -u`: "-" before lines only in `one`, "+" before lines only in `other`, with `context`
+// equal lines around them. Empty if all lines are equal. Control characters become spaces.
 std::string line_difference(const std::string& one, const std::string& other, int context = 3);
 
 }  // namespace dodyn::report

@@ -72,7 +72,7 @@ Json provenance_as_json(const archive::Provenance& provenance) {
           {"folder", provenance.folder}};
 }
 
-// Replaces infinite numbers, which JSON does not have, by the texts inf and -inf. Numbers that do not exist become null.
+// Replaces infinite numbers, which JSON does not have, by the texts inf and -inf. NaN stays; dump() writes it as null.
 void name_infinities(Json& json) {
   if (json.is_structured())
     for (Json& part : json) name_infinities(part);

@@ -146,7 +146,7 @@ std::string cut(const std::string& text, std::size_t width) {
     }
     if (begins(text[i])) {
       ++characters;
-      if (characters == width) last = out.size();  // before it: the ellipsis takes a place
+      if (characters == width) last = out.size();  // excludes this character: the ellipsis takes its place
     }
     if (characters <= width) out += text[i];
   }

@@ -27,8 +27,8 @@ namespace {
 constexpr int effect_points = 21, effect_samples = 512;
 constexpr std::size_t most_fitted = 500;  // number of evaluations up to which a model is fitted quickly
 constexpr double poor = 0.8;              // R2 below which the figures of a model need a warning
-// Samples are crowded if their equivalent number of evenly spread samples is below this fraction of a Sobol sequence's.
-// Grids have 1, designs of finished searches 0.4 to 0.7 (docs/measured/surrogates.md).
+// The evaluations are crowded if even_samples / even_samples_of_filling is below this value. The ratio is about 1 for
+// grids and 0.4 to 0.7 for designs of finished searches (docs/measured/surrogates.md).
 constexpr double crowded = 0.75;
 
 Quantity quantity_of(const archive::Contents& contents, int metric) {
@@ -64,7 +64,7 @@ std::string warning(const std::string& quantity, double quality) {
                         : "";
 }
 
-// Shows the limit with its unit if the user chose a unit for it.
+// Returns a constraint as text, "max_torque <= 15". The limit has a unit only if `units` converts it.
 std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c,
                             const OutputUnits& units) {
   Quantity quantity = quantity_of(contents, c.metric);

@@ -21,8 +21,9 @@ std::string columns(const std::vector<std::vector<std::string>>& rows);
 // Returns "knee = 0.35 m, mass = 10 kg", numbers with at most `digits` digits.
 std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design, int digits = 8);
 
-// Returns a line that names the variables at an end of their range (within 1e-6 of it), where the optimum may lie
-// beyond the range; empty if there are none. For callers without the costs; see also predictions.hpp.
+// Returns a line that names the variables at an end of their range (within 1e-6 of its width), because the optimum may
+// lie beyond the range; empty if there are none. Variables with labels do not count. For callers without the costs; see
+// also predictions.hpp.
 std::string bound_note(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
 
 // Returns "[12/40] 11 ok, 1 failed, 2 running; best 0.1126 at knee = 0.35 m; 43 s, up to 1 min 10 s left".
@@ -31,8 +32,10 @@ std::string progress_text(const study::Progress& progress, const std::vector<Var
 
 // The evaluations that a table lists, and their order.
 struct Listing {
-  std::string sort = "id";   // a column: id, cost, status, ..., or the name of a design variable or metric; ascending
-  bool failed_only = false;  // only evaluations without a usable cost
+  // A column: id, cost, status, ..., or the name of a design variable or metric; ascending. By cost, evaluations that
+  // violate a constraint come last.
+  std::string sort = "id";
+  bool failed_only = false;  // only evaluations with a status other than ok
   // Columns of the table after the id, named as for `sort`, also source and cause. Empty: the design variables, the
   // cost, the metrics that constraints and objectives name, status, wall_time, rank, source, reason; with `failed_only`
   // also cause and host. A CSV file has them after the id, too; empty: all columns but the cause.
@@ -48,13 +51,15 @@ std::string table(const archive::Contents& contents, const Listing& listing = {}
 std::string causes_text(const archive::Contents& contents);
 // Returns the events of the study, a line each with its time.
 std::string events_text(const archive::Contents& contents);
-// Returns every field of each evaluation as CSV: a column per number, named like "design.knee [m]".
+// Returns the evaluations as CSV, a row each, with a column per number, named like "design.knee [m]": all fields, or
+// the id and `listing.columns`.
 std::string csv(const archive::Contents& contents, const Listing& listing);
-// Returns the archive without its trajectories as JSON. Numbers that are not finite are null.
+// Returns the archive without its trajectories as JSON. NaN is null; infinite numbers are the texts "inf" and "-inf",
+// as in all JSON of this file.
 std::string json(const archive::Contents& contents, const Listing& listing);
 
-// Return one evaluation with its trajectory, as text and as JSON. `row` is the last row of its id.
-// Earlier rows of the id are listed as earlier attempts.
+// Return one evaluation with its trajectory, as text and as JSON. `row` is the last row of its id. The text lists
+// earlier rows of the id as earlier attempts.
 std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
 std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
 // Returns the JSON of evaluation_json() for an outcome that is not in an archive.

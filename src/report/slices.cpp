@@ -106,7 +106,7 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
         all["optimum"]["variables"][variables[i].name] = {factors(i) * optimum.lower(i), factors(i) * optimum.upper(i)};
     all["optimum"]["cost"] = json_of(optimum.cost);
   } catch (const std::invalid_argument&) {
-    all["optimum"] = Json();  // no feasible design, or several objectives: no optimum is drawn
+    all["optimum"] = Json();  // no feasible evaluation, or too few values of a constraint: no optimum is drawn
   }
   return all.dump() + "\n";
 }
