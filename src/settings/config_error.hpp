@@ -24,13 +24,14 @@ std::vector<std::string> names_of(const auto& items) {
   return names;
 }
 
-// Returns "a, b, c", each as shown(); a long list as its first `most` elements and its length.
+// Returns "a, b, c"; a long list as its first `most` elements and its length. Each word is shown() with at most
+// `longest` bytes.
 std::string listed(const std::vector<std::string>& words, std::size_t most = 60, std::size_t longest = 80);
 
 // Returns a suggestion for an unknown word. "; it is now called 'WORD'" if a candidate is the present name of `word`
-// (renamed.hpp). Otherwise " (did you mean 'WORD'?)" with the nearest candidate, or empty if none is near. Distance:
-// minimum number of insertions, deletions, substitutions and swaps of neighbours (Damerau 1964, optimal string
-// alignment).
+// (renamed.hpp). Otherwise " (did you mean 'WORD'?)" with the nearest candidate, or with a candidate that begins or
+// ends with `word` and a hyphen between; empty if there is neither. Distance: minimum number of insertions, deletions,
+// substitutions and swaps of neighbours (Damerau 1964, optimal string alignment), also without the section of a key.
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace dodyn

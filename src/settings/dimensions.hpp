@@ -37,7 +37,8 @@ class Dimensions {
   // Returns the measure with the values of the unknowns that are determined by now.
   Measure resolved(const Measure& measure) const;
 
-  // Makes both dimensions equal, if possible. An angle agrees with a pure number.
+  // Makes both dimensions equal by a value for one of their unknowns. Returns false if they differ and have no unknown.
+  // A number without a unit agrees with every dimension, an angle with a pure number.
   bool agree(const Measure& one, const Measure& other);
 
   // Returns text for messages: "a length (m, cm, mm)", "a number in [motor] m".

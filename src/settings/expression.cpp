@@ -89,7 +89,7 @@ class ExpressionParser {
     ~Level() { --parser.depth_; }
   };
 
-  // Folds operations on constants.
+  // Adds an operation and returns its node. Replaces an operation on constants by its value.
   int make(Operation operation, int a, int b = -1, double value = 0.0) {
     e_.add({operation, a, b, value});
     const auto constant = [&](int i) { return i < 0 || e_.nodes_[i].operation == Operation::constant; };
@@ -258,7 +258,7 @@ class ExpressionParser {
         return product;
       }
       const auto found = unit(word);
-      // a name with '(' or '.' after it is not a unit, nor is a second unit
+      // a word with '(' or '.' after it is a quantity, even if a unit has the same name
       if (!found || (end < text_.size() && (text_[end] == '(' || text_[end] == '.'))) {
         at_ = before;
         return product;
@@ -317,7 +317,8 @@ class ExpressionParser {
     return std::string(text_.substr(from, at_ - from));
   }
 
-  // Takes the text up to the parenthesis that closes the one before, and that parenthesis.
+  // Takes an argument whose opening parenthesis is already taken, with its closing parenthesis. Returns the text
+  // between the two.
   std::string taken_argument() {
     const std::size_t from = at_;
     for (int open = 1; at_ < text_.size(); ++at_) {
@@ -327,8 +328,8 @@ class ExpressionParser {
     complain();
   }
 
-  // Throws ExpressionError if the text in parentheses from here on is not a list of names, although aggregates are
-  // allowed.
+  // If aggregates are allowed, throws ExpressionError unless the text up to the closing parenthesis is a list of names.
+  // Then the function probably is a misspelled aggregate.
   void refuse_unknown_function(const std::string& word) {
     if (aggregates_.empty()) return;
     const std::size_t from = at_;
@@ -458,7 +459,7 @@ Expression Expression::subexpression(int node) const {
   return e;
 }
 
-// Whole: one case for each operation, and the compiler warns if one is missing.
+// Not split into functions: one switch lets the compiler warn about a missing operation.
 Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> quantities) const {
   std::vector<Measure> x;
   x.reserve(nodes_.size());
@@ -474,7 +475,7 @@ Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> qua
       throw ExpressionError(std::string(what) + " " + dimensions.described(a) + in_text() +
                             "; allowed: an angle or a number without a unit; divide it by 1 " +
                             si_unit(dimensions.resolved(a).exponents));
-    return Measure::anything();  // as a number that is written down
+    return Measure::anything();  // like a literal number without a unit
   };
   const auto value = [&](const Node& n) -> Measure {
     const auto a = [&]() -> const Measure& { return x[n.a]; };

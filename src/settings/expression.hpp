@@ -41,8 +41,8 @@ class Expression {
 
   // Throws ExpressionError. Limits: 10 000 characters, 200 nested signs and parentheses. Constants of different
   // dimensions cannot be added. Names have letters, digits, _ and dots; those in `hyphenated` also a '-', which
-  // otherwise is a subtraction. Functions in `aggregates` have any text in parentheses as their argument; each call is a
-  // quantity, `max_over(abs(u.hip))`.
+  // otherwise is a subtraction. Functions in `aggregates` have any text in parentheses as their argument; each call is
+  // a quantity, `max_over(abs(u.hip))`.
   static Expression parse(std::string_view text, std::span<const std::string> hyphenated = {},
                           std::span<const std::string> aggregates = {});
 
@@ -54,9 +54,10 @@ class Expression {
   // distinct quantities, in the order of their first occurrence
   const std::vector<Quantity>& quantities() const { return quantities_; }
 
-  // Returns the dimension of the value, given those of quantities(). A condition is pure; a sine, a power or a
-  // logarithm is a number without a unit. Throws ExpressionError if the expression adds or compares two dimensions, or
-  // takes a sine, a logarithm or a power of a number with a unit.
+  // Returns the dimension of the value, given the dimensions of quantities(). A condition is pure. Sine, cosine,
+  // tangent, exp, log, floor, noise and powers give a number without a unit; only square roots and powers with a
+  // constant whole exponent keep units. Throws ExpressionError if the expression adds or compares two dimensions, or if
+  // one of these functions has an argument with a unit (angles are allowed).
   Measure measure(Dimensions& dimensions, std::span<const Measure> quantities) const;
 
   // Evaluates for values of quantities(), in their order. T: double or a number type with arithmetic and sin, cos,
@@ -69,8 +70,8 @@ class Expression {
   struct Parts;
   Parts parts() const;
 
-  // Splits a condition that is a conjunction of comparisons into `what >= 0` (or == 0). An upper limit on an absolute
-  // value gives two of them. Throws ExpressionError for other conditions.
+  // Splits a condition that is a conjunction of comparisons into `what >= 0` (or == 0); `<` counts as `<=`. An upper
+  // limit on an absolute value gives two comparisons. Throws ExpressionError for other conditions.
   struct Comparison;
   std::vector<Comparison> comparisons() const;
 
@@ -82,7 +83,7 @@ class Expression {
   friend class ExpressionParser;
   enum class Operation : unsigned char {
     constant,
-    quantity,  // number a
+    quantity,  // quantities_[a]
     add,
     subtract,
     multiply,
@@ -120,7 +121,7 @@ class Expression {
   static double standard_normal(double k);
   Expression subexpression(int node) const;
   int copy(const Expression& from, int node);
-  int keep_unit(const Expression& from, const Node& node) {  // of a copied constant
+  int keep_unit(const Expression& from, const Node& node) {  // returns the index of a copied constant's unit
     if (node.unit < 0) return -1;
     units_.push_back(from.units_[node.unit]);
     return static_cast<int>(units_.size()) - 1;
@@ -147,7 +148,7 @@ struct Expression::Comparison {
   bool equality = false;
 };
 
-// Splits a text at commas outside parentheses and trims the parts; an empty text has none.
+// Splits a text at each `separator` outside parentheses and trims the parts; an empty text has no parts.
 std::vector<std::string> split_list(std::string_view text, char separator = ',');
 
 // Parses "0.05 .. 0.4": both ends as expressions. A text without dots gives the one expression twice.
@@ -155,7 +156,7 @@ std::pair<Expression, Expression> parse_range(std::string_view text, std::span<c
 
 // ---- implementation
 
-template <class T>  // whole: one case for each operation, and the compiler warns if one is missing
+template <class T>  // not split into functions: one switch lets the compiler warn about a missing operation
 T Expression::evaluate(std::span<const T> values) const {
   assert(values.size() == quantities_.size());
   using std::sin, std::cos, std::sqrt, std::exp, std::log, std::abs, std::max;

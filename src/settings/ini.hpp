@@ -67,7 +67,8 @@ struct SectionKind {
 };
 
 // Checks a text against the kinds. Throws ConfigError for the first section of an unknown kind, without its name, with
-// a name too many, repeated, or without entries; and for the first key that is unknown, has no value, or is missing.
+// a name too many, repeated, or without entries; for the first key that is unknown, has no value, or is missing; and
+// for entries before any section.
 void check(const Text& text, const std::vector<SectionKind>& kinds);
 
 }  // namespace dodyn::ini

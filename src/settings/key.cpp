@@ -30,8 +30,8 @@ std::optional<double> take_number(std::string_view& text) {
   return value;
 }
 
-// Parses a number, a number with a unit of the dimension of `its_unit`, or an expression of numbers; returns it in that
-// unit.
+// Parses a number, a number with a unit of the dimension of `its_unit`, or an expression of numbers. Returns the number
+// in `its_unit`; nullopt: the text is none of these, or its dimension differs.
 std::optional<double> parse_number(std::string_view text, const std::string& its_unit) {
   const Unit own = parse_unit(its_unit).value_or(Unit{});
   std::string_view rest = text;

@@ -14,7 +14,7 @@ namespace dodyn {
 enum class Type { real, integer, boolean, text, choice, duration, path };
 
 struct Key {
-  std::string name = {};  // "gait.step-length"
+  std::string name = {};  // "gait.leg-radius"
   Type type = Type::real;
   std::string default_value = {};            // as text; empty: the key must be given (a text or path may be empty)
   std::string unit = {};                     // unit of a number without one: "m", "N m", "deg"; "1" or "": a pure

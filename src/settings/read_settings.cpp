@@ -181,7 +181,8 @@ class Reader {
       }
   }
 
-  // Reads keys of other strategies, so that one file can serve several. They have no effect.
+  // Reads keys of other strategies, so that one file can serve several. They have no effect. Throws ConfigError if the
+  // command line has such a key.
   void take_idle_keys() {
     for (auto key : idle_) {
       const Given* value = given(key.name);
@@ -315,7 +316,8 @@ class Reader {
     return nullptr;
   }
 
-  // Throws for keys that nothing has read.
+  // Throws ConfigError for the first key that neither the study, nor a strategy, nor the evaluator has. Keys of
+  // [design] are checked later, by refuse_unknown_variables().
   void refuse_unknown_keys() const {
     auto known = names_of(common_);
     for (const auto& name : names_of(kind_->keys)) known.push_back(name);
@@ -407,7 +409,7 @@ class Reader {
       }
   }
 
-  // Adds one setting; throws if a key without a default is not given.
+  // Adds one setting. Throws ConfigError if a key without a default is not given, unless it is a text or a path.
   const Setting& take(const Key& key) {
     const Given* value = given(key.name);
     const bool may_be_empty = key.type == Type::text || key.type == Type::path;
@@ -573,8 +575,8 @@ class Reader {
     }
   }
 
-  // Adds the sections of the evaluator to the settings, for `dodyn check` and the archive. `sections` stores their
-  // order, and which are empty.
+  // Adds the sections of the evaluator to the settings, for `dodyn check` and the archive. The setting `sections`
+  // stores the titles of all sections in their order, so that empty sections are not lost.
   void describe_sections() {
     if (settings_.sections.empty()) return;
     std::string titles;
@@ -591,7 +593,7 @@ class Reader {
         {Key{.name = "sections", .type = Type::text, .description = "in this order"}, titles, settings_.file});
   }
 
-  // Marks settings that have no effect because of others. Throws for a limit that would have none.
+  // Marks settings that have no effect because of other settings. Throws ConfigError if a memory limit has no effect.
   void mark_idle() {
     for (const auto idle : {kind_->idle, strategy_->idle}) {
       if (!idle) continue;

@@ -1,16 +1,16 @@
 // One typed, validated description of a whole study, from an INI file and the command line.
 //
 //   [gait]                      sections of keys that the study, its strategy and its evaluator describe (key.hpp)
-//   step-length = 50 cm
+//   leg-radius = 5 cm
 //   [design]                    the evaluator's design variables: set, or freed
 //   knee.min = 0.3
 //   [phase stance]              sections of the evaluator, which it reads itself, in the order of the file
 //   intervals = 30
 //   [scenario fast]             the same study in another situation: a weight, and the settings that differ
-//   step-length = 0.6
+//   leg-radius = 0.06
 //
-// On the command line: --gait.step-length 0.5, --design.knee 0.4, --phase.stance.intervals 40,
-// --scenario.fast.step-length 0.7.
+// On the command line: --gait.leg-radius 0.05, --design.knee 0.4, --phase.stance.intervals 40,
+// --scenario.fast.leg-radius 0.07. (The keys of this example are from several evaluators.)
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct DesignVariable {
   std::string name, unit, description;
   double default_value;
   double minimum, maximum;  // range in which the model is valid; .min and .max must be in it
-  // If not empty: the value unless it is set or freed. An expression of other variables, such as "1 - knee", which the
-  // evaluator computes (Settings::given() returns whether it must).
+  // Default as an expression of other variables, such as "1 - knee"; empty: default_value. The evaluator computes the
+  // expression unless Settings::design_given(name).
   std::string formula = {};
   bool has_unit_key = false;  // design.NAME.unit is the unit in which the evaluator uses it
 };
@@ -50,7 +50,7 @@ struct Setting {
   std::string value;      // canonical text (key.hpp)
   std::string source;     // "default", "configs/knee.cfg:12", "command line"
   std::string note = {};  // for a path: "file NAME", the file found; or why the setting is not used
-  bool is_used = true;    // by the strategy or the evaluator
+  bool is_used = true;    // false: the default of a key that has no effect; explicit settings are always true
 };
 
 // An entry of a section that an evaluator reads itself.
@@ -95,8 +95,8 @@ class Settings {
   // Variables that the file frees and the command line fixes, with the file's range.
   std::vector<Variable> overruled;
   // Every setting, in the order of --help. A fixed design variable has the entry `design.NAME`, a free one
-  // `design.NAME.min` and `design.NAME.max`. The entries of the evaluator's sections are at the end, and their titles
-  // as `sections`.
+  // `design.NAME.min` and `design.NAME.max`, or `design.NAME` with its list of choices. The entries of the evaluator's
+  // sections follow the evaluator's keys; the setting `sections` stores the titles of the sections.
   std::vector<Setting> all;
   std::vector<CustomSection> sections;       // sections of the evaluator, in the order of the file
   std::vector<std::string> idle;             // names of keys that only other strategies have
@@ -111,7 +111,7 @@ class Settings {
   bool given(const std::string& key) const;        // set explicitly, not by default
 
   // Returns the file of a path. A path in a configuration is searched in its `folder`, then in the working directory; a
-  // path on the command line only in the working directory. Unchanged if there is no such file.
+  // path on the command line, or a default, only in the working directory. Unchanged if there is no such file.
   std::string path(const std::string& key) const;
 
   // Whether a design variable is set or freed explicitly.
@@ -124,7 +124,7 @@ class Settings {
   // Returns the error "FILE:LINE: KEY = VALUE: complaint", for an evaluator that finds inconsistent settings.
   ConfigError error(const std::string& key, const std::string& complaint) const;
 
-  // Returns the settings in use as (key, value) texts, for the archive.
+  // Returns all settings with `is_used` as (key, value) texts, for the archive.
   std::vector<std::pair<std::string, std::string>> configuration() const;
   // Returns (key, source) of the settings that are set explicitly.
   std::vector<std::pair<std::string, std::string>> sources() const;
@@ -148,13 +148,13 @@ const ini::SectionKind& scenario_section();
 // Description of an evaluator for the registry (evaluators/evaluator.hpp), needed before a study exists.
 struct EvaluatorKind {
   // Returns the design variables for the settings read up to now (`all` without the variables, `sections` and
-  // `given_variables`). So they may be those of a model that a key names. May throw ConfigError.
+  // `given_variables`). So a key may name the model that defines the variables. May throw ConfigError.
   using Variables = std::function<std::vector<DesignVariable>(const Settings& so_far)>;
 
   std::string name;                             // "gait"
   std::string description;                      // one line for --help
   Variables variables;                          // valid names in `[design]`
-  std::vector<Key> keys;                        // its own settings, section included: "gait.step-length"
+  std::vector<Key> keys;                        // its own settings, section included: "gait.leg-radius"
   std::vector<ini::SectionKind> sections = {};  // that the evaluator reads itself
   // Returns keys that have no effect because of other settings, each with the reason ("gait.contact = free").
   // Null: there are none.
@@ -162,7 +162,7 @@ struct EvaluatorKind {
   std::unique_ptr<evaluators::Evaluator> (*make)(const Settings& settings) = nullptr;
 };
 
-// For variables that do not depend on the settings.
+// Returns a function that returns `variables` for all settings.
 EvaluatorKind::Variables always(std::vector<DesignVariable> variables);
 
 // Description of a strategy for the settings.
@@ -179,7 +179,8 @@ struct StrategyKeys {
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies);
 
-// Returns one line with the settings that differ from an archive's configuration; empty: none.
+// Returns one line with the settings that identify the study (Key::identity) and differ from an archive's
+// configuration; empty: none. Paths may differ in their folders.
 std::string differences(const Settings& settings, const std::vector<std::pair<std::string, std::string>>& archived);
 
 // Returns the keys of the section [study].

@@ -9,7 +9,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 }
 
-// Whole: it is a table, one entry for each key in the order of --help.
+// Not split into functions: a table with one entry for each key, in the order of --help.
 std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
   return {
       {.name = "study.evaluator",

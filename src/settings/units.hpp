@@ -27,17 +27,18 @@ std::optional<Unit> unit(std::string_view word);
 // Returns a power of a unit: its factor, dimension and angle.
 Unit unit_power(const Unit& base, int exponent);
 
-// Takes an exponent such as ^2 or ^-1 at text[at] and moves `at` behind it; 1 if there is none. nullopt: no whole number of
-// one digit follows, or more than a number.
+// Takes an exponent such as ^2 or ^-1 at text[at] and moves `at` behind it; 1 if there is none. nullopt: the exponent
+// is not a whole number of one digit.
 std::optional<int> unit_exponent(std::string_view text, std::size_t& at);
 
 // Parses words separated by blanks or *; '/' applies to the next word or parenthesis. "" and "1" are pure numbers.
 // nullopt: not a unit.
 std::optional<Unit> parse_unit(std::string_view text);
 
-// Returns the SI unit at the beginning of a comment, such as "kg m2, of the motor": the unit of the number before it.
+// Returns the SI unit at the beginning of a comment, such as "kg m2, of the motor": the unit of the number before the
+// comment. nullopt: the comment begins with no unit, or with a unit other than an SI unit.
 std::optional<Unit> unit_of_comment(std::string_view comment);
-// Returns the unit that a comment begins with if it is another one than in SI, such as mm; empty: there is none.
+// Returns the unit that a comment begins with if it is not an SI unit, such as mm; empty: there is none.
 std::string_view unit_not_si(std::string_view comment);
 
 // Returns the unit after a number: "mm" for "50 mm"; empty: none.
@@ -50,7 +51,7 @@ std::string stated_unit(std::string_view number, std::string_view comment = {});
 std::string si_unit(const Dimension& dimension);
 
 // Returns the quantity of a unit for messages: "a length (m, cm, mm)", "a number without a unit", "a number in kg/m3".
-// `name`: the unit as written there.
+// `name`: text of the unit in the last form; empty: si_unit().
 std::string described(const Unit& unit, std::string_view name = {});
 
 }  // namespace dodyn

@@ -8,8 +8,8 @@
 
 namespace dodyn {
 
-// Returns a line for each setting that is set explicitly and has no effect, with the reason. The maximum of a range
-// has none: its minimum has. `searches`: whether keys of [surrogate] count.
+// Returns a line for each setting that is set explicitly and has no effect, with the reason. A range has one line, for
+// its minimum. `searches`: whether keys of [surrogate] count.
 std::vector<std::string> notes_on_unused(const Settings& settings, bool searches = true);
 
 }  // namespace dodyn
