@@ -21,7 +21,8 @@ constexpr double distrust = 2;     // exponent on the ratio of distances, for po
 constexpr std::size_t most_viable =
     400;  // number of latest designs from which the success classifier learns; it limits the classifier's cost
 
-// Number of evaluations of a cheaper study in the models. Each prediction needs the square of this number of operations.
+// Number of evaluations of a cheaper study in the models. Each prediction needs the square of this number of
+// operations.
 constexpr Index most_of_low_fidelity = 200;
 
 }  // namespace
@@ -29,7 +30,7 @@ constexpr Index most_of_low_fidelity = 200;
 const Evaluation* Models::set_low_fidelity(const ObservedData& low,
                                            const std::function<bool(const VectorXd& unit)>& possible) {
   const auto base = [&](IncrementalKriging& tracked, int metric) {
-    // few starts, coarse meshes and loose tolerances scatter
+    // with a nugget: costs of cheaper studies scatter because of few initial guesses, coarse meshes or loose tolerances
     const IncrementalKriging model = ArchiveModel(low, metric, most_of_low_fidelity, true).model();
     tracked.set_low_fidelity({std::make_shared<const Kriging>(model.model()), model.warp()});
     return model;
@@ -206,8 +207,8 @@ void AcquisitionModel::compare() {
     }
     any_feasible_ = !points.empty();
     front_ = Front::of(points);
-    // A design beyond the reference point gains nothing. With that of few feasible designs the front would grow by 10 %
-    // at a time.
+    // A design beyond the reference point gains nothing. If the reference point followed from few feasible designs, the
+    // front would grow by 10 % of their ranges at a time. So all usable designs count.
     if (any_feasible_) front_.reference = Front::of(all).reference;
     return;
   }

@@ -27,9 +27,10 @@ inline constexpr double least_usable = 0.1;
 class Models {
  public:
   Models(std::size_t objectives, std::size_t constraints) : objectives_(objectives), constraints_(constraints) {}
-  // Bases the models on those of a cheaper study of the same variables, objectives and constraints (kriging.hpp (1)).
-  // Throws std::invalid_argument if it has too few evaluations. Returns its evaluation of the lowest predicted cost among
-  // those whose point of the unit cube is `possible`; null: none of these is feasible.
+  // Bases the models on the models of a cheaper study with the same variables, objectives and constraints (kriging.hpp
+  // (1)). Returns the feasible evaluation of the cheaper study whose predicted first objective is lowest, among points
+  // of the unit cube that are `possible`; null: none. Throws std::invalid_argument if the cheaper study has fewer than
+  // two evaluations with a quantity.
   const Evaluation* set_low_fidelity(const ObservedData& low,
                                      const std::function<bool(const Eigen::VectorXd& unit)>& possible);
   void update(const ObservedData& observed, const KrigingOptions& options, bool gradient);
@@ -38,17 +39,18 @@ class Models {
   const SuccessClassifier& success() const { return *success_; }  // valid after update()
   // Returns the log of the probability that each point satisfies all constraints, [columns of z].
   Eigen::VectorXd log_feasible(const ObservedData& observed, const Eigen::MatrixXd& z) const;
-  // Returns the feasible evaluation of the lowest predicted cost, of one objective. Null: none, or no model.
+  // Returns the feasible evaluation with the lowest predicted cost, for searches with one objective. Designs on the
+  // plateau count with its cost. Null: no feasible evaluation, or no model.
   const Evaluation* recommended(const ObservedData& observed) const;
   // Returns the mean error variance of the cost differences between `from` and other evaluations with the same initial
-  // states. NaN: there are no others.
+  // states. NaN: there is no such evaluation.
   double difference_variance(const ObservedData& observed, const Evaluation& from) const;
 
  private:
   std::vector<IncrementalKriging> objectives_, constraints_;
   std::optional<SuccessClassifier> success_;
   std::vector<std::size_t> modelled_;  // indices of the evaluations in the models, in the models' order
-  Eigen::MatrixXd covariance_;         // of the errors of their costs; empty: none is paired
+  Eigen::MatrixXd covariance_;         // of the errors of the costs in the models; empty: costs are not paired
 };
 
 struct AcquisitionModelOptions {
@@ -64,15 +66,16 @@ class AcquisitionModel {
   // Models and data must outlive this object.
   AcquisitionModel(const ObservedData& observed, const Models& models, const AcquisitionModelOptions& options);
 
-  // Returns the log acquisition at a point of the unit cube. Writes its gradient with respect to the real variables (0
-  // for the others) if the pointer is not null.
+  // Returns the log acquisition at a point of the unit cube; -1e300 if it is not finite. Writes its gradient with
+  // respect to the variables that move (DesignSpace::moves(); 0 for the others) if the pointer is not null.
   double score(const Eigen::VectorXd& unit, Eigen::VectorXd* gradient) const;
-  // Returns the scores of many points, [columns], without gradients; in the plain case by matrix operations.
+  // Returns the scores of many points, [columns], without gradients. With one objective and a feasible evaluation it
+  // uses matrix operations, which are faster.
   Eigen::VectorXd scores(const Eigen::MatrixXd& units) const;
 
   // Returns the terms of score(), in the order of parts(): mean and standard deviation of each objective in the model's
-  // scale; log gain; log probabilities of satisfying each constraint and of evaluating; log penalty of points nearer to
-  // failures than to usable designs.
+  // scale; log gain; log probability of satisfying each constraint; log probability of evaluating, times
+  // `success_power`; log penalty of points nearer to failures than to usable designs.
   Eigen::VectorXd parts_of_score(const Eigen::VectorXd& unit) const;
   static std::vector<std::string> parts(const ObservedData& observed);
   double incumbent() const { return incumbent_; }

@@ -30,7 +30,8 @@ constexpr double flat = 1e-3;                    // relative to the variation of
                                                  // significant
 
 // Returns the 97.5 % quantile of Student's distribution (M. Abramowitz and I. Stegun, Handbook of Mathematical
-// Functions, 1964, 26.7.5). The error is below 1e-2 from 4 degrees of freedom on; of one, it is a quarter.
+// Functions, 1964, 26.7.5). The relative error is below 1e-2 from 4 degrees of freedom on. For one degree of freedom
+// the result is a quarter too small.
 double student_band(int degrees_of_freedom) {
   constexpr double z = band, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
   const double v = degrees_of_freedom;
@@ -45,7 +46,8 @@ MatrixXd embedded(const DesignSpace& space, const MatrixXd& units) {
   return z;
 }
 
-// Returns for each sample (column of `x`) the fraction of the box to which it is the nearest. Duplicates share theirs.
+// Returns for each sample (column of `x`) the fraction of the box to which it is the nearest. Duplicates share one
+// fraction equally.
 VectorXd parts_of_box(const DesignSpace& space, const MatrixXd& x) {
   constexpr int points = 4096;
   const MatrixXd box = embedded(space, sobol(space.dimensions(), points, 1));
@@ -102,7 +104,7 @@ std::vector<Index> ranking(const ObservedData& observed, const std::vector<const
   return order;
 }
 
-// Returns all indices below n, or `most_left_out` of them at random.
+// Returns all indices below n, or `most_left_out` random ones if there are more.
 std::vector<Index> drawn_samples(Index n) {
   std::vector<Index> all(n);
   std::iota(all.begin(), all.end(), Index(0));
@@ -266,7 +268,8 @@ double gain_beyond(const ArchiveModel& cost, const DesignSpace& space, const Vec
   return here - least;
 }
 
-// Whether the constraints' models predict a violation within `widening` beyond the design.
+// Whether the constraints' models predict a violation within `widening` beyond the design, by their slopes at the
+// design. True also if the evaluation lacks a constrained metric.
 bool violates_beyond(const ObservedData& observed, const Evaluation& at, const VectorXd& u, const VectorXd& outwards) {
   for (const Constraint& c : observed.constraints) {
     if (c.metric >= at.metrics.size()) return true;
@@ -389,8 +392,8 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
     key(i) =
         log_probability_below(mean(i), std::max(variance(i), 0.0), level).value - std::log(-std::log(random.uniform()));
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return key(a) > key(b); });
-  // the same number from the filling and from the points around the best, which would otherwise dominate
-  // A design once, although many points round to it: the least of many draws would be too low.
+  // Takes equally many points from the filling and from the points around the best, which would otherwise dominate.
+  // Takes each design once, although many points may round to it: the minimum of several draws at a design is too low.
   std::vector<Index> chosen = {at_best};
   const auto is_new = [&](Index i) {
     return std::none_of(chosen.begin(), chosen.end(), [&](Index other) { return z.col(i) == z.col(other); });

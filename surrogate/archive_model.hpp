@@ -27,10 +27,11 @@ class ArchiveModel {
  public:
   static constexpr Eigen::Index most_modelled = 2000;  // maximum number of evaluations in the model
   // Fits a model of `metric` (-1: the cost) to the `ok` evaluations that have it. Includes gradients of the cost if
-  // they are known and costs have no noise. Designs are in the coordinates of `observed.space`. If there are more than
-  // `most` evaluations, it uses this number: a tenth are the best designs, whatever the quantity; the others
-  // fill the box. `nugget`: whether to estimate a noise variance even if costs have none. Throws std::invalid_argument if
-  // fewer than two evaluations have the quantity. `observed` must outlive the model.
+  // they are known, costs have no noise, and all variables are real. Designs are in the coordinates of
+  // `observed.space`. If there are more evaluations, the model uses `most` evaluations: a tenth are the best by the
+  // first objective, for every metric; the others fill the box. `nugget`: whether to estimate a noise variance even if
+  // costs have none. Throws std::invalid_argument if fewer than two evaluations have the quantity. `observed` must
+  // outlive the model.
   ArchiveModel(const ObservedData& observed, int metric, Eigen::Index most = most_modelled, bool nugget = false);
 
   PredictionInterval at(const Eigen::VectorXd& design) const;
@@ -53,8 +54,8 @@ class ArchiveModel {
   // Returns R2 over the whole box: each sample is weighted by the part of the box to which it is the nearest. Samples
   // near an optimum predict each other well, but the rest of the box poorly.
   double quality_over_box() const { return quality_over_box_; }
-  // Returns the equivalent number of evenly spread samples. even_samples_of_filling: the same for a Sobol sequence of
-  // equal size.
+  // Returns the equivalent number of evenly spread samples. even_samples_of_filling() returns this number for a Sobol
+  // sequence of equal size.
   double even_samples() const { return even_samples_; }
   double even_samples_of_filling() const { return even_samples_of_filling_; }
 
@@ -75,28 +76,30 @@ class ArchiveModel {
 // Distance beyond a bound that bounds_to_widen() considers, relative to the range.
 inline constexpr double widening = 0.1;
 
-// A bound of a variable on which a design lies and beyond which the cost decreases. Labels have no bounds.
+// A bound of a variable on which a design lies and beyond which the cost probably decreases. Labels have no bounds.
 struct BoundToWiden {
   Eigen::Index variable = 0;
   bool is_upper = false;
-  // Upper limit of the decrease within `widening` beyond the bound. Empty: neither a gradient nor a model shows it, the
-  // model predicts a violated constraint there, or the cost would be negative where none was.
+  // Upper limit of the decrease within `widening` beyond the bound. Empty: neither a gradient nor a model shows the
+  // decrease, the variable is not real, the model predicts a violated constraint beyond the bound, or the cost would be
+  // negative although no evaluated cost is.
   std::optional<double> gain = {};
 };
 
 // Returns the bounds to widen for a design with a cost. The slope is the design's gradient if costs have no noise,
 // otherwise the model's. A bound counts only if the cost decreases beyond it with 95 % confidence, by more than a small
-// fraction of the variation of costs.
+// fraction of the variation of costs. If there is neither a gradient nor a model, each such bound counts.
 std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Evaluation& at);
 
 // Distribution of the optimum: the minima of functions drawn from the model of the cost.
 struct OptimumDistribution {
   Eigen::VectorXd lower, middle, upper;  // 5 %, 50 % and 95 % quantiles of the minima, [variables]
-  PredictionInterval cost;               // of the minimum
+  PredictionInterval cost;               // median and 95 % interval of the lowest cost
 };
 
-// Considers only designs that probably (p > 0.5) evaluate and satisfy the constraints. Throws std::invalid_argument if
-// there are too few evaluations, or no such design.
+// Returns the distribution of the optimum from `draws` functions of the model of the cost. Considers only the best
+// evaluation, and designs that probably (p >= 0.5) evaluate and satisfy each constraint. Throws std::invalid_argument
+// if fewer than two evaluations have the cost or a constrained metric, or if no evaluation is feasible.
 OptimumDistribution sample_optimum(const ObservedData& observed, int draws = 1000);
 
 // Returns the classifier of whether a design evaluates, from the evaluations in `observed`.

@@ -13,8 +13,9 @@
 
 namespace dodyn::surrogate {
 
-// Returns whether the last designs (two, or a batch) only refined the best one. Then half of them and at least two are
-// near it, and none gained significantly. `initial`: number of evaluations of initial designs.
+// Returns whether the last designs (two, or a batch) only refined the best one: half of these designs, and at least
+// two, are near the best design before, and none gained significantly. False if costs have noise, if there are several
+// objectives, or soon after the initial designs. `initial`: number of evaluations of initial designs.
 bool settling(const ObservedData& observed, std::size_t initial, int batch);
 
 class BasinSearch {
@@ -22,12 +23,13 @@ class BasinSearch {
   static constexpr Eigen::Index least_variables = 4;
   static constexpr int running_divisor = 4;  // at most 1/running_divisor of the running designs are in the searched
                                              // basin
-  static constexpr int least_running = 4;    // but this number of them is always allowed
+  static constexpr int least_running = 4;    // this number of running designs in the searched basin is always allowed
 
   // Processes the last evaluation: enters a basin, continues in it, or leaves it. `settling`: whether the last
   // designs only refine the best one; only then the search enters a basin. `batch`: number of designs that run at a
   // time. In fewer than four variables the model is reliable over the box. There the search ignores `settling`, and
-  // enters a basin only at a design that is better than predicted (`promising`).
+  // enters a basin only at a design that is better than predicted (`promising`). Does nothing unless all variables are
+  // real.
   void observe(const ObservedData& observed, bool settling, bool promising, int batch);
 
   bool taken() const { return at_ >= 0; }

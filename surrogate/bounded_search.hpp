@@ -21,7 +21,7 @@ struct BoundedSearch {
 };
 
 struct Maximum {
-  Eigen::VectorXd at;  // empty if the function is NaN everywhere
+  Eigen::VectorXd at;  // empty if no evaluated point has a finite value and satisfies the constraints
   double value = -std::numeric_limits<double>::infinity();
 };
 

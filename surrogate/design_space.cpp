@@ -124,7 +124,7 @@ VectorXd DesignSpace::design(const VectorXd& u) const {
                                   : std::clamp(on_log_scale(i) ? std::exp(at) : at, v.lower, v.upper);
   }
   if (!conditional_) return x;
-  // A condition may be on a variable with a condition of its own: each pass decides one more level of them.
+  // A condition may be on a variable with a condition of its own: each pass decides one more level of conditions.
   const VectorXd all = x;
   for (Index pass = 0; pass < u.size(); ++pass) {
     const VectorXd before = x;

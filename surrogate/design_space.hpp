@@ -51,8 +51,8 @@ class DesignSpace {
   bool real(Eigen::Index i) const { return domain(i) == Domain::real || domain(i) == Domain::logarithmic; }
   // Whether the unit cube holds the logarithm of the variable.
   bool on_log_scale(Eigen::Index i) const { return domain(i) == Domain::logarithmic || domains_[i].on_log_scale; }
-  // Whether the search moves variable i as a real one, and rounds its result: real variables, and whole numbers of too
-  // many values to try all of them.
+  // Whether the search moves variable i continuously: a real variable, or a whole number with more than
+  // `most_tried_levels` values, whose result is rounded.
   bool moves(Eigen::Index i) const {
     return real(i) || (domain(i) == Domain::integer && levels(i) > most_tried_levels);
   }
@@ -63,21 +63,23 @@ class DesignSpace {
   }
   bool all_real() const { return all_real_; }
   bool plain() const { return plain_; }  // all variables are real, on a linear scale, and in every design
-  // levels(): number of values of a variable that is not real. level(): their positions in the unit cube.
+  // Returns the number of values of a variable that is not real.
   int levels(Eigen::Index i) const;
+  // Returns the coordinate in the unit cube of the value with index `level`.
   double unit_of_level(Eigen::Index i, int level) const;
-  int level(Eigen::Index i, double unit) const;  // nearest, of a whole number
+  int level(Eigen::Index i, double unit) const;  // returns the index of the nearest value of a whole number
   // Returns the number of embedded coordinates of variable i: one, or one for each label.
   Eigen::Index width(Eigen::Index i) const { return domain(i) == Domain::category ? levels(i) : 1; }
 
   Eigen::VectorXd unit(const Eigen::VectorXd& design) const;  // clamped to the unit cube
   Eigen::VectorXd design(const Eigen::VectorXd& unit) const;  // whole numbers are rounded
-  // Returns the design, in which whole numbers that move as real variables are not rounded.
+  // Returns design(unit), except that whole numbers that move as real variables are not rounded.
   Eigen::VectorXd relaxed(const Eigen::VectorXd& unit) const;
   // Returns the nearest design with values that its variables can have. A real variable keeps its value if the design
   // has this variable.
   Eigen::VectorXd nearest_valid(const Eigen::VectorXd& design) const;
-  // Whole numbers and labels are rounded first; whole numbers that move as real ones are not.
+  // Returns the models' coordinates of a point of the unit cube, [embedded()]. Rounds whole numbers and labels first,
+  // except whole numbers that move as real variables; these too if some variable is conditional (Domain::active).
   Eigen::VectorXd embed(const Eigen::VectorXd& unit) const;
   // Returns the nearest point of the unit cube that is a design, if a whole number moves as a real variable; else the
   // point itself.
@@ -99,8 +101,8 @@ class DesignSpace {
   bool all_real_ = true, plain_ = true, conditional_ = false, whole_moves_ = false;
 };
 
-// Returns the end of a message about a value that a variable cannot have, such as " is not one of the variable's values;
-// the nearest is 2".
+// Returns the end of a message about a value that a variable cannot have, such as " is not one of the variable's
+// values; the nearest is 2".
 std::string not_a_value(double nearest);
 
 // Returns a text such as "a = 1.2 m (its lower bound), b = 3".

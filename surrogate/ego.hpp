@@ -2,18 +2,18 @@
 // improvement over the best, times the probability that the design evaluates and satisfies the constraints (in
 // logarithms).
 //
-//   1. Initial designs: given ones, then a Latin hypercube. With a cheaper study, its best design is the first.
+//   1. Initial designs: the best known design, the best design of a cheaper study, given ones, then a Latin hypercube.
 //   2. Models of the evaluations: kriging of the cost, with gradients if requested and available; kriging of each
 //      constrained metric; the probability of evaluating, from the failures. Costs are warped by the monotone map of
 //      maximum likelihood, from none to a logarithm above the minimum. So costs over many orders of magnitude do not
 //      hide the minimum.
 //      The cost of a failed design is imputed: its prediction plus a standard deviation (Forrester et al., 2006).
-// 3. Designs that ask() returned and that are not yet evaluated are pending. Their cost is the model's mean (kriging
-// believer).
+//   3. Designs that ask() returned and that are not yet evaluated are pending. Their cost is the model's mean (kriging
+//      believer).
 //   4. The acquisition is maximised over quasi-random candidates, points around the best, and gradient steps from the
 //      best candidates.
-// 5. Once the best design settles, a local descent about it (local_descent.hpp) and the global search alternate. The
-// one that gains continues.
+//   5. Once the best design settles, a local descent about it (local_descent.hpp) and the global search alternate. The
+//      one that gains continues.
 //   6. In four or more variables other basins than that of the best design are searched too (basin_search.hpp).
 //   7. Stop when the largest expected improvement is below the tolerance or its design is already evaluated, and the
 //      descent has converged (stop_rule.hpp).
@@ -49,15 +49,15 @@ struct EgoOptions {
   int initial_samples = 0;  // in addition to the given ones; 0: chosen from the number of variables
   Eigen::MatrixXd given;    // [variables, designs] designs to evaluate first, in the variables' units
   // Known evaluations, such as those of another study of the same costs. They count for the models and as initial
-  // designs. Only the best of them is evaluated again, first.
+  // designs. Only the best known design is evaluated again, before all others.
   std::vector<Evaluation> known;
-  // Evaluations of a cheaper study of the same variables, with the same objectives and constrained metrics. Its models
-  // are a part of the models of the costs. Its best design is evaluated first, and then fewer initial designs. Empty:
-  // none.
+  // Evaluations of a cheaper study of the same variables, with the same objectives and constrained metrics. The models
+  // of that study are terms of the models of this one. The best design of that study is an initial design, and the
+  // search needs fewer other ones. Empty: none.
   std::vector<Evaluation> low_fidelity;
-  bool low_fidelity_noise = false;  // its costs have noise in addition to their standard errors, if any
+  bool low_fidelity_noise = false;  // costs of the cheaper study have noise beyond their standard errors, if any
   std::uint64_t seed = 1;
-  bool gradient = false;  // use gradients of the cost if available (not with integers or categories)
+  bool gradient = false;  // use gradients of the cost if available; only if all variables are real
   bool noise = false;     // costs have noise in addition to their standard errors, if any
   // Costs are paired, see Evaluation::paired_costs; with `repeat` an additional evaluation of a design has other
   // initial states, the same for all designs
@@ -68,7 +68,7 @@ struct EgoOptions {
                             // as with common random numbers; then designs are at least 1/200 of the ranges apart
   int batch = 1;            // designs per ask() after the initial ones
   double tolerance = 1e-6;  // stop at this expected improvement, relative to the best cost
-  double front_tolerance = 5e-4;  // two objectives: stop at this relative growth of the front's hypervolume, see
+  double front_tolerance = 5e-4;  // several objectives: stop at this relative growth of the front's hypervolume, see
                                   // ego_front.cpp
   int max_failures = 0;  // evaluations without a usable cost after which the search gives up, while there is no usable
                          // one; 0: 20 plus 15 for each variable
@@ -81,8 +81,8 @@ struct EgoOptions {
   // Whether a design satisfies the conditions on designs. Others are never evaluated, and known evaluations of others
   // are left out. `possible` implies it. Empty: there are no conditions.
   std::function<bool(const Eigen::VectorXd& design)> within;
-  // Margins of the conditions on designs, each at least 0 where its condition is satisfied. Searches follow them. Empty:
-  // there are no conditions, or they are no comparisons joined by 'and'.
+  // Margins of the conditions on designs, each at least 0 where its condition is satisfied. Searches move along the
+  // conditions by these margins. Empty: there are no conditions, or they are not inequalities joined by 'and'.
   std::vector<std::function<double(const Eigen::VectorXd& design)>> margins;
   std::string reason;           // why this strategy was chosen; part of the note of the initial designs
   std::vector<int> objectives;  // two or three entries: index of a metric, or -1 for the cost. Empty: the cost alone
@@ -93,10 +93,10 @@ inline constexpr std::string_view same_cost = "the cost is the same";
 // Prefix if the search ends although a better design may be in most of the box.
 inline constexpr std::string_view mostly_undecided = "most of the design range is undecided";
 
-// Name of the number in Iteration::numbers: the factor of the cheaper study's model in the model of the cost; 0: left
-// out.
+// Name in Iteration::numbers of the factor of the cheaper study's model in the model of the cost. The factor is 0 if
+// that model is left out.
 inline constexpr std::string_view low_fidelity_factor = "low_fidelity_factor";
-// Likewise: the number of evaluations in that study's model of the cost.
+// Name in Iteration::numbers of the number of evaluations in the cheaper study's model of the cost.
 inline constexpr std::string_view low_fidelity_evaluations = "low_fidelity_evaluations";
 
 // Message if no design satisfies EgoOptions::within.

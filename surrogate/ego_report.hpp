@@ -10,8 +10,8 @@
 
 namespace dodyn::surrogate {
 
-// Returns one row per candidate: first the chosen one, then for each rule the candidates with the highest scores.
-// Without a model the terms of the score are NaN.
+// Returns one row per candidate, at most `most_candidates`: first the chosen one, then other candidates with high
+// scores by their rules. Columns: candidate_columns(). Without an acquisition the terms of the score are NaN.
 Eigen::MatrixXd candidates_of(const EgoState& ego, const Proposal& proposal,
                               const std::optional<AcquisitionModel>& acquisition);
 std::vector<std::string> candidate_columns(const ObservedData& observed);

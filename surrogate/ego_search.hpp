@@ -28,8 +28,9 @@ struct EgoState {
       0.02;  // paired costs: an evaluated design within this distance gets further
              // initial states instead
   static constexpr double longest_edge_step = 0.25;
-  static constexpr double max_check_length = 0.5;  // largest length scale for checks away from the best, relative to
-                                                   // the range
+  static constexpr double max_check_length = 0.5;  // limit of the model's length scales for checks (designs far from
+                                                   // the best one) and while the best design settles, relative to the
+                                                   // range
 
   EgoOptions options;
   ObservedData observed;
@@ -48,16 +49,17 @@ struct EgoState {
   double edge_side = longest_edge_step;  // half side of the box of these steps, relative to the range
 
   Eigen::Index dimensions() const { return observed.space.dimensions(); }
-  // Returns the number of designs that are chosen before the first of them is evaluated.
+  // Returns the number of designs that are chosen without the results of each other.
   int batch() const { return std::max(options.batch, static_cast<int>(observed.pending.size()) + 1); }
   // Returns the index of the next design. Running evaluations count.
   std::size_t next_number() const { return observed.evaluations.size() + observed.pending.size(); }
-  // Returns whether the next design belongs to the descent into another basin. Only a share of the running designs may.
+  // Returns whether the next design belongs to the descent into another basin. At most max_running() running designs
+  // may belong to that descent.
   bool descends() const {
     return basin_search.taken() && basin_search.count_running(observed) < BasinSearch::max_running(batch());
   }
-  // Whether the descent, if there is one, has the first turn, and another one after each design of the global search. In
-  // few variables that search needs few evaluations, and knows more minima.
+  // Whether the local descent has the first turn, and a further turn after each design of the global search. False in
+  // few variables without a trust region, where the global search needs few evaluations and finds more minima.
   bool descends_first() const {
     return options.trust_region || (options.gradient && dimensions() >= BasinSearch::least_variables);
   }
@@ -69,27 +71,30 @@ struct EgoState {
     return options.trust_region && !options.gradient ? LocalDescent(many_variables) : LocalDescent();
   }
   bool is_settling() const { return !options.trust_region && settling(observed, initial_total, batch()); }
-  // Whether no evaluated or pending design is within this distance of the point, in the unit cube.
+  // Whether no evaluated or pending design is within this distance of the point, in the unit cube. With noise the
+  // distance is `apart`, and if designs may be evaluated again, every point is distinct.
   bool is_distinct(const Eigen::VectorXd& unit, double within = resolution) const;
   bool possible(const Eigen::VectorXd& unit) const {
     return !options.possible || options.possible(observed.space.design(unit));
   }
   // Returns the conditions on designs as functions of the unit cube that are at most 0 where a design satisfies them.
   std::vector<Smooth> conditions() const;
-  // Returns the last allowed point on the straight way from an allowed point.
+  // Returns the last allowed point on the line from an allowed point, by bisection. Returns `to` if it is allowed, or
+  // if `from` is not.
   Eigen::VectorXd last_possible(const Eigen::VectorXd& from, const Eigen::VectorXd& to) const;
   bool is_within(const Eigen::VectorXd& design) const { return !options.within || options.within(design); }
   Eigen::MatrixXd possible_ones(const Eigen::MatrixXd& units) const;  // returns the allowed columns; all columns, if
                                                                       // none is allowed
-  // Returns the minimum significant gain: the tolerance times the magnitude of the best cost, or a small fraction of
-  // the variation of costs if the best cost is near 0.
+  // Returns the minimum significant gain: the tolerance times the magnitude of the best cost, or times a fraction of
+  // the variation of costs if the best cost is near 0. For uncertain costs: Selection::indifference.
   double least_gain() const;
   // Whether the search chooses among uncertain costs of one objective, see selection.hpp.
   bool costs_uncertain() const {
     return observed.objectives.size() == 1 && (observed.costs_paired || observed.noisy());
   }
-  // Whether, in addition, a design is recommended by now; compares_pairs(): on initial states that all designs share.
+  // Whether costs are uncertain and a design is recommended by now.
   bool compares_designs() const { return costs_uncertain() && selection.recommended.has_value(); }
+  // Whether, in addition, designs share their initial states.
   bool compares_pairs() const { return compares_designs() && observed.costs_paired; }
   // Returns the design to evaluate if the acquisition proposes this one: the design itself, or a similar evaluated
   // design, which then gets additional initial states.
@@ -125,23 +130,26 @@ struct Proposal {
   AcquisitionModelOptions trusted;
 };
 
-// Returns designs that fill the box, or its allowed part.
+// Returns designs that fill the box, or its allowed part. For a trust region without gradients they lie along the axes.
 std::vector<Eigen::VectorXd> initial_designs(const EgoState& ego);
 
-// Returns the acquisition. If the last designs only refine the best one, the model's length scales are limited, and the
-// gain must be at least 1 % of the variation of costs.
+// Returns the acquisition. During the descent into another basin its reference is the best cost of that basin. If the
+// last designs only refine the best one, the model's length scales are limited, and the gain must be at least 1 % of
+// the variation of costs.
 AcquisitionModel make_acquisition_model(const EgoState& ego);
 // Sets the box to search, in the unit cube: around the best of a basin, the trust region, or the whole cube.
 void search_box(const EgoState& ego, Eigen::VectorXd& lower, Eigen::VectorXd& upper);
 // Returns candidates: quasi-random points of the box, and points around the best designs at steps of all sizes along
 // some of the variables.
 Eigen::MatrixXd candidates_in(const EgoState& ego, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
-// Proposes the maximum of the acquisition. The proposal has no design if all maxima found were evaluated already.
+// Proposes the maximum of the acquisition, or the best candidate if all maxima found were evaluated already. The
+// proposal has no design if all candidates were evaluated, too.
 Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition, const Eigen::MatrixXd& candidates,
                         const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
 
-// Proposes a design for space filling, if there are too few evaluations for a model: far from other designs, likely to
-// evaluate, and not on the plateau.
+// Proposes a design for space filling, if there are too few evaluations for a model, or if every maximum of the
+// acquisition is evaluated: far from other designs, likely to evaluate, and not on the plateau. `local`: on the usable
+// side of the failure boundary; walls of the box do not count.
 Proposal fill(const EgoState& ego, const Eigen::MatrixXd& candidates, bool local, const std::string& why);
 // Propose the smallest predicted cost outside the failed or flat region, or within the constraints (by the margin of
 // their models). The score is the predicted gain.
@@ -153,8 +161,8 @@ Proposal step_of_descent(const EgoState& ego);
 Proposal check(const EgoState& ego, double gain);
 
 Front front_of(const ObservedData& observed);  // front of the designs that satisfy the constraints
-// Returns why the front of two objectives is complete; empty: it is not. Requires that both the expected gain and the
-// gain of the last designs are small.
+// Returns why the front of several objectives is complete: both the expected gain and the gain of the last designs are
+// small. Empty: the front is not complete.
 std::string settled_front(const EgoState& ego, const Proposal& proposal, const AcquisitionModel& acquisition);
 
 }  // namespace dodyn::surrogate

@@ -16,7 +16,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// psi(t) = E[max(t - f, 0)] = s h((t - m) / s), and its derivatives by mean and variance. For a known value: t itself.
+// psi(t) = E[max(t - f, 0)] = s h((t - m) / s), and its derivatives by mean and variance. Psi{c} is the constant c.
 struct Psi {
   double value = 0, by_mean = 0, by_variance = 0;
 };

@@ -35,8 +35,8 @@ struct Front {
   double hypervolume() const;
 };
 
-// Returns the log of the expected gain in hypervolume of a design with these independent predictions of its objectives. Writes
-// its gradient if the pointer is not null.
+// Returns the log of the expected gain in hypervolume of a design with these independent predictions of its objectives.
+// Writes its gradient if the pointer is not null.
 double log_expected_gain(const Front& front, const std::vector<Prediction>& objectives, Eigen::VectorXd* gradient);
 
 }  // namespace dodyn::surrogate

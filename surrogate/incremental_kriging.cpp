@@ -111,8 +111,8 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
                                     : Kriging::with(warped(all, warp_), options_, best.model.hyperparameters());
 }
 
-// Returns the most probable of the models with the warp of the last fit and those next to it. With an approximation,
-// the warp of that is tried, too.
+// Returns the most probable model among models with the warp of the last fit, with the two neighbouring warps, and, if
+// there is an approximation, with the warp of the approximation.
 IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const KrigingOptions& options, bool warps,
                                                    std::optional<double> limit, const Variant& before) const {
   const double least = limit.value_or(few.y.minCoeff());
@@ -134,7 +134,7 @@ IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const Kri
   }
   if (warps && options.low_fidelity && !low_->warp.identity()) candidates.emplace_back(before.decades, low_->warp);
   // The likelihood of a warp counts its slope at each cost. Many lowest costs that are equal to rounding would prove a
-  // deep warp. So only the first of them counts with the slope there, the others with the slope at the median.
+  // deep warp. So only the first lowest cost counts with the slope there, the others with the slope at the median.
   std::vector<bool> tied(few.size());
   for (Index i = 0, first = 1; i < few.size(); ++i)
     if (std::abs(few.y(i) - least) <= rounding) tied[i] = first == 0, first = 0;

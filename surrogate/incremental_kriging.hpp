@@ -38,9 +38,9 @@ class IncrementalKriging {
   void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,
               std::optional<double> limit = {});
   const Kriging& model() const { return *model_; }
-  // Returns the model with length scales limited to `max_length`: it is less certain far from its samples. Where that
-  // shortens a length, the process variance is that of the shorter ones. That of long lengths, which is large for a nearly
-  // linear function, would leave every place undecided.
+  // Returns the model with length scales limited to `max_length`. This model is less certain far from its samples. If a
+  // length is shortened, the process variance is the most probable one for the shorter lengths. The variance for the
+  // long lengths, which is large for a nearly linear function, would leave every place undecided.
   Kriging with_max_length(double max_length) const {
     Hyperparameters h = model_->hyperparameters();
     if (h.log_length.maxCoeff() <= std::log(max_length)) return *model_;
@@ -69,7 +69,7 @@ class IncrementalKriging {
     int decades;                          // width of the warp: range of the costs / 10^(decades - 1); 0: no warp
     double log_density_left_out() const;  // of the samples in their own unit
   };
-  // The variants of the model, and what they remember of their last fit.
+  // Results of the last fit of a variant of the model, with or without the approximation.
   struct Variant {
     int decades = 0;
     std::optional<Hyperparameters> last = {};
