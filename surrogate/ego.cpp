@@ -26,10 +26,11 @@ constexpr double irregular_quality = 0.9;  // leave-one-out R2 below which the c
 constexpr double beside = 0.1;             // relative to the range: designs this near to the best carry no information
                                            // about the rest
 constexpr double least_explained = 0.5;    // leave-one-out R2 that a model of noisy costs must have to end the search
-constexpr int points_of_open_part = 200;   // in the whole box
-constexpr int points_around = 100;         // the recommended design, of noisy costs
+constexpr int points_of_open_part = 200;   // number of points in the whole box for undecided_region()
+constexpr int points_around = 100;         // for noisy costs: number of further points around the recommended design
 constexpr int max_tries_of_filling = 1000;
-constexpr double minor_gain_factor = 1000;  // a gain below this multiple of the least is not significant there
+constexpr double minor_gain_factor = 1000;  // near the best design, a gain below this multiple of least_gain() does not
+                                            // reset the stop rule
 
 std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
 
@@ -188,7 +189,7 @@ void Ego::tell(const Evaluation& e) {
   const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (has_descent() ? 2 : 1);
   const double side = region.side;
   if (rule != Rule::descent) region.observe(success, patience);
-  // Designs about a minimum of the descent that do not gain shrink the region for nothing.
+  // Ends the region if it shrinks after the descent has converged: smaller regions about that minimum gain nothing.
   if (region.side < side && descends_locally() && step_of_descent(*this).design.size() == 0) region.exhaust();
   if (region.spent() && pending.empty()) {  // the search restarts elsewhere
     region.restart();
@@ -223,7 +224,8 @@ std::optional<Proposal> Ego::without_model(const MatrixXd& candidates, std::ptrd
   return std::nullopt;
 }
 
-// Steps along an edge far from the best design would refine a design that is not the best.
+// Whether a design that failed or is on the plateau is near the best design. Steps along an edge far from the best
+// design would refine another design.
 bool Ego::best_is_near_an_edge() const {
   const VectorXd centre = observed.unit(*observed.best_of_region());
   return std::any_of(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
@@ -233,7 +235,7 @@ bool Ego::best_is_near_an_edge() const {
                      });
 }
 
-// Whether the local descent takes part, and has no design under way. The best design must be away from failures.
+// Whether the local descent takes part, and has no running design. The best design must be away from failures.
 bool Ego::descends_locally() const {
   return has_descent() && observed.best_of_region() && !best_is_near_an_edge() &&
          std::none_of(running_.begin(), running_.end(), [](const Running& r) { return r.rule == Rule::descent; });
@@ -275,7 +277,7 @@ void Ego::check_or_end(Proposal& proposal, double gain) {
   step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
   proposal = step;
   if (!stop_rule.satisfied()) return;
-  // Noisy costs: the probability of the model and that with shorter length scales contradict each other.
+  // Noisy costs: the model and the model with shorter length scales contradict each other, so the search continues.
   if (compares_designs() && !compares_pairs() && stop_rule.is_mostly_undecided()) return;
   const std::string open_first = stop_rule.is_mostly_undecided() ? std::string(mostly_undecided) + ": " : "";
   end(proposal, compares_designs() ? "with a probability of " + percent_text(1 - open.probability) +
@@ -312,14 +314,16 @@ void Ego::choose() {
     stop_rule.observe(before->design, {}, true);
 }
 
-// Whether the probabilities of a model of noisy costs may end the search. A model that takes all variation of the costs for noise
-// knows no place of lower costs, and excludes none. Where limits leave a thin part of the box, hardly a point tests it.
+// Whether the probabilities of a model of noisy costs may end the search. A model that takes all variation of the costs
+// for noise predicts equal costs everywhere, so it cannot exclude a better design. With constraints the feasible part
+// of the box may be thin, so that hardly a point of undecided_region() tests it.
 bool Ego::explains_noisy_costs() const {
   return observed.constraints.empty() && models.objectives()[0].model().leave_one_out().quality() >= least_explained;
 }
 
-// Uncertain costs: replaces a proposal of the acquisition by a check of the model. If costs are paired, every other time by a
-// comparison of the recommended design with its rival.
+// Uncertain costs: if no better design is likely, replaces a proposal of the acquisition by a check of the model, or
+// ends the search. If costs are paired and there is a rival, a comparison of the recommended design with its rival
+// replaces every second proposal, and each one if no better design is likely.
 void Ego::compare_or_check(Proposal& proposal) {
   const bool nothing = open.probability < undecided_chance && (compares_pairs() || explains_noisy_costs());
   const VectorXd rival = options.repeat && compares_pairs() ? rival_of(observed, selection) : VectorXd();

@@ -37,8 +37,8 @@ std::vector<const Evaluation*> good_designs(const EgoState& ego) {
   return front;
 }
 
-// Improves an allowed point where the maximum of the acquisition is not allowed: at the last allowed point on the way to
-// that maximum, and about it.
+// Improves `best`, an allowed point, if the maximum of the acquisition is not allowed: tries the last allowed point on
+// the line to that maximum, then points around the best one.
 void along_the_conditions(const EgoState& ego, const AcquisitionModel& acquisition, const VectorXd& maximum,
                           const BoundedSearch& limits, Maximum& best) {
   const VectorXd edge = ego.last_possible(best.at, maximum);
@@ -62,7 +62,7 @@ void along_the_conditions(const EgoState& ego, const AcquisitionModel& acquisiti
 }
 
 // Improves a point by gradient steps in the variables that move, then by trying the values of each discrete variable in
-// turn: all of them, or the neighbours of a whole number that moves.
+// turn: all values, or the neighbours of a whole number that moves.
 Maximum refine(const EgoState& ego, const AcquisitionModel& acquisition, const VectorXd& start, const VectorXd& lower,
                const VectorXd& upper) {
   const DesignSpace& space = ego.observed.space;

@@ -11,7 +11,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Returns the objectives of all evaluations except the last `but_last`.
+// Returns the objectives of the feasible evaluations, without the last `but_last` evaluations.
 std::vector<VectorXd> outcomes(const ObservedData& observed, std::size_t but_last) {
   std::vector<VectorXd> all;
   for (std::size_t i = 0; i + but_last < observed.evaluations.size(); ++i)
@@ -19,7 +19,8 @@ std::vector<VectorXd> outcomes(const ObservedData& observed, std::size_t but_las
   return all;
 }
 
-// Returns the growth of the front's hypervolume by the last evaluations, as a fraction.
+// Returns the growth of the front's hypervolume by the last evaluations, as a fraction. Infinite if there are too few
+// evaluations, or if no earlier one is feasible.
 double growth_of_front(const EgoState& ego, std::size_t last) {
   if (ego.observed.evaluations.size() < ego.initial_total + last) return infinity;
   const Front now = Front::of(outcomes(ego.observed, 0));

@@ -9,7 +9,8 @@ namespace dodyn::surrogate {
 
 namespace {
 
-// Designs that determine the mean, the factor of a cheaper study, and the spread of what that leaves over.
+// Minimum numbers of designs with a cheaper study. They determine the mean, the factor of the model of that study, and
+// the spread of the remainder.
 constexpr int least_without_gradient = 3, least_with_gradient = 2;
 constexpr int before_a_descent = 3;  // first designs of a trust region with gradients; the descent begins at the best
 
@@ -18,9 +19,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 // Returns the designs that determine the slope and the curvature along each axis, for a descent without gradients: the
-// centre, then two on each axis. In many variables a Latin hypercube of as many designs says less about both. The first
-// centre is the best known design, the first given one, or the middle of the range; that of a restart is `elsewhere`.
-// Empty: such a descent does not begin the search.
+// centre, then two on each axis. In many variables a Latin hypercube of equal size says less about slope and curvature.
+// The first centre is the best known design, the first given one, or the middle of the range. After a restart the
+// centre is `elsewhere`. Empty: such a descent does not begin the search, or the centre is not allowed.
 MatrixXd star(const EgoState& ego, const VectorXd& elsewhere) {
   const EgoOptions& options = ego.options;
   if (!options.trust_region || options.gradient || options.initial_samples > 0 || !options.low_fidelity.empty() ||
@@ -35,8 +36,8 @@ MatrixXd star(const EgoState& ego, const VectorXd& elsewhere) {
   } else if (options.given.cols() > 0) {
     centre = ego.observed.space.unit(options.given.col(0));
   }
-  // Small differences in the other variables: where costs are symmetric, or variables do not matter, costs would be equal
-  // on several axes, as on a plateau.
+  // Small differences in the other variables: if costs are symmetric, or variables do not matter, costs would otherwise
+  // be equal on several axes, as on a plateau.
   constexpr double aside = 0.002;  // relative to the range
   MatrixXd designs(d, 1 + 2 * d);
   designs << centre, (aside * (2 * sobol(d, 2 * d, options.seed).array() - 1)).matrix().colwise() + centre;

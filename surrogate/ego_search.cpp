@@ -74,8 +74,8 @@ VectorXd EgoState::recommended_or(const VectorXd& design) const {
   return observed.count_of(best) <= observed.count_of(design) ? best : design;
 }
 
-// Returns the design to evaluate instead. If an evaluated design is within `same_design_distance` of the proposed one, more initial
-// states of it are more informative than a new design next to it.
+// If an evaluated design is within `same_design_distance` of the proposed one, more initial states of the evaluated
+// design are more informative than a new design next to it.
 VectorXd EgoState::instead_of(const VectorXd& design) const {
   if (!compares_pairs() || !options.repeat) return design;
   const VectorXd u = observed.space.unit(design);

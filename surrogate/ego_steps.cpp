@@ -44,7 +44,8 @@ std::vector<Candidate> foremost(const EgoState& ego, const MatrixXd& points, con
   return found;
 }
 
-// The score is the predicted gain.
+// Returns a proposal of the point that a rule has found. Its score is the predicted gain. No design if `found` is
+// empty.
 Proposal step_of(const EgoState& ego, const Maximum& found, Rule rule, const char* where) {
   Proposal proposal;
   proposal.rule = rule;

@@ -44,7 +44,7 @@ KernelValue matern52(double q) {
 // The difference of two points and the kernel there. One object serves all pairs of a loop, so that they allocate
 // nothing.
 struct Separation {
-  VectorXd delta, scaled;  // p - q, and the same / length^2
+  VectorXd delta, scaled;  // p - q; (p - q) / length^2
   KernelValue kernel;
 
   template <class P, class Q>
@@ -55,8 +55,8 @@ struct Separation {
   }
 };
 
-// The least spread of what the model of lower fidelity leaves over, relative to the spread of the values. A few samples
-// may agree with that model by chance.
+// Minimum spread of the differences between the samples and the scaled model of lower fidelity, relative to the spread
+// of the values. A few samples may agree with that model by chance.
 constexpr double least_remainder = 0.01;
 
 }  // namespace
@@ -151,7 +151,8 @@ struct KrigingFactor {
     return f;
   }
 
-  // Completes the factorisation from column `lower` on. Returns false if the trend's coefficients are not determined.
+  // Computes `trend`, `whitened`, `weighted` and `information` from `lower`. Returns false if the samples do not
+  // determine the factor of the model of lower fidelity: then the trend is a constant.
   bool finish() {
     trend = trend_rows(0);
     whitened = lower.triangularView<Eigen::Lower>().solve(trend);
@@ -197,7 +198,7 @@ struct KrigingFactor {
     l.solveInPlace(column);
   }
 
-  // `low_mean`: mean of the model of lower fidelity there.
+  // Returns the functions of the trend at a point. `low_mean`: mean of the model of lower fidelity at this point.
   VectorXd trend_at(double low_mean = 0) const {
     VectorXd f(coefficients());
     f(0) = 1;
@@ -209,7 +210,7 @@ struct KrigingFactor {
   Kriging::JointRows low_rows(const MatrixXd& at, bool has_gradient) const {
     return low->model->joint_rows(at, std::vector<bool>(at.cols(), has_gradient));
   }
-  // Returns the addition of that model to the correlations of the rows with f at these points.
+  // Returns the part of the model of lower fidelity in the correlations of the rows with f at these points.
   MatrixXd low_cross(const Kriging::JointRows& there) const { return share * low->model->covariance(low->rows, there); }
 
   // Returns the weights of the rows in the mean, one column per prediction, from L^-1 k and the remaining trend.
@@ -245,7 +246,8 @@ struct Prepared {
   double share(double variance) const { return low ? factor * factor / (variance * spread * spread) : 0; }
 };
 
-// Throws std::invalid_argument.
+// Throws std::invalid_argument if there is no sample, shapes differ, a value is not finite, a variance is negative, or
+// |y| is above Kriging::most_magnitude.
 void check_samples(const Samples& s) {
   const Index d = s.x.rows(), n = s.x.cols();
   if (n < 1 || d < 1) throw std::invalid_argument("kriging: no sample");
@@ -307,7 +309,8 @@ double spread_of(const VectorXd& y, const MatrixXd& g) {
   return largest * std::sqrt(square);
 }
 
-// `factor`: of the model of lower fidelity; nullopt: by least squares.
+// Returns the samples after checks, merging and standardisation. `factor`: factor of the model of lower fidelity;
+// nullopt: by least squares.
 Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<double> factor = {}) {
   check_samples(s);
   const Index d = s.x.rows();
@@ -342,7 +345,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options, std::optional<
   // Standardises. Gradients count for the spread, so that one sample with a gradient has a spread.
   p.centre = y.mean();
   p.spread = spread_of(y, g);
-  if (options.low_fidelity) {  // the process is what that model leaves over
+  if (options.low_fidelity) {  // the process is the difference between f and the scaled model of lower fidelity
     std::vector<bool> has_gradient;
     for (Index k = 0; k < merged; ++k) has_gradient.push_back(g.col(k).allFinite());
     p.low = rows_at(options.low_fidelity, p.x, has_gradient);
@@ -537,8 +540,8 @@ VectorXd parameters_of(const Hyperparameters& h, const Prepared& p, const Krigin
 }
 
 // Returns parameters whose lengths are one posterior standard deviation shorter, by a common factor, with the variance
-// that is expected there. The posterior is evaluated on a grid about its maximum,
-// where its logarithm is `highest`.
+// that is expected for these lengths. Evaluates the posterior on a grid about its maximum, at which its logarithm is
+// `highest`.
 VectorXd shortened(const Prepared& p, const KrigingOptions& options, const VectorXd& maximum, double highest) {
   constexpr int half = 2;       // grid points on each side
   constexpr double step = 0.7;  // spacing of the logarithms; the grid spans a factor of 4 each way
@@ -921,8 +924,8 @@ MatrixXd Kriging::drawn(const MatrixXd& x, const MatrixXd& normal) const {
   predict(x, mean, variance);
   const MatrixXd joint = covariance(x), one = MatrixXd::Identity(x.cols(), x.cols());
   Eigen::LLT<MatrixXd> llt;
-  // What is added to the diagonal is an independent error of each point, which lowers the minimum of drawn functions: it
-  // is as small as possible.
+  // The addition to the diagonal is an independent error of each point, which lowers the minimum of drawn functions. So
+  // the addition is as small as possible.
   double extra = covariance_rounding * hyper_.variance + 1e-300;
   llt.compute(joint + extra * one);
   for (int i = 0; i < 20 && llt.info() != Eigen::Success; ++i) llt.compute(joint + (extra *= 10) * one);
@@ -993,8 +996,6 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   return out;
 }
 
-// With Q = R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1 and the rows b of one sample, the error of their prediction from the
-// others is (Q_bb)^-1 (Q y)_b. Its covariance is variance (Q_bb)^-1.
 MatrixXd Kriging::sample_places() const { return factor_->x; }
 
 Kriging::LeaveOneOut Kriging::leave_one_out() const {
@@ -1003,6 +1004,8 @@ Kriging::LeaveOneOut Kriging::leave_one_out() const {
   return leave_one_out(all);
 }
 
+// With Q = R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1 and the rows b of one sample, the error of the prediction of these
+// rows from all other rows is (Q_bb)^-1 (Q y)_b. Its covariance is variance (Q_bb)^-1.
 Kriging::LeaveOneOut Kriging::leave_one_out(const std::vector<Index>& which) const {
   assert(std::all_of(which.begin(), which.end(), [&](Index i) { return i >= 0 && i < factor_->samples(); }));
   const KrigingFactor& f = *factor_;

@@ -53,7 +53,7 @@ struct KrigingOptions {
   bool nugget = false;       // estimate one noise variance for all samples
   int starts = 3;            // initial points of the maximisation of the likelihood
   int max_evaluations = 60;  // evaluations of the likelihood per initial point
-  // Model of a cheaper approximation. It must not have such a model itself. It is left out if the
+  // Model of a cheaper approximation. This model must not have such a model itself. It is left out of the trend if the
   // samples do not determine its factor. Null: none.
   std::shared_ptr<const Kriging> low_fidelity = {};
 };
@@ -64,7 +64,7 @@ struct Hyperparameters {
   double nugget = 0;      // relative to the process variance
   double variance = 1;    // process variance, in the squared unit of y
   double likelihood = 0;  // log posterior density of the samples; y in its own unit
-  double factor = 0;      // of the covariance of KrigingOptions::low_fidelity, squared
+  double factor = 0;      // its square scales the covariance of KrigingOptions::low_fidelity
 };
 
 struct Prediction {
@@ -78,17 +78,17 @@ class Kriging {
  public:
   static constexpr double most_magnitude = 1e150;  // limit on |y|, so that variances are finite
 
-  // Fits a model. Samples closer than 1e-7 are merged (mean value) unless they have noise. `start`:
-  // initial hyperparameters. The result is never NaN: constant costs, one sample, collinear samples and near-duplicates
-  // are allowed. Throws std::invalid_argument: no sample, inconsistent shapes, or values that are not finite (except
-  // missing gradients).
+  // Fits a model. Samples closer than 1e-7 are merged (mean value) unless they have noise. `start`: initial
+  // hyperparameters. The result is never NaN: constant costs, one sample, collinear samples and near-duplicates are
+  // allowed. Throws std::invalid_argument: no sample, inconsistent shapes, values that are not finite (except missing
+  // gradients), or |y| above `most_magnitude`.
   static Kriging fit(const Samples& samples, const KrigingOptions& options, const Hyperparameters* start = nullptr);
 
   // Returns a model with these hyperparameters and other samples: O(n^3), without maximisation.
   static Kriging with(const Samples& samples, const KrigingOptions& options, const Hyperparameters& hyperparameters);
 
-  // As with(), but the process variance is the most probable one for these lengths. Where samples have noise of their own
-  // or there is a model of lower fidelity, the variance is a hyperparameter and is kept.
+  // As with(), but the process variance is the most probable one for these lengths. If samples have noise of their own,
+  // or if there is a model of lower fidelity, the variance is a hyperparameter and is kept.
   static Kriging with_lengths_of(const Samples& samples, const KrigingOptions& options,
                                  Hyperparameters hyperparameters);
 
@@ -148,9 +148,9 @@ class Kriging {
   // Leave-one-out for some samples only (columns of sample_places()): O(n^2) each.
   LeaveOneOut leave_one_out(const std::vector<Eigen::Index>& which) const;
 
-  // The data of the mean, for evaluation outside this class, of a model without one of lower fidelity. With
+  // The data to evaluate the mean outside this class. Only for models without a model of lower fidelity. With
   // delta = x - sample, a = inverse_square * delta, q = delta . a,
-  //   mean(x) = centre + spread (beta + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ])).
+  //   mean(x) = centre + spread (beta + sum over samples [k(q) values - 2 k'(q) a . gradients]).
   struct Mean {
     Eigen::MatrixXd samples;         // [variables, samples]
     Eigen::VectorXd inverse_square;  // [variables] 1 / length^2
@@ -166,7 +166,7 @@ class Kriging {
   Eigen::Index rows() const { return observed_.size(); }  // values and gradients
   // Returns the factor of the model of lower fidelity; 0: there is none, or the samples do not determine the factor.
   double factor() const;
-  // Returns the variance of f before any sample, with that of the model of lower fidelity.
+  // Returns the variance of f before any sample, including the part of the model of lower fidelity.
   double prior_variance() const;
   double noise_variance() const;  // estimated noise variance of one sample, in the squared unit of y
 

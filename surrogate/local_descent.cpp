@@ -41,15 +41,15 @@ constexpr int most_model_evaluations = 200, points_per_variable = 20;  // limits
 // + the number of variables.
 constexpr int patience = 2;
 
-// Whether a difference of two points is zero in all variables but these.
+// Whether a difference of two points is zero in all variables that are not `free`.
 bool is_among(const VectorXd& delta, const std::vector<Index>& free) {
   return delta.cwiseAbs().sum() - delta(free).cwiseAbs().sum() <= other_numbers;
 }
 
 // The quadratic model about a centre, in the coordinates of the real variables relative to it.
 //
-// In a narrow valley an evaluation on its side misleads more than one at the same distance along it. So the fit is
-// repeated with distances in the metric of the curvature that the last fit found.
+// In a narrow valley an evaluation across the valley misleads more than an evaluation at the same distance along the
+// valley. So the fit is repeated with distances in the metric of the curvature that the last fit found.
 class Quadratic {
  public:
   Quadratic(const ObservedData& observed, const Evaluation& centre, std::vector<Index> free, double radius,

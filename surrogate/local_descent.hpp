@@ -5,7 +5,7 @@
 // curvature. Near evaluations count most, in few variables by distances in the metric of the curvature. Every
 // evaluation of the study may count. Where too few evaluations determine the curvature, a wide prior chooses a small
 // one. The next step is the minimum of the model in the region. If no gain is predicted there, the step goes where the
-// posterior of the coefficients leaves room for one. If there is none, the descent has converged.
+// posterior of the coefficients leaves room for a gain. If there is no such point, the descent has converged.
 //
 // If the best design has a gradient, the model is that of quasi_newton.hpp instead. Its minimum in the region is the
 // next step; the region follows the ratio of the actual to the predicted gain. Every evaluation with a gradient counts.
@@ -31,11 +31,12 @@ struct DescentOptions {
   double shrinkage = 0.8;     // factor on the radius after a step that gains too little
   double equal = 0;           // relative to the radius: nearer evaluations count equally
   double prior = 1;           // factor on the prior standard deviations of the coefficients
-  int fits = 3;               // the first one in the metric of the cube, each other one in that of the fit before it
+  int fits = 3;               // number of fits: the first with distances in the unit cube, each further one in the
+                              // metric of the fit before it
 };
-// For `trust-region`, which `auto` takes from ten variables on. Many steps pass before the curvatures are known. Until then the metric of the last fit
-// misleads, and a region that shrinks soon does not help. Chosen on instances 1 to 3 of BBOB in ten variables
-// (docs/measured/bbob.md).
+// For `trust-region`, which `auto` takes from ten variables on. Many steps pass before the curvatures are known. Until
+// then the metric of the last fit misleads, and a region that shrinks soon does not help. Chosen on instances 1 to 3 of
+// BBOB in ten variables (docs/measured/bbob.md).
 inline constexpr DescentOptions many_variables = {
     .first_radius = 0.2, .shrinkage = 0.9, .equal = 0.5, .prior = 1000, .fits = 1};
 
@@ -46,9 +47,11 @@ class LocalDescent {
 
   struct Step {
     Eigen::VectorXd at;     // in the unit cube; empty: the descent has converged at the best design
-    double gain = 0;        // predicted, in the unit of the cost
-    double length = 0;      // relative to the region
-    bool explores = false;  // tests where the model is uncertain
+    double gain = 0;        // predicted, in the unit of the cost; of an exploring step without gradients: the possible
+                            // gain within the model's error
+    double length = 0;      // largest change of a variable, relative to the radius of the region
+    bool explores = false;  // the model predicts a gain below least_gain; without gradients the step goes where the
+                            // model's error leaves room for a gain
     bool by_gradients = false;
   };
 
@@ -58,7 +61,8 @@ class LocalDescent {
   Step step(const ObservedData& observed, double least_gain, bool gradient = false,
             const std::vector<Smooth>& at_most_zero = {}) const;
 
-  // Processes an evaluation: `step` is empty if another rule has chosen it. `gain`: by how much the best cost fell.
+  // Processes an evaluation. `step`: the step that proposed the design; empty if another rule has chosen the design.
+  // `gain`: by how much the best cost fell.
   void observe(const ObservedData& observed, const Step& step, double gain, double least_gain);
 
  private:

@@ -29,17 +29,19 @@ struct MorrisOptions {
                                                                      // out; empty: all are allowed
 };
 
-// All designs are known in advance, so ask() may return any number of them. A variable that is not real moves by
-// half of its values. Throws std::invalid_argument if a variable has no range, or an option is out of range.
+// Returns the strategy. All designs are known in advance, so ask() may return any number of designs. A variable that is
+// not real moves by half of its values. Throws std::invalid_argument if a variable has no range, an option is out of
+// range, or no design is allowed.
 std::unique_ptr<Strategy> make_morris(const std::vector<Variable>& variables, const MorrisOptions& options);
 
 // The keys of [surrogate] that fill the options.
 const KeyTable<MorrisOptions>& morris_keys();
 
 struct ElementaryEffects {
+  // [variables] Statistics of the elementary effects: change of the value per full range of the variable (of labels:
+  // magnitude of the change between two labels). NaN: no effect is known (deviation: fewer than two).
   Eigen::VectorXd mean_magnitude, mean,
-      deviation;          // [variables], of f over the variable's range; NaN: no effect known, for the deviation fewer
-                          // than two
+      deviation;          // of the effects with their signs
   Eigen::VectorXi count;  // number of known effects
 };
 

@@ -41,14 +41,14 @@ std::vector<int> parse_names(const std::string& text, const std::vector<std::str
 // real. Throws as parse_constraints().
 std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable>& variables, const TextOf& text_of);
 
-// Parses conditions such as "x + y <= 1, knee < 2*hip". The result is true for designs that satisfy all of them; an
+// Parses conditions such as "x + y <= 1, knee < 2*hip". The result is true for designs that satisfy all conditions; an
 // empty function for an empty text. Throws as parse_constraints().
 std::function<bool(const Eigen::VectorXd& design)> parse_conditions(const std::string& text,
                                                                     const std::vector<Variable>& variables,
                                                                     const TextOf& text_of);
 
 // Returns the margin of each comparison of these conditions, at least 0 where it is satisfied. Empty if a condition is
-// not a conjunction of comparisons. Throws as parse_constraints().
+// not a conjunction of inequalities. Throws as parse_constraints().
 std::vector<std::function<double(const Eigen::VectorXd& design)>> parse_margins(const std::string& text,
                                                                                 const std::vector<Variable>& variables,
                                                                                 const TextOf& text_of);

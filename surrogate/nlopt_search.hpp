@@ -26,8 +26,9 @@ struct NloptOptions {
   std::uint64_t seed = 1;
 };
 
-// Each ask() returns one design, and none while it is pending. A failed design gets the worst cost before it. Throws
-// std::invalid_argument if a variable has no range, or an option is out of range.
+// Each ask() returns one design, and none while it is pending. A failed design gets the worst cost before it, or 1e10
+// if there is none. Throws std::invalid_argument if a variable has no range, an option is out of range, or BOBYQA has
+// one variable only.
 std::unique_ptr<Strategy> make_nlopt_search(const std::vector<Variable>& variables, const NloptOptions& options);
 
 // The keys of [surrogate] that fill the options; those of a local search include restarts.

@@ -137,16 +137,16 @@ VectorXd variances_of_errors(const std::vector<const Evaluation*>& of) {
 
 }  // namespace
 
-// The diagonal of the covariance of errors has variances_of_errors. The rest is the sample covariance of the n costs
-// with four added observations, which do not correlate: those of the standard errors of rates (Agresti and Coull 1998).
-// So two designs with the same costs still differ by an error. With this covariance as the noise of a model, the mean
-// would be wrong. Errors on the same initial states depend on the design as smoothly as the costs do. So generalised
-// least squares mistakes a step of the costs for an error, and its mean can lie outside the range of all samples (G.
-// D'Agostini, On the use of the covariance matrix to fit correlated data, 1994). The working covariance has two parts:
-// an error that all designs share, and an independent error of each design. The latter is half the variance of the best
-// known difference to another design. Errors that only neighbours share remain in the mean, and in its variance. For
-// weights from a working covariance and intervals from the true one: K. Liang, S. Zeger, Longitudinal data analysis
-// using generalized linear models (1986).
+// The diagonal of the covariance of errors has variances_of_errors(). The other entries are sample covariances of the n
+// costs with four added observations that do not correlate, as in the standard errors of rates (Agresti and Coull
+// 1998). So two designs with the same costs still differ by an error. With this covariance as the noise of a model, the
+// mean would be wrong. Errors on the same initial states depend on the design as smoothly as the costs do. So
+// generalised least squares mistakes a step of the costs for an error, and its mean can lie outside the range of all
+// samples (G. D'Agostini, On the use of the covariance matrix to fit correlated data, 1994). The working covariance has
+// two parts: an error that all designs share, and an independent error of each design. The latter is half the variance
+// of the best known difference to another design. Errors that only neighbours share remain in the mean, and in its
+// variance. For weights from a working covariance and intervals from the true one: K. Liang, S. Zeger, Longitudinal
+// data analysis using generalized linear models (1986).
 void ObservedData::add_errors(const std::vector<const Evaluation*>& of, Samples& samples) {
   samples.variance = variances_of_errors(of);
   std::map<std::pair<std::uint64_t, Index>, std::vector<Index>> blocks;  // by seed and number of states
@@ -210,8 +210,8 @@ double mean_of(const std::vector<ObservedCost>& all) {
   return sum / static_cast<double>(all.size());
 }
 
-// Whether the members are more likely draws of one cost with their standard errors than draws of the spread of all
-// costs (both normal; as a mixture). True if any has no standard error.
+// Likelihood ratio test: whether the costs fit a mixture, with members normal about `cost` with their standard errors,
+// better than one normal distribution of all costs. True if a member has no standard error.
 bool shares_one_cost(const std::vector<ObservedCost>& all, const std::vector<ObservedCost>& members, double cost) {
   const double mean = mean_of(all);
   double variance = 0;

@@ -59,15 +59,16 @@ struct ObservedData {
   static std::string label_of_objective(std::size_t which) {
     return which == 0 ? "" : "_objective_" + std::to_string(which + 1);
   }
-  // Returns the nearest value that a quantity (-1: the cost) can have: that of a rate is from 0 to 1.
+  // Returns the nearest value that the quantity `metric` (-1: the cost) can have: a rate is cut to [0, 1].
   double nearest_possible(int metric, double value) const;
   double objective(const Evaluation& e, std::size_t which) const;  // NaN if the metric is missing
   Eigen::VectorXd outcome(const Evaluation& e) const;              // all objectives
   bool usable(const Evaluation& e) const;                          // suitable for the models
   bool feasible(const Evaluation& e) const;                        // usable, and satisfies the constraints
-  // Finds a plateau: a cost that many designs have while others are lower, such as a failure rate of 1. The costs on a
-  // plateau contain no information about where costs are lower. Costs with standard errors are on a plateau if they
-  // agree within these, vary less than all costs, and do not depend on the design.
+  // Finds a plateau of the only objective: a cost that all designs have, or that many designs have while others are
+  // lower, such as a failure rate of 1. The costs on a plateau contain no information about where costs are lower.
+  // Costs with standard errors are on a plateau if they agree within these errors, vary less than all costs, and do not
+  // depend on the design. With several objectives there is no plateau.
   void find_plateau();
   std::optional<Plateau> plateau = {};
   bool is_informative(const Evaluation& e) const {  // usable, and not on the plateau

@@ -28,16 +28,17 @@ Eigen::MatrixXd halton(int dimensions, int n, std::uint64_t seed);
 // Reads designs (in the variables' units, one per column) from a CSV file with a header. Other columns are ignored, so
 // the output of `dodyn show --csv` is valid. A label is a number or its name. `domains`: as for DesignSpace; `allowed`:
 // condition on designs, empty: none. Throws std::invalid_argument "FILE:LINE: ...": a missing variable, a column that
-// occurs twice, no row, a row with more cells than the header, a cell that is not a number, or a design that the study
-// cannot have.
+// occurs twice or has another unit, no row, a row with more cells than the header, a cell that is not a number, or a
+// design that the study cannot have.
 Eigen::MatrixXd read_designs(const std::string& path, const std::vector<Variable>& variables,
                              const std::vector<Domain>& domains = {},
                              const std::function<bool(const Eigen::VectorXd& design)>& allowed = {});
 
 // Reads known evaluations from a CSV file, such as the output of `dodyn show --csv`. Columns: each variable and `cost`;
-// optional: `status`, `cost_stderr`, gradient.VARIABLE and metrics.NAME. An empty cell or nan means unknown; an
-// evaluation without a cost failed. Rows with values that the variables cannot have are left out. Throws as
-// read_designs(), for a metric in another unit, and if no row is left.
+// optional: `status`, `cost_stderr`, gradient.VARIABLE and metrics.NAME. An empty cell or nan means unknown. An
+// evaluation without a cost, or with a status other than ok, counts as failed. Rows with values that the variables
+// cannot have are left out. Throws as read_designs(), for a metric in another unit, and if the cost has no column or no
+// row is left.
 std::vector<Evaluation> read_samples(const std::string& path, const std::vector<Variable>& variables,
                                      const std::vector<Quantity>& metrics, const std::vector<Domain>& domains = {});
 

@@ -37,8 +37,9 @@ double probability_of_better(const MatrixXd& drawn, double indifference) {
   return static_cast<double>(better) / static_cast<double>(drawn.cols());
 }
 
-// Returns by how much the lowest mean of a draw is below its true cost, on average. In a draw the model's means take the
-// place of the true costs, and the drawn costs that of the means. So the errors of a draw have the model's covariance.
+// Returns by how much the lowest mean is below the true cost of its design, on average over the draws. In a draw the
+// model's means take the place of the true costs, and the drawn costs take the place of the means. So the errors of a
+// draw have the model's covariance.
 double optimism_of(const MatrixXd& drawn, const VectorXd& means) {
   double sum = 0;
   for (Index i = 0; i < drawn.cols(); ++i) {

@@ -1,5 +1,5 @@
-// The certainty of the recommended design of a search with uncertain costs, noisy or paired: the probability that it is the best of the
-// evaluated ones, and the region of the box where a better design may be.
+// The certainty of the recommended design of a search with uncertain costs, noisy or paired: the probability that it is
+// the best evaluated design, and the region of the box where a better design may be.
 //
 // Both use the model's joint distribution. So an error that all designs share, such as that of common initial states,
 // cancels.
@@ -27,15 +27,16 @@ struct Selection {
 // Returns the standard error of an evaluation's cost: its own, and the noise that the model has found.
 double error_of_cost(const Models& models, const Evaluation& e);
 
-// `indifference`: 0 stands for half the standard error of the recommended evaluation. Needs a model of one objective.
+// Returns the recommended design and its certainty. `indifference`: 0 stands for half the standard error of the
+// recommended evaluation. Needs a model of one objective.
 Selection select(const ObservedData& observed, const Models& models, double indifference);
 
 // Returns the ends of the 95 % interval of the recommended design's cost. Its middle is cost + optimism, and its
 // variance is deviation^2 + optimism^2: how far the choice misleads depends on the unknown costs, too.
 std::pair<double, double> interval_of_choice(double cost, double deviation, double optimism);
 
-// Returns a probability in percent, rounded down: "87". Above 99 % it is "at least 99", since it comes from a finite
-// number of draws.
+// Returns a probability in percent, rounded down: "87". From 99 % on the text is "at least 99", since the probability
+// comes from a finite number of draws.
 std::string percent_text(double probability);
 
 // Returns the rival: the design whose costs are lower than those of the recommended one by more than the indifference,
@@ -51,7 +52,8 @@ struct UndecidedRegion {
 };
 inline constexpr double undecided_chance = 0.05;
 
-// `points`: designs in the unit cube, one per column.
+// Returns the region's probability and fraction from `points`, designs in the unit cube, one per column. Without a
+// recommended design or points, both are 1.
 UndecidedRegion undecided_region(const ObservedData& observed, const Models& models, const Selection& selection,
                                  const Eigen::MatrixXd& points);
 

@@ -167,8 +167,8 @@ double Spline::overshoot(double least, double goal, double step) const {
   return near_sample(x) ? goal : x;
 }
 
-// Proposes a point in the largest gap: its middle. Beside a given sample: twice the distance of its nearer neighbour if
-// that is less. Stops if every gap is too narrow.
+// Proposes the middle of the largest gap. With `beside`: of the larger gap beside this sample, and a point nearer to
+// the sample if twice the distance to its other neighbour is less than half the gap. Stops if every gap is too narrow.
 Proposal Spline::split_gap(const Sample* beside, const std::string& why) const {
   Proposal proposal;
   double widest = 2 * spacing() * (1 + 1e-12);

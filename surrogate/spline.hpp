@@ -11,13 +11,13 @@
 //      approached by bisection. The natural spline approaches a minimum from one side and halves the distance each
 //      time. If the target moves on in the direction of the last improvement, the sample goes further and
 //      brackets the minimum.
-//   4. Settled if the target is the best sample. Settled too if the last sample, at a target, is within `tolerance` of the
-//      best cost and the refitted spline predicts no larger gain. With gradients: if the gradient at the best sample
-//      times the distance to the target is below `tolerance`.
+//   4. Settled if the target is the best sample. Settled too if the last sample, at a target, is within `tolerance` of
+//      the best cost and the refitted spline predicts no larger gain. With gradients also: if the gradient at the best
+//      sample times the distance to the target is below `tolerance`.
 //   5. Stop if settled, with at least four good samples, and if an independent test agrees. The test uses the parabola
 //      through the best sample and its neighbours with a bound on its error (at a bound the natural spline has no
-//      curvature), or for the Hermite spline at a bound the sign of the gradient. Otherwise sample the larger gap beside
-//      the best.
+//      curvature), or for the Hermite spline at a bound the sign of the gradient. Otherwise sample the larger gap
+//      beside the best.
 // Designs are at least `design_tolerance` apart, so noise below this scale has no effect. The optimum found is a local
 // one. More initial samples make the search wider.
 #pragma once

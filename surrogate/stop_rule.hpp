@@ -33,7 +33,7 @@ class StopRule {
 
   // Records an evaluated design. `cost`: empty if there is none, or none in the model; then the design counts as half a
   // confirmation. `gain`: it improved the best significantly. Returns whether the cost is significantly lower than
-  // predicted.
+  // predicted. For a design without a prediction by expect(), only `gain` counts.
   bool observe(const Eigen::VectorXd& design, std::optional<double> cost, bool gain);
 
   // Sets the fraction of the box in which the model cannot rule out an improvement.
@@ -44,12 +44,13 @@ class StopRule {
   void set_failed_fraction(double share) { failed_fraction_ = share; }
 
   bool satisfied() const { return confirmed_ >= needed(); }
-  // Whether most of the box is undecided. Then a search that ends has not found the best design for certain.
+  // Whether more than half of the box is undecided. If so, a design better than the result may exist.
   bool is_mostly_undecided() const { return undecided_fraction_ > max_undecided; }
   double confirmed() const { return confirmed_; }
   int needed() const;
-  // Returns a text such as "predicted the last 7 designs away from the best correctly (30 % of the design range may still
-  // contain a better one)". `by_shorter_lengths`: adds that a model with shorter length scales says so.
+  // Returns a text such as "predicted the last 7 designs away from the best correctly (30 % of the design range may
+  // still contain a better one)". `by_shorter_lengths`: adds the condition that costs vary over shorter distances than
+  // in the model.
   std::string verdict(bool by_shorter_lengths = false) const;
 
  private:

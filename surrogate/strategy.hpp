@@ -60,7 +60,7 @@ class Strategy {
   // Receives a finished evaluation with any status. Costs that are not finite must not enter a model.
   virtual void tell(const Evaluation& evaluation) = 0;
 
-  // Called after the last available result. Decides what comes next; stopped() and describe() then report the decision.
+  // Decides the next action. Called after the last available result; stopped() and describe() then report the decision.
   virtual void decide() {}
 
   // Returns why the strategy asks for no more designs, as one line; empty: it continues.
@@ -78,7 +78,8 @@ class Strategy {
 
   // Returns the names that Iteration::numbers may contain. They are constant: the archive has a column for each.
   virtual std::vector<std::string> numbers() const { return {}; }
-  // Returns the column names of Iteration::candidates: the variables, then the terms of the score.
+  // Returns the column names of Iteration::candidates: variables, rule, score, fresh (differs from known designs), then
+  // the terms of the score. Empty: the strategy states no candidates.
   virtual std::vector<std::string> candidate_columns() const { return {}; }
 
   // Returns the present model, sampled at `grid_points` equidistant points if there is one free variable.

@@ -43,7 +43,8 @@ std::vector<StrategyKeys> strategy_keys();
 // Returns the strategy that the settings name, with its options. Its random numbers follow from study.seed.
 StrategyOptions read_choice(const Settings& settings);
 
-// Throws std::invalid_argument, one line for the user, if the name is unknown or the options do not suit the variables.
+// Makes the strategy that `choice` names. Throws std::invalid_argument, one line for the user, if the name is unknown
+// or the options do not suit the variables.
 std::unique_ptr<Strategy> make_strategy(const StrategyOptions& choice, const std::vector<Variable>& variables);
 
 }  // namespace dodyn::surrogate

@@ -16,10 +16,10 @@ namespace dodyn::surrogate {
 
 class SuccessClassifier {
  public:
-  // `x`: [variables, designs] in the unit cube; may have no columns. All variables have one length scale, that of the
-  // largest evidence. If all designs evaluated, the probability is 1 everywhere. `smooth`: expected curvature of a
-  // boundary that is a plane or a paraboloid near the origin. The probability may then fall from 1 to 0 within 0.01 of
-  // a length scale.
+  // `x`: [variables, designs] in the unit cube; may have no columns. `viable`: [designs] whether the design evaluated.
+  // All variables have one length scale, that of the largest evidence. If all designs evaluated, the probability is 1
+  // everywhere. `smooth`: expected curvature of a boundary that is a plane or a paraboloid near the origin. The
+  // probability may then fall from 1 to 0 within 0.01 of a length scale.
   SuccessClassifier(const Eigen::MatrixXd& x, const std::vector<bool>& viable, std::optional<double> smooth = {});
 
   // Returns the log of the probability. Writes its gradient if the pointer is not null.

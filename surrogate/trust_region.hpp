@@ -12,7 +12,8 @@ struct TrustRegion {
   double side = 0.8;  // relative to the ranges
   int successes = 0, failures = 0, restarts = 0;
 
-  // Records an evaluation in the box. Halves the box after `patience` consecutive failures.
+  // Records an evaluation in the box. Doubles the box, up to a side of 1.6, after three consecutive successes, and
+  // halves it after `patience` consecutive failures.
   void observe(bool success, int patience) {
     successes = success ? successes + 1 : 0;
     failures = success ? 0 : failures + 1;

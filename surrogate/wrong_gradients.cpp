@@ -23,8 +23,8 @@ constexpr double accepted = 3;             // factor up to which, and down to wh
 constexpr double relative_error = 0.05;    // of the differences of costs in a pair without curvature
 constexpr double rounding = 1e-9;          // error of a cost, relative to the range of the costs
 // Fractions of the sum of absolute differences of costs. The fit explains them if its error is below `explained`, and
-// the unchanged gradient if its error is below `plausible`. A factor matters if 1 instead of it raises the error by
-// `significant`, and to a multiple of `worse`.
+// the unchanged gradient if its error is below `plausible`. A factor matters if the value 1 in its place raises the
+// error by `significant`, and to at least `worse` times the error of the fit.
 constexpr double explained = 0.3, plausible = 0.5, significant = 0.05, worse = 3;
 
 // Minimum number of pairs for a fit.
