@@ -13,13 +13,14 @@ enum class Retraction {
 // Returns theta(xi), the rotation that the vector represents.
 Matrix<3> rotation(Retraction map, const Vector<3>& xi);
 
-// Returns theta^-1(R) and the angle of R, rad. Within `half_turn_margin` of half a turn exp^-1 is discontinuous and
-// cay^-1 unbounded. There the vector is that of the angle pi - half_turn_margin.
+// The vector theta^-1(R) of a rotation R, and the angle of R, rad.
 struct AttitudeError {
   Vector<3> vector;
   double angle;
 };
 inline constexpr double half_turn_margin = 1e-3;  // rad
+// Returns theta^-1(R) and the angle of R. Within `half_turn_margin` of half a turn exp^-1 is discontinuous and cay^-1
+// unbounded. There the vector is the one for the angle pi - half_turn_margin.
 AttitudeError attitude_error(Retraction map, const Matrix<3>& R);
 
 // Returns the rotation closest to a matrix (polar factor). For the mean of two rotations this is their geodesic

@@ -40,8 +40,8 @@ class CoilForce {
   struct Pair {
     int one, other;  // indices of the coils
   };
-  // A pair in the convention of the form. If the other coil or its axis points backwards, an axis is reversed, and the
-  // force with it.
+  // A pair in the convention of the form. If coil 2 lies behind coil 1, the axis of coil 1 is reversed. If the axes
+  // then point in opposite directions, the axis of coil 2 is reversed. Each reversal changes `sign`.
   struct RelativePose {
     Vector<2> axis, apart;  // axis of coil 1, and vector from its centre to that of coil 2: world axes
     double r, phi1, phi2, sign;

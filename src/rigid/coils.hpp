@@ -39,7 +39,7 @@ class CoilForm {
 
 // Reads a text with the header `phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta` and one row for each pair of powers, in any
 // order. Lines that begin with # are comments. Reads the output of the study coil-fit too, which has more columns.
-// Throws std::invalid_argument, "line N: ...".
+// Throws std::invalid_argument, "line N: ...", or a line that names the powers of a missing row.
 CoilForm read_coil_form(const std::string& text);
 
 // A grid point and the wrench there.

@@ -11,7 +11,7 @@ namespace dodyn::rigid {
 
 template <int n>
 struct ContactPoint {
-  PairKey pair = -1;  // the pair of parts
+  PairKey pair = -1;  // key of the pair of parts, or constraint_key()
   std::array<int, 2> body{-1, -1}, part{-1, -1};
   geometry::Vector<n> point, normal;  // world coordinates; from body 2 to body 1, unit
   double gap = 0.0;                   // along the normal, m; > 0 overlaps

@@ -52,7 +52,7 @@ TrackingError tracking_error(Retraction map, const BodyState& state, const Desir
 struct Command {
   Vector<3> force = Vector<3>::Zero(), torque = Vector<3>::Zero();
 };
-// Returns the command (4.40). `gravity`: acceleration, m/s^2. Sets `angle` to that of R_e, rad.
+// Returns the command (4.40). `gravity`: acceleration, m/s^2. Sets `angle` to the angle of R_e, rad, if not null.
 Command command(const ControlLaw& law, const MassProperties& body, const BodyState& state, const Desired& desired,
                 const Vector<3>& gravity = Vector<3>::Zero(), double* angle = nullptr);
 
@@ -81,10 +81,11 @@ template <int n>
 class Controller final : public StatefulForce<n> {
  public:
   // `world`: the world in which the controller acts. Throws std::invalid_argument: gains that are neither all positive
-  // nor all zero, a body that is fixed or has joints, noise or delay of continuous commands.
+  // nor all zero, limits that are not positive, a body or receiver that does not exist, a body that is fixed or has
+  // joints, noise or delay of continuous commands, or an invalid curve.
   Controller(const World<n>& world, const ControllerOptions& options);
 
-  // Starts a run. Throws std::invalid_argument if no curve leads from there to the dock.
+  // Starts a run. Throws std::invalid_argument if no curve leads from the body's position to the dock.
   void start(double t, std::span<const Pose<n>> poses, std::span<const Twist<n>> twists, std::uint64_t seed);
 
   void node(double t, std::span<const Pose<n>> poses, std::span<const Twist<n>> twists) override;
@@ -94,8 +95,8 @@ class Controller final : public StatefulForce<n> {
   const ControllerOptions& options() const { return options_; }
   const MassProperties& mass_properties() const { return mass_; }
   const ControlSums& sums() const { return sums_; }
-  // Returns the longest step (s) that resolves the closed loop: less than a sample period; for continuous commands half
-  // of its fastest time constant.
+  // Returns the longest step (s) that resolves the closed loop: a sample period, with a margin for rounding; for
+  // continuous commands half of the fastest time constant. Infinite if all gains are zero.
   double longest_step() const;
   // Evaluates at a state: the desired pose (world axes), the command, and the error.
   Desired desired(double t, Frames<n> frames, std::span<const Twist<n>> twists) const;
@@ -129,7 +130,7 @@ class Controller final : public StatefulForce<n> {
   mutable CachedReference cached_reference_;
   std::vector<geometry::Frame<n>> frames_;
 
-  // A sampled command; torque in body axes.
+  // A sampled command: force and torque in body axes (the force in the measured attitude), from time `from`.
   struct QueuedCommand {
     double from;
     Command command;

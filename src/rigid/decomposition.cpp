@@ -70,7 +70,8 @@ class Decomposition final : public ContactResponse<n> {
   }
 
  private:
-  // Corrects a prediction whose largest overlap is `deepest`, m.
+  // Corrects a prediction whose largest overlap is `deepest`, m. Returns false if the step must be cut; then the state
+  // is unchanged, and `progress` has the cause or the fraction to try next.
   bool correct_overlap(double h, double deepest, State<n>& state, StepRecord<n>& record, Progress& progress) {
     ContactTotals<n>& contact_totals = record.contact_totals;
     const double margin = std::max(3.0 * deepest, context_.options.tolerance);  // d_b of section 3.5.3

@@ -1,4 +1,5 @@
-// Finds which parts of which bodies are in contact, by the supporting-hyperplane program for pairs that may be near.
+// Finds the parts of different bodies that are in contact, by the supporting-hyperplane program for pairs that may be
+// near.
 //
 // Two bounds avoid unnecessary solutions of the program. Both use the path length of the body's farthest point:
 // * pairs of bodies farther apart than the reach are not listed. The list is rebuilt, by a grid of cells,
@@ -40,20 +41,22 @@ class Detection {
   const std::vector<Contact>& find(Frames<n> frames, double within = 0.0);
   const std::vector<Contact>& found() const { return found_; }
 
-  // The functions below take the index of a contact in found(), valid until the next find(). key(): the pair.
+  // The functions below take the index of a contact in found(), valid until the next find().
+  // Returns the key of the contact's pair of parts.
   PairKey key(int i) const { return parts_[pair_[i]].key; }
-  // the contact of the pair at other frames; bounds are unchanged
+  // Returns the contact of the pair at other frames; bounds are unchanged.
   Contact look(int i, Frames<n> frames) const;
-  // separation by a plane, m: min over body a's part of <normal, x> minus max over b's; > 0: the plane separates them
+  // Returns the separation by a plane, m: min over the part of body 1 of <normal, x> minus max over the part of body 2.
+  // Positive: the plane separates the parts.
   double separation(int i, Frames<n> frames, const Vector<n>& normal) const;
-  // width of the thinner part, m
+  // Returns the width of the thinner part, m: a lower bound, twice the distance from the centroid to the nearest facet.
   double thickness(int i) const;
 
-  // Returns the largest overlap along the normal in the last find(), m. If no pair was near: minus a lower bound of the
-  // distance.
+  // Returns the largest overlap along the normal in the last find(), m. Negative: minus a lower bound of the smallest
+  // distance. 0 if there are no pairs.
   double overlap() const;
 
-  // Returns the largest displacement of a corner of this body between the two frames, m.
+  // Returns a bound on the displacement of the corners of this body between the two frames, m.
   double motion(int body, const geometry::Frame<n>& from, const geometry::Frame<n>& to) const {
     return motion_bound(radius_[body], from, to);
   }
@@ -79,7 +82,7 @@ class Detection {
   std::int64_t all_pairs_ = 0, most_parts_ = 1;
   std::vector<double> radius_, ball_;           // radii of the bounding balls, m: undeformed and at the present stretch
   std::vector<std::vector<double>> thickness_;  // [body][part]
-  double usual_reach_ = 0.0;                    // m
+  double usual_reach_ = 0.0;                    // minimum reach of the list: median radius of the moving bodies, m
 
   // the list
   geometry::Grid<n> grid_;

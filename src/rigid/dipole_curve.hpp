@@ -39,6 +39,8 @@ struct Desired {
 class DipoleCurve {
  public:
   DipoleCurve() = default;
+  // Throws std::invalid_argument: a speed that is not positive, a negative last leg, an axis that is not of unit
+  // length, or a dipole too far in front of the dock.
   explicit DipoleCurve(const DipoleCurveOptions& options);
 
   const DipoleCurveOptions& options() const { return options_; }

@@ -69,7 +69,8 @@ EquilibriumTest<n>::EquilibriumTest(const World<n>& world)
   for (const auto& body : world.bodies) radius_.push_back(radius(body));
 }
 
-// Writes the generalised force of a unit force at the point: on its first body, and the opposite on its second.
+// Writes the generalised force of the force `direction` at the point on its first body, and the opposite force on its
+// second body.
 template <int n>
 void EquilibriumTest<n>::add_column(const ContactPoint<n>& point, const Vector<n>& direction, int column) {
   if (column >= edges_.cols()) edges_.conservativeResize(bodies_.dofs(), 2 * column + 16);

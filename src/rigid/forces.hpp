@@ -15,7 +15,8 @@ class Forces {
   // `more`: potentials in addition to the world's. The world must outlive this object.
   explicit Forces(const World<n>& world, std::vector<Potential<n>> more = {});
 
-  // Returns V (J) at these frames, which need not be rotations. Sets `gradient` to dV/dq of each body.
+  // Returns V (J) at these frames, which need not be rotations. Sets `gradient` to dV/dq of each moving body.
+  // `gradient` may be empty unless there are users' or additional potentials.
   double potential(Frames<n> at, std::span<ConfigurationGradient<n>> gradient) const;
   // Returns V (J) at these poses.
   double energy(const std::vector<Pose<n>>& poses);
@@ -40,7 +41,8 @@ class Forces {
   std::vector<ConfigurationGradient<n>> gradient_;
 };
 
-// Returns the negative torque about the centre of mass of a potential's gradient at these directors.
+// Returns the derivative of a potential by rotations about the centre of mass, in world axes, from its gradient at
+// these directors. The torque of the potential is the negative of this result.
 template <int n>
 Spin<n> torque(const ConfigurationGradient<n>& gradient, const Matrix<n>& directors);
 

@@ -360,8 +360,6 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
   return take(solution_);
 }
 
-// Method of multipliers with the largest stiffness for which Newton's method converges. If it does not converge, makes
-// more sweeps.
 template <int n>
 void ContactSolver<n>::restore(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
                                std::vector<double>& impulse) const {
@@ -373,6 +371,8 @@ void ContactSolver<n>::restore(const ContactRows<n>& rows, std::span<const int> 
       }
 }
 
+// Method of multipliers with the largest stiffness for which Newton's method converges. If Newton's method does not
+// converge, reduces the stiffness and, with friction, makes more sweeps.
 template <int n>
 template <int directions>
 double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows,

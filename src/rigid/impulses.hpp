@@ -30,7 +30,7 @@ class ContactRows {
       if (side.size > 0) sum += dot(row(side, direction), nu.data() + side.first, side.size);
     return sum;
   }
-  // the sum over both bodies of the absolute velocities along the direction
+  // Returns the sum over both sides of the absolute velocities along the direction.
   double speed(int contact, int direction, const Eigen::VectorXd& nu) const;
   void add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const {
     for (const auto& side : contacts_[contact].side)
@@ -109,15 +109,16 @@ class ContactRows {
 // Bodies that contacts connect form islands, solved one by one. Sweeps of projected Gauss-Seidel, contacts in order,
 // find which contacts press and which slide. The linear system of the pressing contacts then gives their impulses to
 // round-off. Where the impulses are not unique (four corners on a floor) the system's correction is that of minimum
-// norm. Large islands, and islands where this does not converge (in space slides turn), are solved on their bodies
-// (island.hpp).
+// norm. Large islands, and islands where this does not converge (in 3D the direction of sliding turns), are solved on
+// their bodies (island.hpp).
 template <int n>
 class ContactSolver {
  public:
   // Solves for the impulses. `impulse` holds n numbers per contact: on entry those already in nu (zero, or a guess), on
   // return the result; nu is updated. `friction` may be empty. Islands whose contacts are marked in `skip` stay
   // unchanged. `given`: normal impulses in nu but not in `impulse`, which raise the friction limits. Returns the
-  // largest change (m/s) of the last sweep, at most `tolerance` if that accuracy is attainable.
+  // largest remaining velocity change (m/s), at most `tolerance` if that accuracy is attainable. With friction the
+  // limit is 1e4 `tolerance` in large islands, and 1e2 `tolerance` in smaller islands that are solved on their bodies.
   double solve(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
                double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse, std::span<const char> skip = {},
                std::span<const double> given = {});

@@ -23,7 +23,8 @@ class Integrator {
   virtual double work() = 0;
 };
 
-// The arguments other than the options must outlive the integrator.
+// Make the integrators. `world`, `bodies` and `forces` must outlive the result. `nodal`: Stepper::variational_nodal.
+// `beta`: of (3.3), 0 or 1/4.
 template <int n>
 std::unique_ptr<Integrator<n>> make_integrator(Stepper stepper, const World<n>& world, const Multibody<n>& bodies,
                                                const Forces<n>& forces);
@@ -33,7 +34,8 @@ std::unique_ptr<Integrator<n>> make_midpoint(const World<n>& world, const Multib
 template <int n>
 std::unique_ptr<Integrator<n>> make_newmark(double beta, const Multibody<n>& bodies, const Forces<n>& forces);
 
-// Returns the mean frame of an interval, averaged in director coordinates, so not a rotation.
+// Return the mean frame of an interval. In the plane: the frame at the mean angle. In space: the mean of the directors,
+// which is not a rotation.
 inline geometry::Frame<2> middle(const Pose<2>& a, const Pose<2>& b) {
   return Pose<2>{0.5 * (a.position + b.position), 0.5 * (a.angle + b.angle)}.frame();
 }

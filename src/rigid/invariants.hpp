@@ -9,7 +9,7 @@ namespace dodyn::rigid {
 // Returns the kinetic energy, J, of dof velocities nu and their momenta p.
 inline double kinetic_energy(const Eigen::VectorXd& p, const Eigen::VectorXd& nu) { return 0.5 * p.dot(nu); }
 
-// Returns sums over all moving bodies at these poses, which must be those of `inertia`. nu: dof velocities.
+// Returns the momenta of all moving bodies in sum. `poses` must be the configuration of `inertia`. nu: dof velocities.
 template <int n>
 Momenta<n> momenta(const Inertia<n>& inertia, const std::vector<Pose<n>>& poses, const Eigen::VectorXd& nu);
 

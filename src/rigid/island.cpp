@@ -165,7 +165,7 @@ inline auto Island<n, directions>::allowed(std::size_t i, const Along& wanted, M
   }
 }
 
-// Returns P' K at the wanted impulse in the piece `mode_`.
+// Returns P' K at the wanted impulse of contact i, in the region `mode_[i]` of P.
 template <int n, int directions>
 auto Island<n, directions>::slope(std::size_t i) const -> Slope {
   Slope out = Slope::Identity();
@@ -237,8 +237,8 @@ bool Island<n, directions>::factor_smooth() {
   }
 }
 
-// Returns the step length along the direction, at most 1, at which the slope of the objective is 10 % of the initial
-// slope.
+// Returns a step length along the direction at which the slope of the objective is at most 30 % of the initial slope in
+// magnitude; 1 if the objective still decreases there. Stops after 12 iterations.
 template <int n, int directions>
 double Island<n, directions>::search(double inertia, double curvature, double steepest) const {
   if constexpr (!smooth) {
@@ -405,7 +405,7 @@ bool Island<n, directions>::factor_rough() {
   }
 }
 
-// Sets `residual_` after the fraction `s` of the direction; returns its square.
+// Sets `residual_` after the fraction `s` of the direction. Returns its square in the kinetic metric.
 template <int n, int directions>
 double Island<n, directions>::missed(double s) {
   if constexpr (smooth) {

@@ -39,8 +39,8 @@ class Island {
   // Returns the largest velocity change (m/s) by the projection P. `impulse`: n numbers per contact, already in nu.
   double residual(const Eigen::VectorXd& nu, const std::vector<double>& impulse);
   // Makes one step from the state of residual() with at most `most` Newton steps. Afterwards impulses and velocities
-  // are consistent and the impulses admissible. Returns the number of Newton steps; more than `most`: no convergence.
-  // In that case with friction nothing has changed.
+  // are consistent and the impulses admissible. Returns the number of Newton steps (with one direction: of
+  // factorisations); more than `most`: no convergence. In that case with friction nothing has changed.
   int step(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
     if constexpr (smooth)
       return step_smooth(stiffness, most, nu, impulse);

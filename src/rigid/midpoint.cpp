@@ -195,8 +195,8 @@ class Midpoint final : public Integrator<n> {
     asked_ = momentum_;
   }
 
-  // Force on the node q: of forces without potential, and of potentials at the midpoint with the lever arms of the
-  // node's directors.
+  // Returns the wrench on a body at the node q: the given one of forces without potential, and that of the potentials
+  // at the midpoint. In space the lever arms are those of the node's directors, in the plane those of the midpoint's.
   Twist<n> force(int b, const Poses& q, const std::vector<Twist<n>>& wrench) const {
     Twist<n> w = wrench[b];
     w.template head<n>() -= gradient_[b].col(0);
@@ -208,7 +208,8 @@ class Midpoint final : public Integrator<n> {
   }
 
   // Solves sum over bodies of J_b(q0)^T interval_momentum(b) = `momentum_` for q1, whose entry value is the guess.
-  // Returns false if Newton's method does not converge. For a free body all but the spatial rotation is in closed form.
+  // Returns false if Newton's method does not converge, or if a body turns by more than a right angle in space or in a
+  // tree. For a free body only the rotation in space needs Newton's method.
   bool invert(const Poses& q0, double h, Poses& q1) {
     for (int b = 0; b < bodies_.size(); ++b)
       if (bodies_.is_free(b) &&
@@ -280,7 +281,8 @@ class Midpoint final : public Integrator<n> {
         slope_.noalias() += inertia0_.jacobian(b).transpose() * interval_jacobian_;
       }
       const double size = residual.norm();
-      // Or as far as rounding allows: differences of angles, and of directors, have the rounding of these.
+      // Accepts also the accuracy that rounding allows: differences of angles and directors have the rounding of the
+      // angles and directors.
       if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * (scale + 1e-2 * turned)))
         return std::ranges::all_of(tree.bodies, [&](int b) { return is_resolved(q0[b], q1[b]); });
       if (k == 30 || !(size < 1e100)) return false;
@@ -308,7 +310,7 @@ class Midpoint final : public Integrator<n> {
   VectorX asked_, unmixed_;                                      // last argument of the map, and its image
   std::vector<geometry::Frame<n>> frames_, node_;                // at the midpoint; at a node
   std::vector<ConfigurationGradient<n>> gradient_;
-  std::vector<Twist<n>> velocity_, wrench_, wrench1_;  // at the nodes at both ends of the step
+  std::vector<Twist<n>> velocity_, wrench_, wrench1_;  // mean velocity of the step; wrenches at its start and its end
   std::vector<typename Multibody<n>::Jacobian> jacobian_;
 
   // work space of Newton's method for a tree

@@ -207,7 +207,7 @@ void Multibody<n>::reparametrise(const Poses& q0, const Eigen::VectorXd& u, Pose
   for (const auto& tree : trees_) reparametrise_tree(tree, q0, u.data() + tree.range.first, q1);
 }
 
-// Computes twist_b = J_b nu, parents first: (3.28), (3.33).
+// Computes the Jacobians J_b of the bodies of a tree, parents first: twist_b = J_b nu, (3.28), (3.33).
 template <int n>
 void Multibody<n>::jacobians(const Poses& q, const Tree& tree, std::vector<Jacobian>& out) const {
   for (const int b : tree.bodies) {

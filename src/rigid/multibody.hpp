@@ -26,7 +26,7 @@ class Multibody {
   using SpinMatrix = Eigen::Matrix<double, spin, spin>;
   using Jacobian = Eigen::Matrix<double, twist, Eigen::Dynamic>;  // maps the dofs of a tree to the twist of a body
 
-  // Range of a body's dofs; for a joined body those of its whole tree. size 0: a fixed body.
+  // Range of a body's dofs; for a joined body the dofs of its whole tree. size 0: a fixed body.
   struct Range {
     int first = 0, size = 0;
   };
@@ -71,7 +71,8 @@ class Multibody {
   // [m dphi; J dtheta]/h. It is P_int^T of both -D1 and D2 of the kinetic discrete Lagrangian.
   Twist<n> interval_momentum(int body, const Pose<n>& q0, const Pose<n>& q1, double h) const;
 
-  // Corrects the drift of rotations off SO(3) by rounding, with one Newton step.
+  // Corrects the drift of rotations off SO(3) by rounding, with one Newton step, and places joined bodies at their
+  // joints. No effect in the plane.
   void orthonormalise(Poses& q) const;
 
   // Returns the largest residual of the internal and joint constraints at q. The joints' constants are those at q0.
@@ -92,9 +93,10 @@ class Multibody {
   int dofs_ = 0;
 };
 
-// Returns h times the spin momentum of a spatial interval, sum E_IJ d_I x d_J^+, and its derivative by a further
-// rotation of q1 in world axes: tr(B) I - B, B = X1 E X0^T.
+// Returns the derivative of interval_spin() by a further rotation of X1 in world axes: tr(B) I - B, B = X1 E X0^T.
 Matrix<3> interval_inertia(const Matrix<3>& E, const Matrix<3>& X0, const Matrix<3>& X1);
+// Returns h times the angular momentum of an interval of length h in space: sum E_IJ d_I x d_J^+. E: Euler tensor; X0,
+// X1: directors at the start and at the end.
 Vector<3> interval_spin(const Matrix<3>& E, const Matrix<3>& X0, const Matrix<3>& X1);
 
 extern template class Multibody<2>;

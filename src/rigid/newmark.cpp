@@ -86,7 +86,7 @@ class Newmark final : public Integrator<n> {
   }
 
  private:
-  // Computes linear and angular accelerations at a node (spatial angular ones in body axes).
+  // Computes the accelerations of the moving bodies at a node: linear ones in world axes, angular ones in body axes.
   void accelerations(double t, const Poses& q, const Twists& velocity, Twists& a) {
     frames_of(q, frames_);
     forces_.potential(frames_, gradient_);

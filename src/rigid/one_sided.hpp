@@ -8,8 +8,8 @@
 
 namespace dodyn::rigid {
 
-// Returns the largest violation of a constraint at these poses, m or rad; negative: minus the smallest gap. -infinity if
-// there is no constraint.
+// Returns the largest violation of a constraint at these poses, m or rad; negative: minus the smallest gap. -infinity
+// if there is no constraint.
 template <int n>
 double largest_violation(const Multibody<n>& bodies, const std::vector<Pose<n>>& poses);
 

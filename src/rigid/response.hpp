@@ -16,7 +16,7 @@
 
 namespace dodyn::rigid {
 
-// The contact that prevented a step.
+// The contact or one-sided constraint that prevented a step.
 struct FailureCause {
   std::array<int, 2> bodies{-1, -1};  // -1: no contact
   double gap = 0.0;                   // overlap, m
@@ -29,7 +29,7 @@ struct FailureCause {
 struct Progress {
   double done = 0.0;   // time advanced, s; 0: the state is unchanged
   double retry = 0.5;  // fraction of the time to try next
-  FailureCause cause;  // the most difficult contact, if any
+  FailureCause cause;  // contact or constraint that the simulation reports if it fails here; is_known() false: none
   // Source of the state: the integrator's last step, that step corrected by contact, or the search of a collision time.
   enum class Origin { step, corrected_step, search } origin = Origin::search;
 };
@@ -56,7 +56,7 @@ template <int n>
 class ContactResponse {
  public:
   virtual ~ContactResponse() = default;
-  // The state was set without a step; the detection has just found its contacts.
+  // Called after the state was set without a step. The detection has just found the contacts of the state.
   virtual void restart() {}
   // Advances the state by at most h (s) from t (s). Adds the changes by contact to the record.
   virtual Progress advance(double t, double h, State<n>& state, StepRecord<n>& record) = 0;
@@ -69,17 +69,19 @@ std::unique_ptr<ContactResponse<n>> make_exact(const ResponseContext<n>& context
 template <int n>
 std::unique_ptr<ContactResponse<n>> make_decomposition(const ResponseContext<n>& context);
 
-// Tests whether bodies moved between two lists of frames, those of the last find(), without tunnelling and without
-// sinking so deep that the exit direction is ambiguous. If not, `share` is the fraction of the motion up to contact.
+// Result of check_penetration().
 struct PenetrationCheck {
-  double share = 1.0;
+  double share = 1.0;  // fraction of the motion to try next, about the part before contact; 1: accepted
   FailureCause cause;
   bool free() const { return share == 1.0; }
 };
+// Tests whether bodies moved from the frames `from` to the frames `to`, which are those of the last find(), without
+// tunnelling and without sinking so deep that the exit direction is ambiguous.
 template <int n>
 PenetrationCheck check_penetration(const ResponseContext<n>& context, Frames<n> from, Frames<n> to);
 
-// Returns the coefficients of the two surfaces, or of the one-sided constraint, at a point.
+// Return the coefficients at a point: the geometric mean of the two surfaces' ones, or those of the one-sided
+// constraint.
 template <int n>
 double restitution(const World<n>& world, const ContactPoint<n>& point);
 template <int n>

@@ -1,18 +1,20 @@
 // Computes the impulses at all contact points of a group. Normal impulses are >= 0, tangential ones in Coulomb's cone.
 //
 // Bodies that contacts connect form islands. An island rests if no touching point moves faster along its normal than
-// the forces of the step cause. Its contacts are then plastic, u+ >= 0. Otherwise it has an impact: compression, which
-// is plastic contact again, then restitution by Newton's law, u+ >= -e u-, or by Poisson's, where restitution adds e
-// times the normal impulses of compression (Pfeiffer and Glocker 1996, section 8.2).
+// Options::resting times the speed that the forces of the step cause. Its contacts are then plastic, u+ >= 0. Otherwise
+// the island has an impact: compression, which is plastic contact again, then restitution by Newton's law, u+ >= -e u-,
+// or by Poisson's, in which restitution adds e times the normal impulses of compression (Pfeiffer and Glocker 1996,
+// section 8.2).
 //
-// The projection moves bodies against forces. So they have an additional energy dE that they would not have where they
-// touch. An impact first removes it from the approach: the normal impulses of compression, times a factor, change the
-// kinetic energy by -dE. Compression and the law follow from there. For one freely falling body this is exact: it
-// arrives with the speed that it has at contact, with friction, too. If a compression has less energy than dE (a corner
-// that entered and left within the step), the rest is `residual_projection_energy`.
+// The projection moves bodies against forces. So the bodies have an additional energy dE that they did not have at the
+// moment of contact. An impact first removes dE from the approach: the normal impulses of compression, times a factor,
+// change the kinetic energy by -dE. Compression and the law follow from there. For one freely falling body this is
+// exact: it arrives with the speed that it has at contact, with friction, too. If a compression has less energy than dE
+// (a corner that entered and left within the step), the rest is `residual_projection_energy`.
 //
-// A law that would increase the energy (unequal restitutions, friction) is limited: its impulses lie on the line from
-// those of compression to those of the law, where the energy is kept. Such impacts are counted.
+// A law that would increase the energy (unequal restitutions, friction) is limited: its impulses are interpolated
+// between the impulses of compression and those of the law, at the point that keeps the energy. Such impacts are
+// counted.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -54,7 +56,8 @@ template struct Impact<3>;
 
 namespace {
 
-// Residual projection energy below this fraction of the energy that the step's forces give at rest is neglected.
+// Residual projection energy below this fraction of the energy that the step's forces would give to bodies at rest is
+// neglected.
 constexpr double negligible = 0.01;
 constexpr double never = -std::numeric_limits<double>::infinity();
 
@@ -267,7 +270,8 @@ class WithRestitution final : public ImpactLaw<n> {
   // velocities: present; by the forces of the step; before the impact; at the end of compression; by the normal
   // impulses of one island
   Eigen::VectorXd nu_, force_velocity_, before_, compressed_, by_normal_;
-  Eigen::VectorXd forced_;  // energy that the forces of a whole step give from rest, by degree of freedom, J
+  Eigen::VectorXd forced_;  // kinetic energy that the forces of a whole step would give to bodies at rest, by degree of
+                            // freedom, J
   std::vector<double> target_, friction_, compression_, expansion_;
   std::vector<double> removed_;            // [points] normal impulses that remove the projection energy, N s
   std::vector<char> settled_;              // [points] the point's island is solved by plastic contact

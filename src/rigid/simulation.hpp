@@ -23,8 +23,9 @@
 
 namespace dodyn::rigid {
 
-// The result of a run. `failed`: a contact or an implicit step could not be solved at `time`, between `bodies` (-1, -1:
-// not caused by a contact) at the overlap `gap` (m).
+// The result of a run. `failed`: a contact, a one-sided constraint or an implicit step could not be solved at `time`.
+// `bodies`: bodies of the contact; -1, -1: no contact of shapes was the cause. `gap`: overlap of the contact or
+// violation of the constraint (m or rad). `reason` names the contact or the constraint.
 struct Outcome {
   enum Status { reached, stopped, failed };  // end time reached; stopped by the event; failed
   Status status = reached;
@@ -43,8 +44,10 @@ class Simulation {
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;
 
-  // Resets to time t with these poses and twists, one per body (the twist of a fixed body is ignored). Jointed children
-  // must satisfy their joints. Throws std::invalid_argument if bodies overlap by more than `tolerance`.
+  // Resets to time t with these poses and twists, one per body (the twist of a fixed body is ignored). Throws
+  // std::invalid_argument if a number of poses or twists is wrong, a value is not finite, directors are not a rotation,
+  // poses or twists violate joints, or, unless the response is `none`, bodies overlap or one-sided constraints are
+  // violated by more than `tolerance`.
   void start(std::span<const Pose<n>> poses, std::span<const Twist<n>> twists, double t = 0.0);
 
   // Makes one step. Returns false if it failed: outcome() has the reason, and the state is that of the last node.
@@ -58,7 +61,7 @@ class Simulation {
   double time() const;
   std::span<const Pose<n>> poses() const;
   std::span<const Twist<n>> twists() const;
-  // Returns the contacts of touching parts at this node, from the last response.
+  // Returns the contacts of touching parts at this node (within `tolerance`). Valid until the next call.
   std::span<const geometry::Contact<n>> contacts() const;
   // Returns the contact impulses of the last step; divided by its length they are mean forces. Empty for the responses
   // `none` and `penalty`.

@@ -43,8 +43,8 @@ struct ContactImpulse {
   std::array<Vector<n>, 2> arm;  // from each body's centre of mass at the impact to the point, m
 };
 
-// The impulse of a one-sided constraint on one of its bodies during a step: [N s; N m s about the centre of mass], world
-// axes.
+// The impulse of a one-sided constraint on one of its bodies during a step: [N s; N m s about the centre of mass],
+// world axes.
 template <int n>
 struct ConstraintImpulse {
   int constraint = -1, body = -1;

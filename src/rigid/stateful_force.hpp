@@ -1,9 +1,10 @@
 // A force with an internal state, such as a controller.
 //
-//   world.forces.push_back(StatefulForceAdapter<n>{controller});   // before the simulation is made; copies of the world share it
+//   world.forces.push_back(StatefulForceAdapter<n>{controller});   // before the simulation is made
 //
-// Within a step it is a function of time and the bodies' state. So integrators may evaluate it repeatedly, and steps
-// may be cut. Its internal state changes only at nodes. A simulation recognises such forces by their type.
+// Copies of the world share the force. Within a step the force is a function of time and the bodies' state. So
+// integrators may evaluate it repeatedly, and steps may be cut. Its internal state changes only at nodes. A simulation
+// recognises such forces by their type.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ class StatefulForce {
   // Called when the interval from t over h (s), the last one evaluated, is accepted. Other intervals were rejected.
   virtual void passed(double t, double h) = 0;
   // Called after passed() if contact has corrected the motion of that interval of h (s), with the state at its end.
-  // Returns the change (J) of the work that the force has booked, which was that along the predicted motion.
+  // Returns the change (J) of the force's own sum of work, to which passed() added the work along the predicted motion.
   virtual double corrected(double, std::span<const Pose<n>>, std::span<const Twist<n>>) { return 0.0; }
 };
 

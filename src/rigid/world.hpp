@@ -1,7 +1,7 @@
 // A world of rigid bodies that may touch: made from a model, advanced by a simulation (simulation.hpp).
 //
-// Planar (n = 2) and spatial (n = 3) alike. Lengths in m, masses in kg (kg per metre of depth in the plane), forces in
-// N.
+// Worlds are planar (n = 2) or in space (n = 3). Lengths in m, masses in kg (kg per metre of depth in the plane),
+// forces in N.
 #pragma once
 
 #include <Eigen/Core>
@@ -79,17 +79,19 @@ struct Body {
   }
 };
 
-// Returns convex parts of one density (kg/m^3; kg/m^2 in the plane) as one body. `centre` is the centre of mass in the
-// coordinates of the parts: pose.frame()(v - centre) is the world position of their point v.
+// A body made of convex parts. `centre` is the centre of mass in the coordinates of the parts: pose.frame()(v - centre)
+// is the world position of the parts' point v.
 template <int n>
 struct Solid {
   Body<n> body;
   Vector<n> centre;
 };
-// Throws std::invalid_argument: no parts, disconnected parts, or a density that is not positive.
+// Returns convex parts of one density (kg/m^3; kg/m^2 in the plane) as one body. Throws std::invalid_argument: no
+// parts, disconnected parts, or a density that is not positive.
 template <int n>
 Solid<n> solid(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double density);
 // Returns an immovable body, with the coordinates of the parts as body coordinates. `outward`: the normal of each part.
+// Throws std::invalid_argument if there are no parts.
 template <int n>
 Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope<n>>& parts,
                    std::optional<Vector<n>> outward = std::nullopt);
@@ -110,9 +112,9 @@ double motion_bound(double radius, const geometry::Frame<n>& from, const geometr
 }
 
 // A joint attaches a point of the child body to a point of its parent (an earlier body, which may be fixed). A
-// prismatic joint attaches it to a line through that point along an axis of the parent; the child slides without
-// rotation. A body has at most one parent, so bodies form chains and trees. In the plane `spherical` and `revolute` are
-// the pin joint.
+// prismatic joint attaches the child's point to a line through the parent's point along an axis of the parent; the
+// child slides without rotation relative to the parent. A body has at most one parent, so bodies form chains and trees.
+// In the plane `spherical` and `revolute` are the pin joint.
 template <int n>
 struct Joint {
   enum class Kind { spherical, revolute, prismatic };
@@ -144,8 +146,8 @@ using Potential = std::function<double(Frames<n>, std::span<ConfigurationGradien
 template <int n>
 using Force = std::function<void(double t, Frames<n>, std::span<const Twist<n>>, std::span<Twist<n>> wrench)>;
 
-// A condition on the configuration that is not of shapes: gap >= 0. A stop of a joint and a rope are examples. Its
-// impulses act along the gradient of the gap, and friction acts along that of the position on the surface.
+// A condition gap >= 0 on the configuration that is not a contact of shapes, such as a stop of a joint or a rope. Its
+// impulses act along the gradient of the gap, and friction acts along the gradient of the position on the surface.
 template <int n>
 struct OneSidedConstraint {
   std::string name;
