@@ -1,4 +1,4 @@
-// Dimensions of expressions, checked before any of them is evaluated.
+// Dimensions of expressions, checked before any expression is evaluated.
 //
 // A number without a unit may have any dimension; as a factor it is pure. If the unit of a name is not known yet, its
 // dimension is an unknown. Sums, comparisons and the expected dimension of an entry are equations between the
@@ -17,7 +17,7 @@ namespace dodyn {
 // The dimension of a value: known exponents times powers of unknown dimensions.
 struct Measure {
   Dimension exponents = {};
-  std::map<int, double> unknowns;  // powers by index of the unknown, none of them 0
+  std::map<int, double> unknowns;  // powers by index of the unknown; each power is nonzero
   bool any = false;                // a number without a unit, which agrees with any dimension
   bool angle = false;              // rad or deg, if the exponents are 0
 

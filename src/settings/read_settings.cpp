@@ -535,7 +535,7 @@ class Reader {
                                    are_numbers(words) ? std::vector<std::string>() : words});
   }
 
-  // Reads a variable that the file frees as one of a list of names, and that the command line fixes to one of them.
+  // Reads a variable that the file frees as one of a list of names, and that the command line fixes to one name.
   void take_name(const DesignVariable& variable, const Key& value, const std::vector<std::string>& words) {
     const Given name = *given(value.name);
     const auto at = std::ranges::find(words, name.value);
@@ -546,7 +546,7 @@ class Reader {
     settings_.overruled.push_back({variable.name, variable.unit, 0.0, static_cast<double>(words.size()) - 1.0, words});
   }
 
-  // Reads a variable that the file frees as one of a list of numbers, and that the command line fixes to one of them.
+  // Reads a variable that the file frees as one of a list of numbers, and that the command line fixes to one number.
   void take_number(const Key& value, const Given& list) {
     constexpr double rounding = 1e-9;  // relative error of a conversion of units that is rounding
     const double chosen = number_of(value, take(value).value);
