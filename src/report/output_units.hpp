@@ -34,8 +34,9 @@ void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& unit
 // Returns the chosen units whose dimension no variable, metric or channel has.
 std::vector<std::string> unused(const OutputUnits& units, const archive::Layout& layout);
 
-// Returns as JSON the conversions of numbers with the units `own`, and the chosen units that fit none of them. So other
-// programs need no table of units. Example: {"converted": {"m": {"unit": "mm", "factor": 1000.0}}, "unused": ["kg"]}.
+// Returns as JSON the conversions of numbers with the units `own`, and the chosen units that fit no unit in `own`. So
+// other programs need no table of units. Example: {"converted": {"m": {"unit": "mm", "factor": 1000.0}}, "unused":
+// ["kg"]}.
 std::string conversions_json(const OutputUnits& units, const std::vector<std::string>& own);
 
 }  // namespace dodyn::report

@@ -44,7 +44,8 @@ surrogate::ArchiveModel fitted(const archive::Contents& contents, const surrogat
   }
 }
 
-// `available`: number of evaluations, of which the model used `samples`.
+// Returns how many evaluations a model uses, and its quality. `samples`: number of evaluations in the model, among
+// `available` ones.
 std::string model_text(Index samples, Index available, double quality) {
   return std::to_string(samples) + (available > samples ? " of " + std::to_string(available) : "") + " evaluations" +
          formatted(", quality %.3f", quality);

@@ -27,7 +27,7 @@ Json json_of(const surrogate::PredictionInterval& p) {
 }
 
 // Returns the coordinates in the unit cube at which variable i is drawn: equidistant, or all its levels if the search
-// tries all of them.
+// tries every level.
 std::vector<double> grid_of(const surrogate::DesignSpace& space, Index i, int points) {
   std::vector<double> units;
   if (space.moves(i))
