@@ -1,7 +1,7 @@
 // The record of one evaluation of one design, described once.
 //
 // The farm's messages, the archive's columns, the table on the screen and the exports all walk the same list of fields,
-// `for_each_field`. A field that is added there appears in all of them.
+// `for_each_field`. A field that is added there appears in each of these places.
 #pragma once
 
 #include <Eigen/Core>
