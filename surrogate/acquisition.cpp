@@ -11,7 +11,8 @@ namespace {
 constexpr double log_sqrt_2pi = 0.91893853320467274178;
 constexpr double least_variance = 1e-300;
 
-// Phi(z) / phi(z), Mills' ratio of -z, for z <= 0; a continued fraction in the tail (Abramowitz and Stegun 26.2.14).
+// Returns Phi(z) / phi(z), Mills' ratio of -z, for z <= 0; by a continued fraction in the tail (Abramowitz and Stegun
+// 26.2.14).
 double mills(double z) {
   if (z > -6) return normal_cdf(z) / normal_density(z);
   double fraction = -z;

@@ -162,7 +162,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric, Index most,
   if (available_ > most) s = s.chosen(best_then_filling(s.x, ranking(observed, good), most));
   used_ = s.size();
   KrigingOptions options;
-  // The standard errors of costs are known, as in the search. Those of metrics are not.
+  // The standard errors of costs are known, as in the search. The standard errors of metrics are not.
   options.nugget = nugget || (metric < 0 ? observed.costs_noisy : scatters);
   // The width of the warp changes by a factor of ten per fit; repeat until it is constant.
   for (double width = not_a_number; tracked_.empty() || tracked_.warp().width != width;) {

@@ -321,9 +321,9 @@ bool Ego::explains_noisy_costs() const {
   return observed.constraints.empty() && models.objectives()[0].model().leave_one_out().quality() >= least_explained;
 }
 
-// Uncertain costs: if no better design is likely, replaces a proposal of the acquisition by a check of the model, or
-// ends the search. If costs are paired and there is a rival, a comparison of the recommended design with its rival
-// replaces every second proposal, and each one if no better design is likely.
+// For uncertain costs: replaces a proposal of the acquisition by a check of the model if no better design is likely, or
+// ends the search. If costs are paired and there is a rival, compares the recommended design with its rival instead:
+// in every second proposal, and in each one if no better design is likely.
 void Ego::compare_or_check(Proposal& proposal) {
   const bool nothing = open.probability < undecided_chance && (compares_pairs() || explains_noisy_costs());
   const VectorXd rival = options.repeat && compares_pairs() ? rival_of(observed, selection) : VectorXd();

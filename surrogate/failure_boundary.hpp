@@ -1,4 +1,4 @@
-// The boundary between usable designs and the others, which failed or lie on the plateau.
+// The boundary between usable designs and unusable ones, which failed or lie on the plateau.
 #pragma once
 
 #include <Eigen/Core>

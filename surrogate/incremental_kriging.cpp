@@ -111,8 +111,8 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
                                     : Kriging::with(warped(all, warp_), options_, best.model.hyperparameters());
 }
 
-// Returns the most probable model among models with the warp of the last fit, with the two neighbouring warps, and, if
-// there is an approximation, with the warp of the approximation.
+// Returns the most probable model among models with different warps: the warp of the last fit, the two neighbouring
+// warps, and the warp of the approximation, if there is one.
 IncrementalKriging::Fitted IncrementalKriging::fit(const Samples& few, const KrigingOptions& options, bool warps,
                                                    std::optional<double> limit, const Variant& before) const {
   const double least = limit.value_or(few.y.minCoeff());

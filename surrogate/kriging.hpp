@@ -41,8 +41,8 @@ struct Samples {
   Eigen::VectorXd variance;         // [samples] squared standard errors of y; or empty
   Eigen::MatrixXd covariance = {};  // [samples, samples] of the errors of y; empty: the errors are independent
   // [samples, samples] A simpler covariance of the errors, from which the hyperparameters and the weights of the mean
-  // follow. The variances of predictions are those of these weights with `covariance`. Empty: `covariance`. `variance`
-  // is the diagonal of the one that is used.
+  // follow. The variances of predictions follow from these weights and `covariance`. Empty: `covariance` serves for
+  // both. `variance` must be the diagonal of `working`, or of `covariance` if `working` is empty.
   Eigen::MatrixXd working = {};
 
   Eigen::Index size() const { return y.size(); }
@@ -140,12 +140,12 @@ class Kriging {
   // left out too.
   struct LeaveOneOut {
     Eigen::VectorXd observed, mean, variance;
-    // Sum of log normal densities of the samples.
+    // Returns the sum of log normal densities of the samples.
     double log_density() const;
     double quality() const;  // 1 - sum of squared errors / sum of squares about the mean (0 for fewer than 2 samples)
   };
   LeaveOneOut leave_one_out() const;
-  // Leave-one-out for some samples only (columns of sample_places()): O(n^2) each.
+  // Cross-validates some samples only (columns of sample_places()): O(n^2) each.
   LeaveOneOut leave_one_out(const std::vector<Eigen::Index>& which) const;
 
   // The data to evaluate the mean outside this class. Only for models without a model of lower fidelity. With

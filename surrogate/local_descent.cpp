@@ -21,7 +21,7 @@ namespace {
 constexpr double error_power = 6;  // the model's error at an evaluation grows with this power of its distance. Taylor's
                                    // theorem gives 3; with 6 the nearest evaluations decide, and descents were faster
 // Prior standard deviations of the coefficients, relative to that error at a distance of one range. They are wide, so
-// that they matter only where evaluations say nothing.
+// that they matter only where evaluations contain no information.
 constexpr double prior_curvature = 3, prior_slope = 900;
 constexpr double least_distance = 1e-5;  // relative to the range: of nearer evaluations rounding decides
 constexpr double doubt = 10;             // standard deviations by which a design may be lower than predicted
@@ -83,7 +83,7 @@ class Quadratic {
     if (slope) *slope = metric_.transpose() * (basis_slope(z) * coefficients_);
     return basis(z).dot(coefficients_);
   }
-  // Standard deviation of the value at a point.
+  // Returns the standard deviation of the value at a point.
   double deviation(const VectorXd& s, VectorXd* slope) const {
     const auto solve = [&](const MatrixXd& b) -> MatrixXd {
       return upper_.transpose().triangularView<Eigen::Lower>().solve(b);
@@ -96,7 +96,7 @@ class Quadratic {
     }
     return deviation_ * length;
   }
-  // Newton's step with the absolute values of the curvatures.
+  // Returns Newton's step with the absolute values of the curvatures.
   VectorXd newton() const {
     const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(hessian());
     const VectorXd curvature = eigen.eigenvalues().cwiseAbs().array() + 1e-300;

@@ -123,7 +123,7 @@ Minimum Spline::target(const CubicSpline& spline) const {
 // sample bounds the error of y', e = 2 |[x0, xa, xb, xc] y (xa - x0) (xb - x0)|, twice the first neglected term.
 // Confirmed if a minimum at the distance that |y'| + e permits is within the design tolerance or gives no significant
 // gain. Confirmed too if the cost rises from an end by more than e (with at least five samples). With gradients: if the
-// gradient at a bound points outwards.
+// best sample is inside the bounds, or its gradient at a bound points outwards.
 bool Spline::confirmed(const Sample& least, double significant) const {
   if (all_gradients()) {
     if (least.x == variable_.lower) return least.gradient >= 0;

@@ -3,8 +3,9 @@
 // When its model expects no further gain, a strategy does not stop: it makes checks. A check is a design where the
 // model is most uncertain. The result is compared with the model's prediction, as is every other design away from the
 // best. The search ends after several consecutive confirmations: results within the prediction interval, without a
-// significant gain. A result outside the interval, or such a gain, resets the count. The number of confirmations grows
-// with the undecided fraction of the box, which is reported at the end.
+// significant gain. A result outside the interval, or such a gain, resets the count. A prediction with more than half
+// the variance of the model without data cannot be confirmed. The number of confirmations grows with the undecided
+// fraction of the box, which is reported at the end.
 #pragma once
 
 #include <Eigen/Core>

@@ -55,13 +55,13 @@ SuccessClassifier::SuccessClassifier(const MatrixXd& x, const std::vector<bool>&
   approximate(squared, sign, best, best_variance);
 }
 
-// Covariance of functions b . x + x B x / 2 with independent normal coefficients; the standard deviation of B is `bend`
-// times that of b.
+// Returns the covariance of functions b . x + x B x / 2 with independent normal coefficients. The standard deviation of
+// B is `bend_` times the standard deviation of b. `product`: x . x'.
 double SuccessClassifier::plane(double product) const {
   return plane_ * (product + 0.5 * bend_ * bend_ * product * product);
 }
 
-// Newton's iteration for the mode of the posterior, in the form without an inverse of K.
+// Finds the mode of the posterior by Newton's iteration, in the form without an inverse of K. Returns the log evidence.
 double SuccessClassifier::approximate(const MatrixXd& squared, const VectorXd& sign, double length, double variance) {
   length_ = length;
   variance_ = variance;

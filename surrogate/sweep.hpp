@@ -20,10 +20,10 @@ struct SweepOptions {
                                                                      // empty: all are allowed
 };
 
-// Each ask() returns designs of one level. The next level starts when all of this one are evaluated. For one variable
-// describe() returns the linear interpolation of the good samples, without an estimated minimum between them. Throws
-// std::invalid_argument if a variable has no range, there are neither one nor `variables` numbers of points, a number
-// is below 1, the grid has more than 10^6 points, or no point is allowed.
+// Each ask() returns designs of one level. The next level starts when all designs of this level are evaluated. For one
+// variable describe() returns the linear interpolation of the good samples, without an estimated minimum between them.
+// Throws std::invalid_argument if a variable has no range, there are neither one nor `variables` numbers of points, a
+// number is below 1, the grid has more than 10^6 points, or no point is allowed.
 std::unique_ptr<Strategy> make_sweep(const std::vector<Variable>& variables, const SweepOptions& options);
 
 // The keys of [surrogate] that fill the options.
