@@ -76,8 +76,8 @@ class BlockCholesky {
     for (auto& block : diagonal_) block.setZero();
     for (auto& block : below_) block.setZero();
   }
-  // The blocks to fill before factor(), by position. diagonal(i): only the lower triangle is read. below(index): row i,
-  // column j < i; find() returns the index.
+  // Return the blocks to fill before factor(), by position. diagonal(i): only the lower triangle is read. below(index):
+  // row i, column j < i; find(i, j) returns the index.
   Block& diagonal(int i) { return diagonal_[i]; }
   Block& below(int index) { return below_[index]; }
   int find(int i, int j) const {

@@ -18,7 +18,7 @@ struct Pole {
   std::vector<std::pair<Point, double>> points;
 };
 
-// Quadrature over a disc normal to x: Gauss points in the squared radius, sixteen directions.
+// Returns one point, or a quadrature over a disc normal to x: Gauss points in the squared radius, sixteen directions.
 Pole pole(const Coil& coil, double x) {
   if (!coil.discs) return {{{{x, 0.0, 0.0}, 1.0}}};
   const double radius = 0.5 * coil.diameter, offset = std::sqrt(0.6);

@@ -26,7 +26,7 @@ void must(bool good, const std::string& what) {
   if (!good) throw std::invalid_argument(what);
 }
 
-// At a midpoint the directors are not a rotation. The nearest rotation is used.
+// Uses the nearest rotation, because the directors of a midpoint are not a rotation.
 BodyState in_space(const geometry::Frame<3>& frame, const Twist<3>& twist) {
   const Matrix<3> R = nearest_rotation(frame.directors);
   return {frame.position, twist.head<3>(), R, R.transpose() * twist.tail<3>()};

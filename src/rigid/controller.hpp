@@ -81,8 +81,8 @@ template <int n>
 class Controller final : public StatefulForce<n> {
  public:
   // `world`: the world in which the controller acts. Throws std::invalid_argument: gains that are neither all positive
-  // nor all zero, limits that are not positive, a body or receiver that does not exist, a body that is fixed or has
-  // joints, noise or delay of continuous commands, or an invalid curve.
+  // nor all zero; limits that are not positive; a body or receiver that does not exist; a body that is fixed or has
+  // joints; noise or delay of continuous commands; an invalid curve.
   Controller(const World<n>& world, const ControllerOptions& options);
 
   // Starts a run. Throws std::invalid_argument if no curve leads from the body's position to the dock.

@@ -26,7 +26,7 @@ auto dot(const Triple<T>& a, const U& b) {
 double value(double x) { return x; }
 double value(const InTime& x) { return x.value; }
 
-// A smooth step from 0 to 1 over [0, 1], twice continuously differentiable.
+// Returns a smooth step from 0 to 1 over [0, 1], twice continuously differentiable.
 template <class T>
 T smooth_step(const T& x) {
   if (value(x) <= 0.0) return T(0.0);

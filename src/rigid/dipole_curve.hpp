@@ -25,7 +25,7 @@ struct DipoleCurveOptions {
   // Length of the last leg, m. Over its first half the field lines are blended into a curve that approaches the axis as
   // exp(4 x/leg). 0: none.
   double last_leg = 0.0;
-  int roll = 2;  // the director, 2 or 3, that (4.30) keeps as near as possible to that of the docked craft
+  int roll = 2;  // the director, 2 or 3, that (4.30) keeps nearest to the same director of the docked craft
 };
 
 // Desired pose and velocity of a craft. Spins are in the axes of `attitude`.

@@ -51,13 +51,13 @@ inline Matrix<3> directors(const Coordinates& q) {
   return (Matrix<3>() << q.segment<3>(3), q.segment<3>(6), q.segment<3>(9)).finished();
 }
 
-// g_int (3.21).
+// Returns the residual g_int (3.21) of the internal constraints.
 inline Vector<6> constraint(const Coordinates& q) {
   const Matrix<3> d = directors(q), D = d.transpose() * d;
   return {0.5 * (D(0, 0) - 1.0), 0.5 * (D(1, 1) - 1.0), 0.5 * (D(2, 2) - 1.0), D(0, 1), D(0, 2), D(1, 2)};
 }
 
-// M = diag(m I, E (x) I) for a full Euler tensor; (3.23) has it in principal axes.
+// Returns M = diag(m I, E (x) I) for a full Euler tensor. (3.23) has M in principal axes.
 inline Matrix<12> mass_matrix(double mass, const Matrix<3>& euler_tensor) {
   Matrix<12> M = Matrix<12>::Zero();
   M.topLeftCorner<3, 3>().diagonal().setConstant(mass);
@@ -66,7 +66,7 @@ inline Matrix<12> mass_matrix(double mass, const Matrix<3>& euler_tensor) {
   return M;
 }
 
-// P_int: q' = P [phi'; omega], G P = 0.
+// Returns the null-space matrix P_int: q' = P [phi'; omega], G P = 0.
 inline Eigen::Matrix<double, 12, 6> null_space(const Coordinates& q) {
   Eigen::Matrix<double, 12, 6> P = Eigen::Matrix<double, 12, 6>::Zero();
   P.topLeftCorner<3, 3>().setIdentity();
@@ -74,7 +74,7 @@ inline Eigen::Matrix<double, 12, 6> null_space(const Coordinates& q) {
   return P;
 }
 
-// F_d(u, q) (3.24): g_int(F_d) = 0 for every u.
+// Returns F_d(u, q) (3.24), which satisfies g_int(F_d) = 0 for every u.
 inline Coordinates reparametrise(const Vector<6>& u, const Coordinates& q) {
   return coordinates(q.head<3>() + u.head<3>(), exponential(u.tail<3>()) * directors(q));
 }
@@ -85,7 +85,7 @@ inline Coordinates reparametrise(const Vector<6>& u, const Coordinates& q) {
 // the parent's motion and the joint's coordinates.
 namespace joint {
 
-// P_ext: [phi2'; omega2] = P_ext [phi1'; omega1; omega2] (3.27), (3.28)
+// Returns P_ext of a spherical joint: [phi2'; omega2] = P_ext [phi1'; omega1; omega2] (3.27), (3.28).
 inline Eigen::Matrix<double, 6, 9> spherical(const Vector<3>& rho1, const Vector<3>& rho2) {
   Eigen::Matrix<double, 6, 9> P = Eigen::Matrix<double, 6, 9>::Zero();
   P.topLeftCorner<3, 3>().setIdentity();
@@ -95,7 +95,8 @@ inline Eigen::Matrix<double, 6, 9> spherical(const Vector<3>& rho1, const Vector
   return P;
 }
 
-// P_ext: [phi2'; omega2] = P_ext [phi1'; omega1; theta'] (3.31) to (3.33). theta' is the child's total spin about n.
+// Returns P_ext of a revolute joint: [phi2'; omega2] = P_ext [phi1'; omega1; theta'] (3.31) to (3.33). theta' is the
+// child's total spin about n.
 inline Eigen::Matrix<double, 6, 7> revolute(const Vector<3>& rho1, const Vector<3>& rho2, const Vector<3>& axis) {
   const Matrix<3> N = axis * axis.transpose();
   Eigen::Matrix<double, 6, 7> P = Eigen::Matrix<double, 6, 7>::Zero();

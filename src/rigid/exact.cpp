@@ -218,8 +218,8 @@ class Exact final : public ContactResponse<n> {
     }
   }
 
-  // Secant method on the size of the normal impulses. The interval to `next_` gets the discrete energy E less the
-  // impact's loss.
+  // Scales the normal impulses by the secant method, so that the interval to `next_` gets the discrete energy E less
+  // the impact's loss. Returns false if the method or an implicit step does not converge.
   bool with_energy(double t, double h, double E, double scale, const State<n>& state) {
     double extra = 0.0, last_error = 0.0, last_extra = 0.0;
     for (int k = 0; k < 50; ++k) {

@@ -21,7 +21,8 @@ class ImpulseGuess {
     }
     impulses_ = impulse;
   }
-  // Fills `impulse` (n per point) with the stored impulses of the same pairs; zero for new pairs.
+  // Fills `impulse` (n per point) with the stored impulses of the same pairs, each at the nearest present point; zero
+  // for new pairs.
   void give(const std::vector<ContactPoint<n>>& points, std::vector<double>& impulse) const {
     impulse.assign(n * points.size(), 0.0);
     const auto run = [](std::size_t from, std::size_t size, auto pair) {

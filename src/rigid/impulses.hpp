@@ -37,9 +37,10 @@ class ContactRows {
       if (side.size > 0)
         add(impulse, columns_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
   }
-  // entry of the inverse mass between two directions of one contact
+  // Returns the entry of the inverse mass between two directions of one contact. An entry of the diagonal is infinite
+  // if no impulse can change the relative velocity.
   double metric(int contact, int i, int j) const { return contacts_[contact].metric(i, j); }
-  // velocity change of contact `a` along direction i by a unit impulse at `b` along direction j
+  // Returns the velocity change of contact `a` along direction i by a unit impulse at `b` along direction j.
   double coupling(int a, int i, int b, int j) const {
     double sum = 0.0;
     for (const auto& p : contacts_[a].side)
@@ -48,13 +49,14 @@ class ContactRows {
           sum += dot(row(p, i), columns_.data() + q.data + j * q.size, p.size);
     return sum;
   }
-  // adds impulse * row to a momentum vector
+  // Adds impulse * row to a momentum vector.
   void add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const;
-  // Number of islands: groups of contacts that share moving bodies, directly or through others.
+  // Returns the number of islands: groups of contacts that share moving bodies, directly or through other contacts.
   int islands() const { return static_cast<int>(starts_.size()) - 1; }
   std::span<const int> island(int i) const { return {order_.data() + starts_[i], order_.data() + starts_[i + 1]}; }
   Vector<n> direction(int contact, int k) const { return contacts_[contact].direction.col(k); }
-  // Slope of a one-sided constraint's gap (direction 0) or position on the surface (1) for its body number `i`.
+  // Returns the slope of a one-sided constraint's gap (direction 0) or position on the surface (1) for its body number
+  // `i`.
   const Twist<n>& slope(int contact, int direction, int i) const {
     return slopes_[contacts_[contact].slopes + direction * contacts_[contact].bodies + i];
   }
@@ -78,7 +80,7 @@ class ContactRows {
   double inverse_mass(const Multibody<n>& multibody, const ContactPoint<n>& point, const Entry& entry, int k) const;
   void find_islands(int dofs);
 
-  // Dot product over the dofs of one side; unrolled for a free body, whose number of dofs is known.
+  // Returns the dot product over the dofs of one side; unrolled for a free body, whose number of dofs is known.
   static double dot(const double* a, const double* b, int size) {
     if (size == Multibody<n>::twist) return Eigen::Map<const Twist<n>>(a).dot(Eigen::Map<const Twist<n>>(b));
     double sum = 0.0;
@@ -126,7 +128,7 @@ class ContactSolver {
  private:
   double sweep(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
                std::vector<double>& impulse) const;
-  // Sets the impulses of an island to the saved ones.
+  // Sets the impulses of an island to `saved_`, and changes nu accordingly.
   void restore(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
                std::vector<double>& impulse) const;
   bool refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,

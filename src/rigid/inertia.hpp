@@ -24,11 +24,11 @@ class Inertia {
   void set(const Poses& q);
 
   const Multibody<n>& bodies() const { return *bodies_; }
-  // The poses of set(), if there are one-sided constraints.
+  // Returns the poses of set(); empty if there are no one-sided constraints.
   const Poses& poses() const { return poses_; }
   const Vector<n>& position(int body) const { return at_[body].position; }
 
-  // P_ext^T w: projects a wrench or a momentum of a body on to the dofs, range(body).size numbers.
+  // Computes P_ext^T w: projects a wrench or a momentum of a body on to the dofs, range(body).size numbers.
   void reduce(int body, const Twist<n>& w, double* out) const;
   void add_reduced(int body, const Twist<n>& w, Eigen::VectorXd& p) const;
   // Fills the row that maps the body's dof velocities to the velocity of its point x (world, m) along a direction. Its
@@ -42,7 +42,7 @@ class Inertia {
   Twist<n> twist(int body, const Eigen::VectorXd& nu) const;
   void twists(const Eigen::VectorXd& nu, Twists& out) const;
   void dof_velocities(const Twists& in, Eigen::VectorXd& nu) const;  // from twists that satisfy the joints
-  // [momentum; angular momentum about the centre of mass] of a body with this twist
+  // Returns [momentum; angular momentum about the centre of mass] of a body with this twist.
   Twist<n> body_momentum(int body, const Twist<n>& velocity) const;
   const Eigen::Matrix<double, twist_size, Eigen::Dynamic>& jacobian(int body) const { return jacobian_[body]; }
 

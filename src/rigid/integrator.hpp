@@ -19,7 +19,7 @@ class Integrator {
   // Advances from time t (s) over h (s). Returns false if the implicit equations were not solved. `to` must differ from
   // `from`.
   virtual bool advance(double t, double h, const State<n>& from, State<n>& to) = 0;
-  // Returns the work (J) of the forces without potential in the last advance(), except stateful ones.
+  // Returns the work (J) of the forces without potential in the last advance(), without stateful forces.
   virtual double work() = 0;
 };
 

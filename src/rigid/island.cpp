@@ -340,7 +340,7 @@ int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::Vector
           residual_.segment<width>(width * share.place).noalias() += share.rows * change;
       }
       // The problem is piecewise quadratic, and a full step within one piece solves it. Otherwise stop when the
-      // velocities match those of the impulses to 1 % in the kinetic metric.
+      // velocities match the velocities that the impulses cause, to 1 % in the kinetic metric.
       if (inverse_mass_norm() <= 1e-4 * moved_.dot(momentum_) || (same && full)) break;
       if (k == most) {
         factorisations = most + 1;

@@ -79,7 +79,7 @@ class Island {
   void set_direction();
   double inverse_mass_norm() const;
   void apply(Eigen::VectorXd& nu, std::vector<double>& impulse) const;
-  // With one direction (smooth) the first three functions are used, otherwise the rest; unused ones are compiled empty.
+  // The first three functions serve for one direction (smooth), the last three for several. The other three are empty.
   int step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse);
   bool factor_smooth();
   double search(double inertia, double curvature, double steepest) const;

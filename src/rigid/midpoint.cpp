@@ -73,7 +73,7 @@ class Midpoint final : public Integrator<n> {
       if (bodies_.is_fixed(b)) continue;
       Twist<n> w = force(b, q1, wrench1_);
       w *= 0.5 * h;
-      // for a free body the interval momentum is the computed one, without rounding of the positions
+      // for a free body `momentum_` is the interval momentum, without the rounding of positions
       w += bodies_.is_free(b) ? Twist<n>(momentum_.segment<Multibody<n>::twist>(bodies_.range(b).first))
                               : bodies_.interval_momentum(b, q0[b], q1[b], h);
       inertia1_.add_reduced(b, w, to.p);
@@ -250,8 +250,8 @@ class Midpoint final : public Integrator<n> {
     }
   }
 
-  // Newton's method on the manifold: F_d at the iterate applies the correction, so all iterates satisfy the
-  // constraints.
+  // Solves for the poses of a tree by Newton's method on the manifold: F_d at the iterate applies the correction, so
+  // all iterates satisfy the constraints.
   bool invert_tree(const typename Multibody<n>::Tree& tree, const Poses& q0, double h, Poses& q1) {
     const auto target = momentum_.segment(tree.range.first, tree.range.size);
     VectorX &residual = residual_, &correction = correction_;

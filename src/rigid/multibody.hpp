@@ -58,7 +58,7 @@ class Multibody {
   const Joint<n>& joint(int index) const { return joints_[index]; }
   const std::vector<OneSidedConstraint<n>>& one_sided() const { return one_sided_; }
 
-  // q1 = F_d(u, q0)
+  // Sets q1 = F_d(u, q0). u: all dofs. q1 must have the size of q0.
   void reparametrise(const Poses& q0, const Eigen::VectorXd& u, Poses& q1) const;
   // Applies q1 = F_d(u, q0) to one tree; u: the dofs of the tree.
   void reparametrise_tree(const Tree& tree, const Poses& q0, const double* u, Poses& q1) const;

@@ -13,7 +13,7 @@ namespace dodyn::rigid {
 template <int n>
 double largest_violation(const Multibody<n>& bodies, const std::vector<Pose<n>>& poses);
 
-// Returns the key of a constraint, which follows those of all pairs of shapes.
+// Returns the key of a constraint, which follows the keys of all pairs of shapes.
 inline PairKey constraint_key(int constraint) { return (PairKey{1} << 62) + constraint; }
 
 // Appends a point for each constraint with a body that moves and a gap below `margin`.

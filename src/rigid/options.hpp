@@ -30,7 +30,7 @@ struct Options {
   JumpCondition jump = JumpCondition::kinetic_energy;
   Restitution restitution = Restitution::newton;
   double tolerance = 1e-9;  // remaining overlap at a node with `exact` and `decomposition`, m
-  double refine = 0.25;     // a step is cut if the overlap exceeds this fraction of the thinner part's width
+  double refine = 0.25;     // fraction of the thinner part's width; a larger overlap or likely tunnelling cuts a step
   int max_cuts = 40;        // consecutive cuts of one step before the simulation fails
   // Bodies connected by contacts rest on each other (no restitution) if no contact closes faster than this multiple of
   // the speed that forces give its two bodies in one step.

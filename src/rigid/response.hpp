@@ -75,12 +75,12 @@ struct PenetrationCheck {
   FailureCause cause;
   bool free() const { return share == 1.0; }
 };
-// Tests whether bodies moved from the frames `from` to the frames `to`, which are those of the last find(), without
-// tunnelling and without sinking so deep that the exit direction is ambiguous.
+// Tests whether bodies moved from the frames `from` to the frames `to` without tunnelling, and without sinking so deep
+// that the exit direction is ambiguous. `to`: frames of the last find().
 template <int n>
 PenetrationCheck check_penetration(const ResponseContext<n>& context, Frames<n> from, Frames<n> to);
 
-// Return the coefficients at a point: the geometric mean of the two surfaces' ones, or those of the one-sided
+// Return the coefficients at a point: the geometric mean over the two surfaces, or the coefficient of the one-sided
 // constraint.
 template <int n>
 double restitution(const World<n>& world, const ContactPoint<n>& point);

@@ -45,9 +45,9 @@ class Simulation {
   Simulation& operator=(Simulation&&) noexcept;
 
   // Resets to time t with these poses and twists, one per body (the twist of a fixed body is ignored). Throws
-  // std::invalid_argument if a number of poses or twists is wrong, a value is not finite, directors are not a rotation,
-  // poses or twists violate joints, or, unless the response is `none`, bodies overlap or one-sided constraints are
-  // violated by more than `tolerance`.
+  // std::invalid_argument: a wrong number of poses or twists; values that are not finite; directors that are not a
+  // rotation; poses or twists that violate joints. Also, unless the response is `none`: bodies that overlap, or
+  // one-sided constraints that are violated, by more than `tolerance`.
   void start(std::span<const Pose<n>> poses, std::span<const Twist<n>> twists, double t = 0.0);
 
   // Makes one step. Returns false if it failed: outcome() has the reason, and the state is that of the last node.

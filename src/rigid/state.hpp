@@ -61,7 +61,7 @@ struct ContactTotals {
   double impact = 0.0;         // kinetic energy change by impacts and friction, J: <= 0
   double forces = 0.0;         // work of forces without potential, J: as integrated; in steps with contact by the
                                // trapezoidal rule
-  int impulses = 0, cuts = 0;  // steps with contact impulses; refined steps
+  int impulses = 0, cuts = 0;  // number of intervals with contact impulses (`exact`: of impacts); number of cuts
   int energy_limited = 0;      // island impacts that were limited because the law of restitution would have increased
                                // the energy
   double residual = 0.0;       // largest error of a contact velocity after an impulse solution, m/s
