@@ -406,7 +406,8 @@ Expression Expression::parse(std::string_view text, std::span<const std::string>
   return ExpressionParser(text, hyphenated, aggregates).parse();
 }
 
-// Box and Muller (1958) from two hashes, because the distributions of <random> differ between standard libraries.
+// Uses the method of Box and Muller (1958) with two hashes, because the distributions of <random> differ between
+// standard libraries.
 double Expression::standard_normal(double k) {
   const auto uniform = [&](std::uint64_t which) {  // uniform in (0, 1]
     const auto stream = static_cast<std::int64_t>(std::floor(k));

@@ -51,7 +51,7 @@ class Expression {
   bool has_units() const { return has_units_; }  // a number in it has a unit; the value is in SI
   double constant() const { return evaluate<double>({}); }
 
-  // distinct quantities, in the order of their first occurrence
+  // Returns the distinct quantities, in the order of their first occurrence.
   const std::vector<Quantity>& quantities() const { return quantities_; }
 
   // Returns the dimension of the value, given the dimensions of quantities(). A condition is pure. Sine, cosine,

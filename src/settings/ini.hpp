@@ -50,7 +50,7 @@ std::string read_file(const std::string& path);
 // key twice, or a byte is zero. Lines may end in LF or CR LF; a byte-order mark is skipped.
 Text parse(std::string_view text, const std::string& origin);
 
-// parse() of read_file(); the path is the origin.
+// Reads and parses a file: parse() of read_file(), with the path as origin.
 Text read(const std::string& path);
 
 // A kind of section of a text.

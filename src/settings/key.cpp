@@ -57,7 +57,7 @@ std::optional<double> parse_number(std::string_view text, const std::string& its
   }
 }
 
-// Returns the unit of a number if its dimension differs from that of the key; otherwise empty.
+// Returns the unit of a number if its dimension differs from the dimension of the key; otherwise empty.
 std::string foreign_unit(std::string_view text, const std::string& its_unit) {
   if (!take_number(text)) return "";
   const auto given = parse_unit(text);

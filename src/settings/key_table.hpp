@@ -140,7 +140,7 @@ class KeyTable {
     return std::move(*this);
   }
 
-  // Returns the keys for a struct that contains this one.
+  // Returns the table for the struct `Outer`, whose `member` is of this struct.
   template <class Outer>
   KeyTable<Outer> within(Struct Outer::*member) const {
     KeyTable<Outer> outer(section_);

@@ -328,7 +328,7 @@ class Reader {
         refuse_removed(value.where, name, name);
         if (!renamed(name, known).empty())
           fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
-        std::vector<std::string> kinds;  // kinds of sections: a key of a renamed one is unknown, too
+        std::vector<std::string> kinds;  // kinds of sections: a key of a renamed section is unknown, too
         for (const auto& section : kind_->sections) kinds.push_back(section.kind);
         if (const auto section = renamed(name.substr(0, name.find('.')), kinds); !section.empty())
           fail(value.where, "unknown key '" + shown(name) + "'; its section is now called '" + section + "'");
@@ -358,7 +358,7 @@ class Reader {
       }
   }
 
-  // Returns the design variable that a key in a wrong section, or without one, names; empty: none.
+  // Returns the design variable that a key names in a wrong section, or without a section; empty: none.
   std::string variable_meant(const std::string& name) const {
     const std::string bare = name.substr(name.find('.') == std::string::npos ? 0 : name.find('.') + 1);
     try {

@@ -13,7 +13,8 @@ namespace dodyn {
 // Returns settings (key, value) as a configuration, with unchanged values.
 ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>>& settings, const std::string& origin);
 
-// read_settings() for such a configuration; relative file names are searched in `folder` first.
+// Returns the settings of such a configuration, as read_settings() for files. Relative file names are searched in
+// `folder` first.
 Settings read_settings(const ini::Text& text, const std::string& folder, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies);
 

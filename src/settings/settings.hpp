@@ -116,7 +116,8 @@ class Settings {
 
   // Whether a design variable is set or freed explicitly.
   bool design_given(const std::string& name) const;
-  // Returns the value of a design variable for a vector of the free ones. A variable with a formula must be given.
+  // Returns the value of a design variable, given the values of the free variables. A variable with a formula must be
+  // given (design_given()).
   double design(const std::string& name, const Eigen::VectorXd& free) const;
 
   std::vector<const CustomSection*> sections_of(const std::string& kind) const;
