@@ -59,9 +59,9 @@ constexpr Cause cause_of(Status status) {
   }
 }
 
-// Returns the cause of each row, given all rows of an archive: cause_of(), with one exception. If the last row of an id
-// is `lost` and attempts at the id were lost on two hosts or more, the design is the cause of its lost rows, because
-// the design probably ends every process that evaluates it. Trouble of the machine does not count as such a loss.
+// Returns the cause of each row, given all rows of an archive: cause_of(), with one exception. The design is the cause
+// of the lost rows of an id if attempts were lost on two hosts or more, and the last attempt was lost, too. Such a
+// design probably ends every process that evaluates it. Trouble of the machine does not count as such a loss.
 std::vector<Cause> causes_of(std::span<const Evaluation> rows);
 
 // Marks an evaluation as an attempt that trouble of the machine ended.
