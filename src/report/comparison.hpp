@@ -13,7 +13,7 @@ namespace dodyn::report {
 struct Described {
   std::string name;  // of the archive, configuration or folder
   std::vector<std::pair<std::string, std::string>>
-      configuration;  // key, value; of a folder: those of the other problem
+      configuration;  // key, value; for a folder: as in the compared problem
   std::vector<archive::EmbeddedFile> files;
 };
 

@@ -20,7 +20,7 @@ struct Cell {
   std::string name, unit, text;
   double value = 0.0;  // the number, if the cell has one
 
-  // True if `asked` is its name, or the name of its design variable or metric.
+  // Returns whether `asked` is the name of the cell, or of its design variable or metric.
   bool is(const std::string& asked) const { return asked == name || asked == short_name(); }
   std::string short_name() const {
     const auto dot = name.find('.');

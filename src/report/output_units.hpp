@@ -10,7 +10,7 @@
 
 namespace dodyn::report {
 
-// Each unit replaces those of its dimension. Angles are not pure numbers: deg replaces only rad.
+// Each chosen unit replaces all units of its dimension. Angles are not pure numbers: deg replaces only rad.
 struct OutputUnits {
   std::vector<std::pair<std::string, Unit>> chosen;
 

@@ -51,7 +51,8 @@ std::string model_text(Index samples, Index available, double quality) {
          formatted(", quality %.3f", quality);
 }
 
-// With noise even an exact model predicts single evaluations poorly.
+// Returns a note in place of warning() if costs have noise: then even an exact model predicts single evaluations
+// poorly.
 std::string noise_note(double quality) {
   return formatted("note: costs have noise. The model predicts single evaluations with quality %.2f (1 is exact); ",
                    quality) +
