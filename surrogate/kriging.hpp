@@ -110,7 +110,8 @@ class Kriging {
   // Returns the joint covariance matrix of f at the columns of x.
   Eigen::MatrixXd covariance(const Eigen::MatrixXd& x) const;
 
-  // Values of f, and its gradients where wanted, at some points. A row each, ordered as the rows of samples.
+  // Values of f, and its gradients if requested, at some points. Each value and each derivative is a row; rows are in
+  // the order of the rows of samples.
   struct JointRows {
     Eigen::MatrixXd x;                // [variables, points]
     std::vector<Eigen::Index> first;  // index of the row of each point's value; at the end the number of rows

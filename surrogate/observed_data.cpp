@@ -72,7 +72,7 @@ double inverse_trigamma(double value) {
 
 struct Scatter {
   double squares = 0;  // sum of squared deviations of the costs of each evaluation from their mean
-  double degrees = 0;  // of freedom
+  double degrees = 0;  // degrees of freedom
 };
 
 // Returns the variance of one cost of each design. A few costs hardly determine it, so it is moderated: other designs
@@ -278,7 +278,7 @@ void ObservedData::find_plateau() {
       exact ? least_shared : least_within_errors * static_cast<std::size_t>(space.dimensions() + 1);
   const std::size_t needed = std::max(least, n / part_shared);
   if (n < needed) return;
-  // the largest of n normal errors stays below it with probability 1 - chance
+  // the largest of n normal errors stays below the band with probability 1 - chance
   const double band = std::sqrt(2 * std::log(static_cast<double>(n) / chance));
   const auto members_of = [&](const Plateau& p) {
     std::vector<ObservedCost> members;
