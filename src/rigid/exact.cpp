@@ -46,7 +46,7 @@ class Exact final : public ContactResponse<n> {
     context_.detection.find(frames1_);
     if (const PenetrationCheck way = check_penetration<n>(context_, frames0_, frames1_); !way.free())
       return {0.0, way.share, way.cause};
-    // the earliest collision of the pairs that overlap at the end, and of the constraints that are violated there
+    // the earliest collision of the pairs that overlap, and of the constraints that are violated, at the end
     double first = h;
     bool collides = false;
     const auto& constraints = context_.bodies.one_sided();

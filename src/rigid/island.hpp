@@ -19,9 +19,10 @@ class ContactRows;
 
 // The condition on the impulse l of a contact, in `directions` directions: 1 normal, or n with tangents. l equals its
 // projection P(l + A (e - mu |u_t| n)) on to the impulses allowed, in the metric 1/A: e is the error of its velocity, A
-// the inverse of the kinetic metric, u_t the velocity of sliding. Allowed are normal impulses that are not negative,
-// with tangential ones of at most the size `friction` times them: Coulomb's cone. The term mu |u_t| n makes the
-// friction law a projection (De Saxcé and Feng 1998): a contact that slides must not lift off.
+// the inverse of the kinetic metric, u_t the velocity of sliding. The impulses allowed form Coulomb's cone: normal
+// impulses are not negative, and the size of tangential impulses is at most mu (`friction`) times the normal impulse.
+// The term mu |u_t| n makes the friction law a projection (De Saxcé and Feng 1998): a contact that slides must not lift
+// off.
 //
 // With the impulses l known, a step finds the change x of the velocities for which M x = J^T (P(l + K (e - J x)) - l),
 // K = stiffness A, and uses that P as the next l: the method of multipliers (proximal points of the dual; Rockafellar
