@@ -58,12 +58,12 @@ struct SectionKind {
   enum class Name { none, optional, required };
   std::string kind;                      // "link"
   Name name = Name::none;                // [link] or [link NAME]
-  std::vector<std::string> keys = {};    // keys that it may have
-  bool any_key = false;                  // it may have any key
-  std::vector<std::string> needed = {};  // keys that it must have
+  std::vector<std::string> keys = {};    // keys that a section may have
+  bool any_key = false;                  // a section may have any key
+  std::vector<std::string> needed = {};  // keys that a section must have
   bool values_may_be_empty = false;
   std::string description = {};  // one line for --help
-  bool may_be_empty = false;     // its title alone states something
+  bool may_be_empty = false;     // a section may have no entries: its title alone states something
 };
 
 // Checks a text against the kinds. Throws ConfigError for the first section of an unknown kind, without its name, with

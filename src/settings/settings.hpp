@@ -138,7 +138,7 @@ class Settings {
 struct Scenario {
   std::string name;
   double weight = 1.0;     // weight in the mean
-  double reference = 1.0;  // its cost is divided by this, such as its best possible cost
+  double reference = 1.0;  // divisor of the scenario's cost, such as its best possible cost
   Settings settings;       // the study's settings with the scenario's entries applied; without scenarios
 };
 
