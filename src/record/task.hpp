@@ -44,8 +44,9 @@ struct Outcome {
       {};  // the trajectory's matrices in the form of the archive; empty: they are not yet compressed
 };
 
-// The inner problem. It must not throw (the farm converts exceptions to status `failed`). Except for its time limit its
-// result must depend only on the task. Then a study gives the same results on any number of ranks.
+// The inner problem. The farm converts exceptions: MachineTrouble and std::system_error to status `lost`, all others to
+// `failed`. The result must depend only on the task, except if the time limit ends the work. Then a study gives the
+// same results on any number of ranks.
 using Work = std::function<Outcome(const Task&)>;
 
 }  // namespace dodyn
