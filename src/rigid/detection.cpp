@@ -37,7 +37,8 @@ Detection<n>::Detection(const World<n>& world, std::vector<int> kin) : world_(&w
     most_parts_ = std::max(most_parts_, static_cast<std::int64_t>(body.parts.size()));
   }
   for (const auto& [a, b] : world.no_contact)
-    if (!world.bodies[a].fixed || !world.bodies[b].fixed) ignored_.emplace_back(std::min(a, b), std::max(a, b));
+    if ((!world.bodies[a].fixed || !world.bodies[b].fixed) && !are_kin(a, b))
+      ignored_.emplace_back(std::min(a, b), std::max(a, b));
   std::ranges::sort(ignored_);
   ignored_.erase(std::unique(ignored_.begin(), ignored_.end()), ignored_.end());
   ball_ = radius_;
@@ -102,7 +103,7 @@ void Detection<n>::gather(Frames<n> frames, double reach) {
   auto old = bodies_before_.begin();
   for (const auto& [a, b] : grid_.overlapping(boxes_)) {
     if (world_->bodies[a].fixed && world_->bodies[b].fixed) continue;
-    if (!kin_.empty() && kin_[a] >= 0 && kin_[a] == kin_[b]) continue;
+    if (are_kin(a, b)) continue;
     if (std::ranges::binary_search(ignored_, std::pair(a, b))) continue;
     // a floor is body 2 in the source's convention: its normal points to body 1
     const bool floor = world_->bodies[a].has_outward();

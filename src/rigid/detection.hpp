@@ -72,13 +72,15 @@ class Detection {
     int a, b, first, count;
     double apart_until;
   };
+  // Whether two bodies are of one group, whose members do not collide with each other.
+  bool are_kin(int a, int b) const { return !kin_.empty() && kin_[a] >= 0 && kin_[a] == kin_[b]; }
   void follow(Frames<n> frames);
   void gather(Frames<n> frames, double reach);
   void solve(const Parts& p, Frames<n> frames, std::array<geometry::Basis<n>, 2>& basis, Contact& c) const;
 
   const World<n>* world_;
   std::vector<int> kin_;
-  std::vector<std::pair<int, int>> ignored_;  // sorted
+  std::vector<std::pair<int, int>> ignored_;  // sorted; without pairs of one group
   std::int64_t all_pairs_ = 0, most_parts_ = 1;
   std::vector<double> radius_, ball_;           // radii of the bounding balls, m: undeformed and at the present stretch
   std::vector<std::vector<double>> thickness_;  // [body][part]
