@@ -55,8 +55,8 @@ void read_head_of(hid_t file, Contents& contents) {
   contents.layout = read_layout(file);
 }
 
-// During an append the last page of rows may not be in the file yet. A reader tries this often, at this interval,
-// before it reports these rows as lost.
+// Number and interval of a reader's attempts before it reports rows as lost: during an append the last page of rows may
+// not be in the file yet.
 constexpr int looks_at_an_append = 20;
 constexpr std::chrono::milliseconds between_looks{5};
 
@@ -227,7 +227,8 @@ struct Archive::File {
     return even(evaluations, evaluation_rows) && even(iterations, iteration_rows) && even(events, event_rows);
   }
 
-  // Recovers a file that another program had open for writing when it ended: unchanged, or as a copy of its valid rows.
+  // Replaces a file that another program had open for writing when it ended by a new file with the same rows. The old
+  // file becomes `path`.left-open. Throws Error if a row is damaged.
   void recover_left_open() {
     std::string kept;
     for (int i = 1; kept.empty() || std::filesystem::exists(kept); ++i)

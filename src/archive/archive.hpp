@@ -28,8 +28,8 @@ struct Layout {
   int grid_points = 201;                     // points of the surrogate's curve, if there is one variable
   std::vector<std::string> numbers = {};     // names that an iteration may have (Strategy::numbers); others are left
                                              // out
-  std::vector<std::string> candidates = {};  // columns of the considered designs (Strategy::candidate_columns), or
-                                             // empty
+  std::vector<std::string> candidates = {};  // columns of the considered designs (Strategy::candidate_columns); empty:
+                                             // none
 };
 
 // A file that the configuration names, stored in the archive.
@@ -101,30 +101,33 @@ struct Contents {
 };
 
 // Reads an archive, even if another process is writing it or a killed process left it. Calls look() from time to time,
-// which may throw. Throws Error if the file is missing, is not an archive, or has another schema.
+// which may throw. Throws Error if the file is missing, is not an archive, has another schema, or has a damaged row.
+// Throws Busy if another program still has it open for writing after 10 s.
 Contents read(const std::string& path, const std::function<void()>& look = {});
 // Reads rows that this process has read or written before. Does not check their checksums, which saves 10 % of the
 // time.
 Contents read_verified(const std::string& path);
 // Reads layout, provenance and files without rows. The time does not depend on the number of rows.
 Contents read_head(const std::string& path);
-// Returns the trajectory of the last row of an id; empty: none.
+// Returns the trajectory of the last row of an id; empty: that evaluation has no motion. Throws Error if no row has the
+// id, or if the trajectory is damaged.
 Trajectory read_trajectory(const std::string& path, std::int64_t id);
-// Visits the trajectory of each of the first `rows` rows.
+// Calls visit(row, trajectory) for each of the first `rows` rows. Throws Error if a trajectory is damaged.
 void for_each_trajectory(const std::string& path, std::size_t rows,
                          const std::function<void(std::size_t, Trajectory)>& visit);
 
-// Writes a new HDF5 file of numeric datasets, [rows, columns] or, for one column, [rows]. They are in the group
-// `group`, which has a description and texts as attributes. Throws Error if the file cannot be written, and leaves none.
+// A numeric dataset of a plain HDF5 file: [rows, columns] or, for one column, [rows].
 struct Dataset {
   std::string name, description;
   Eigen::MatrixXd values;
 };
 struct Group {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<std::pair<std::string, std::string>> attributes;  // name, text
   std::vector<Dataset> datasets;
 };
+// Writes an HDF5 file with these groups; replaces an existing file. Throws Error if the file cannot be written, and
+// leaves no temporary file.
 void write_plain(const std::string& path, const std::vector<Group>& groups);
 
 // Returns the CRC-32 of the fields of an evaluation that do not depend on time, place and duration: design, seed,
@@ -132,10 +135,10 @@ void write_plain(const std::string& path, const std::vector<Group>& groups);
 // is stored in their rows.
 std::uint32_t outcome_checksum(const Layout& layout, const Outcome& outcome);
 
-// Returns a reason in the form of a row: printable, at most 1024 bytes.
+// Returns a reason as a row stores it: printable, at most 1024 bytes.
 std::string stored_reason(const std::string& reason);
 
-// Returns the valid rows: the last one of each id.
+// Returns the valid rows, by id: the last row of each id.
 std::map<std::int64_t, std::size_t> latest(const Contents& contents);
 
 // Returns the process that has an archive open to append, such as "pid 123 on node-1"; empty: none.
@@ -143,24 +146,24 @@ std::string writer(const std::string& path);
 
 // Result of a check of every byte: problems (damage that `repair` cannot undo) and harmless notes.
 struct Findings {
-  std::size_t evaluations = 0, trajectories = 0, iterations = 0;  // numbers of undamaged ones
+  std::size_t evaluations = 0, trajectories = 0, iterations = 0;  // numbers of undamaged rows; trajectories: not empty
   std::vector<std::string> problems, notes;                       // one line each
 };
 // Checks every byte. Throws Error if nothing can be read.
 Findings verify(const std::string& path);
 
-// Replaces a damaged archive by one with all undamaged rows, and keeps the old file as `backup`. Throws Error if
-// nothing can be recovered; `path` is then unchanged.
 struct Repaired {
   Findings findings;
-  std::string backup;  // empty: nothing to repair
+  std::string backup;  // path of the old file; empty: nothing to repair
 };
+// Replaces a damaged archive by one with its undamaged rows. Iterations that follow a damaged one are left out, too.
+// Throws Error if nothing can be recovered or a process writes the archive; `path` is then unchanged.
 Repaired repair(const std::string& path);
 
-// Writes a new archive `out` with the valid rows of all inputs in their order, with consecutive ids. Each row stores
-// its source. Iterations are left out, because a surrogate belongs to one study. The only one is that of `recommend`, if
-// it returns a design: the recommended one of all rows. Throws Error if designs, metrics or trajectories have different
-// shapes, and names the difference.
+// Writes a new archive `out` with the latest row of each id of all inputs, in the order of the inputs, with consecutive
+// ids. Each row stores its source. Iterations of the inputs are left out, because a surrogate belongs to one study. If
+// `recommend` returns a design for all rows, one iteration with this recommended design is added. Throws Error if `out`
+// exists, an input is given twice, or layouts or problems differ; the message names the difference.
 void merge(const std::string& out, const std::vector<std::string>& in,
            const std::function<Eigen::VectorXd(const Contents&)>& recommend = {});
 
@@ -173,7 +176,8 @@ class Archive {
   // Creates `path`. Throws Error if the file exists or the directory cannot be written.
   static Archive create(const std::string& path, const Layout& layout, const Provenance& provenance);
   // Opens `path` to append. If a killed process left the file, its complete rows are copied to `path`.tmp, which is
-  // flushed to disk and renamed over the old file. Throws Error if the file is damaged.
+  // flushed to disk and renamed over the old file. Removes the ending and its reason. Throws Error if the file is
+  // damaged or merged, Busy if another process writes it.
   static Archive resume(const std::string& path);
   // Like resume(path), but does not read the rows again. `rows_read`: number of rows that this process has just read
   // from the file without errors.
@@ -184,19 +188,20 @@ class Archive {
   ~Archive();  // closes the file
 
   // Maintains a copy of the archive at `path`, which readers can always open. The copy is replaced as a whole at
-  // stop(), and after appends as long as copying takes at most 2 % of the time. If it cannot be written, copying stops.
+  // stop(), and after appends as long as copying takes at most 2 % of the time. If it cannot be written, the old copy
+  // stays, and later appends try again. Empty path: no copy.
   void keep_copy(const std::string& path);
 
   // Appends one row per outcome. On return the rows are in the file and visible to readers, whatever happens to this
   // process. Several rows cost little more than one, and are written all or none. Throws Error if the disk is full;
-  // previous rows stay readable. Throws Busy if another program has the file: nothing was done, and the call may be
-  // repeated.
+  // previous rows stay readable. After a write that failed midway, every further call throws Error. Throws Busy if
+  // another program has the file: nothing was done, and the call may be repeated.
   void append(std::span<const Outcome> outcomes);
   void append(const Outcome& outcome) { append(std::span(&outcome, 1)); }
   void append(const surrogate::Iteration& iteration);
   void append(std::span<const Event> events);
-  // Writes the root attributes `stop_reason` and `ending` when the study ends. Their space is reserved, so this works
-  // even on a full disk.
+  // Writes the root attributes `stop_reason` and `ending` when the study ends. Their space is reserved in the file, so
+  // the call needs only 64 KiB of free space on the disk; it throws Error if these are missing.
   void stop(Ending ending, const std::string& reason);
 
  private:

@@ -13,13 +13,14 @@ namespace dodyn::archive {
 // merged archive, a source.
 bool is_whole(const Contents& contents, std::size_t row);
 
-// Whether a row matches its checksum.
+// Whether the fields of a row and its outcome match their checksums.
 bool fits_checksum(const Block& block, hsize_t row);
+// Whether the trajectory `motion` of a row matches the checksum in the row.
 bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion);
 std::uint32_t motion_checksum(const Block& block, hsize_t row);  // returns the checksum of the trajectory that is
                                                                  // stored in its row
 std::uint32_t outcome_of(const Block& block, hsize_t row);       // outcome_checksum() of the row
-std::int32_t origin_of(const Block& block, hsize_t row);         // only for a merged archive
+std::int32_t origin_of(const Block& block, hsize_t row);         // source of the row; only for a merged archive
 
 struct ExaminedRows {
   Contents contents;           // the undamaged rows
@@ -27,7 +28,7 @@ struct ExaminedRows {
   std::vector<bool> has_path;  // by evaluation: whether its trajectory is undamaged
   Findings findings;
 };
-// Throws Error if the layout itself cannot be read.
+// Reads and checks all rows. Throws Error if the layout itself cannot be read.
 ExaminedRows examine(hid_t file);
 
 // Fills a new file, many rows at a time.
@@ -49,7 +50,7 @@ class Rewriter {
   Handle file_;
 };
 
-// Writes the undamaged rows of the file `from` to `path`, and replaces that file.
+// Writes the undamaged rows of the file `from` to a new file, which replaces `path`.
 void rewrite(const std::string& from, const std::string& path, const ExaminedRows& sound);
 
 }  // namespace dodyn::archive

@@ -100,7 +100,7 @@ void read_files(hid_t file, Provenance& provenance) {
     held.is_held = H5Lexists(file, dataset_name(i).c_str(), H5P_DEFAULT) > 0;
     if (held.is_held) {
       if (!is_held_path(held.path)) refuse("the path '" + shown + "' leaves its folder");
-      // Refuses a file whose path is also the folder of another one.
+      // Refuses a path that another file has, or that is the folder of another file.
       for (std::filesystem::path above = held.path; !above.empty(); above = above.parent_path()) {
         const bool is_file = above == std::filesystem::path(held.path);
         if (taken.contains(above.string() + (is_file ? "/" : "")) || (taken.contains(above.string()) && is_file))

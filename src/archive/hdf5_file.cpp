@@ -41,9 +41,9 @@ Handle access(unsigned attempts = 1) {
   check(H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110), "HDF5");
   check(H5Pset_file_locking(list, false, true), "HDF5");
   check(H5Pset_metadata_read_attempts(list, attempts), "HDF5");
-  // A kill may end a write between two memory pages, and leaves data across their border inconsistent. In about one of
-  // 2000 kills a header then had the checksum of another, and the file could not be read. So objects of at most one
-  // page do not cross page borders.
+  // A kill may end a write between two memory pages. Data across the page border is then inconsistent. In about one of
+  // 2000 kills the checksum of a header did not match the header, and the file could not be read. So objects of at most
+  // one page do not cross page borders.
   check(H5Pset_alignment(list, 1, 4096), "HDF5");
   check(H5Pset_meta_block_size(list, 0), "HDF5");
   check(H5Pset_small_data_block_size(list, 0), "HDF5");
@@ -144,11 +144,12 @@ bool is_sound_heap(const unsigned char* heap, std::uint64_t size) {
   return true;
 }
 
-// Size of the part of a file that is searched for heaps, bytes. All heaps lie in it: they are written when the file is
-// created, before its first row.
+// Number of bytes at the beginning of a file that are searched for heaps. They contain all heaps, which are written
+// when the file is created, before its first row.
 constexpr std::size_t heaps_end = 64 << 20;
 
-// Checks piece by piece: reading all of it into memory took 10 % of the time of a resume.
+// Throws Error if a global heap of the file is damaged. Reads the file piece by piece: reading all of it into memory
+// took 10 % of the time of a resume.
 void check_heaps(const std::string& path) {
   constexpr std::string_view beginning("GCOL\1\0\0\0", 8);
   constexpr std::size_t piece_bytes = 1 << 20, header = 16;

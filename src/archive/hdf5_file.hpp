@@ -43,21 +43,22 @@ inline void check(herr_t result, const std::string& what) {
   if (result < 0) fail(what);
 }
 
-// State of a file on disk, from its superblock. Throws Error if there is no readable HDF5 file, or if a cleanly closed
-// one is shorter than its superblock states.
+// State of a file on disk, from its superblock.
 enum class FileState {
   closed,   // no process writes it
   marked,   // open for writing in a process, or left by a killed one
   foreign,  // open for writing in another program (holder.hpp), or left by one: HDF5 refuses to open it
 };
+// Throws Error if there is no readable HDF5 file, or if a cleanly closed file is shorter than its superblock states.
 FileState probe(const std::string& path);
 // Returns the file's size at its last close, from its superblock.
 std::size_t stored_size(const std::string& path);
 
 Handle create_file(const std::string& path);  // replaces an existing file; superblock 3, as SWMR requires
-// Opens a file in any condition. If another program has it open for writing, waits some seconds, then throws Busy.
-// `alone`: the caller holds the lock, so there is no writer. `look` is called several times a second during the wait,
-// and may throw to end it.
+// Opens a file that is closed, that a process is writing, or that a killed process left. Throws Error if the file is
+// truncated or damaged. If another program has it open for writing, waits up to 10 s, then throws Busy. `alone`: the
+// caller has the writer's lock, so no dodyn process writes the file. `look` is called several times a second during the
+// wait, and may throw to end it.
 Handle open_to_read(const std::string& path, bool alone = false, const std::function<void()>& look = {});
 Handle open_to_append(const std::string& path);  // as SWMR writer: a reader sees either the old or the new state
 
@@ -66,7 +67,7 @@ Handle open_to_append(const std::string& path);  // as SWMR writer: a reader see
 void reserve(const std::string& path, std::size_t bytes, bool create = false);
 std::size_t file_size(const std::string& path);
 
-// Returns the type of texts in UTF-8, padded by zeros; `bytes`: their length, H5T_VARIABLE: any.
+// Returns the type of texts in UTF-8. `bytes`: their length, padded by zeros; H5T_VARIABLE: any length.
 Handle string_type(std::size_t bytes);
 
 // Open a group or dataset that is stored in the file itself. Throw Error, with its name, for links that are not hard,
@@ -75,8 +76,8 @@ Handle open_group(hid_t file, const std::string& path);
 Handle open_dataset(hid_t file, const std::string& path);
 std::vector<hsize_t> extents(hid_t dataset);
 
-// Returns the elements of an attribute as `type`, at most `most`. Throws Error if there is no such attribute, or if it
-// has another kind of type or more elements.
+// Returns the elements of an attribute as `type`. `most`: largest number of elements that is accepted. Throws Error if
+// there is no such attribute, or if it has another kind of type or more elements.
 constexpr std::size_t most_elements = 1 << 16;
 std::vector<std::byte> read_attribute(hid_t object, const char* name, hid_t type, std::size_t most = most_elements);
 

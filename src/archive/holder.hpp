@@ -15,8 +15,9 @@ bool marked_by_others(const std::string& path);
 // unknown (another user's, or on another host). Empty: none.
 std::string holder(const std::string& path);
 
-// Waits until no program has a marked file open. Returns whether the mark is still there, left by a program that has
-// ended. Throws Busy, with the program's name, after `seconds`. Calls look() several times a second, which may throw.
+// Waits until no program has a marked file open. Returns true if the mark remains, because the program has ended
+// without removing it; false if there is no mark. Throws Busy, with the program's name, after `seconds`. Calls look()
+// several times a second, which may throw.
 bool wait_for_others(const std::string& path, double seconds, const std::function<void()>& look = {});
 
 // Prevents other programs from opening a file for writing during an append. Otherwise a program that reads the

@@ -21,8 +21,9 @@ bool same_rows(const Contents& one, const Contents& other) {
                     same);
 }
 
-// Returns the first setting that decides which evaluation is the best one, or what a value of a variable means, and that
-// differs: "surrogate.constraints: s <= 0.5 / s <= 0.6"; empty if there is none.
+// Returns the first difference between the evaluators, the constraints, the objectives or the variables of two studies:
+// "surrogate.constraints: s <= 0.5 / s <= 0.6". Empty: there is none. Such a difference changes which evaluation is the
+// best one, or the meaning of a variable's values.
 std::string different_question(const Contents& one, const Contents& other) {
   std::vector<std::string> keys = {"surrogate.constraints", "surrogate.objectives", "surrogate.integers",
                                    "surrogate.categories", "surrogate.conditional"};

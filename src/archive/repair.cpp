@@ -64,7 +64,7 @@ bool known(Status status) {
   return std::find(std::begin(all_statuses), std::end(all_statuses), status) != std::end(all_statuses);
 }
 
-// Reads attributes of the origin; rows are recovered even if one of these is damaged.
+// Runs an action and appends its Error to `problems`: rows are recovered even if attributes or the grid are damaged.
 template <class Action>
 void try_to(std::vector<std::string>& problems, Action&& action) {
   try {
@@ -197,7 +197,7 @@ struct Examination {
   bool merged = false;
   Table evaluations = {}, iterations = {}, events = {};
   hsize_t evaluated = 0, decided = 0, happened = 0;  // numbers of complete rows of evaluations, iterations and events
-  std::vector<std::uint32_t> motion_checksums = {};  // by evaluation: the checksum of its trajectory in its row
+  std::vector<std::uint32_t> motion_checksums = {};  // by evaluation: checksum of the trajectory that the row states
 
   explicit Examination(hid_t opened) : file(opened) {}
   void complain(const std::string& what) { findings.problems.push_back(what); }
@@ -284,7 +284,7 @@ struct Examination {
       if (row != next || !fits_checksum(block, i)) return;
       ++next;
       const IterationRow iteration = iteration_of(block, i, layout, grid);
-      // number of remaining rows
+      // counts the undamaged rows only
       contents.n_observed.push_back(std::ranges::lower_bound(sound.rows, static_cast<hsize_t>(iteration.evaluations)) -
                                     sound.rows.begin());
       contents.iterations.push_back(iteration.decided);

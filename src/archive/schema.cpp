@@ -175,7 +175,7 @@ void decode(const Column&, std::span<const std::byte> bytes, std::string& text) 
   text = printable({begin, std::find(begin, begin + bytes.size(), '\0')});  // earlier versions wrote arbitrary bytes
 }
 
-// Removes rows of NaN at the end.
+// Decodes a matrix without the rows of NaN at its end.
 void decode(const Column& column, std::span<const std::byte> bytes, Eigen::MatrixXd& values) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   values = Eigen::Map<const RowMajor>(reinterpret_cast<const double*>(bytes.data()), column.shape[0], column.shape[1]);
@@ -329,7 +329,7 @@ OpenColumn open_column(hid_t file, const Column& column) {
 
 namespace {
 
-// Maximum allocation of a reader that is not justified by the file's own size, bytes.
+// Largest allocation of a reader without a comparison with the column's storage in the file, bytes.
 constexpr std::size_t unfounded_bytes = 64 << 20;
 
 }  // namespace
@@ -441,7 +441,7 @@ void read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows, By
     throw Error("damaged: " + column.path + " has " + std::to_string(open.rows) + " rows of " +
                 std::to_string(first + rows));
   if (column.bytes() == 0) return;
-  // HDF5 inspects every chunk to return the stored size. So this is only done for large columns without compression.
+  // HDF5 inspects every chunk to return the stored size. So only large columns without compression are checked.
   if (rows > unfounded_bytes / column.bytes() && !column.trajectory() &&
       rows > H5Dget_storage_size(open.dataset) / column.bytes())
     throw Error("damaged: " + column.path + " has no room for " + std::to_string(rows) + " rows");
@@ -663,7 +663,7 @@ void attach_scale(hid_t file, const std::string& path, const std::string& scale,
   check(H5DSattach_scale(open_dataset(file, path), open_dataset(file, scale), dimension), path);
 }
 
-// Creates a scale with names along a dimension; does nothing for an empty list.
+// Creates a scale with the names along a dimension, [names].
 void create_names(hid_t file, const std::string& path, const std::vector<std::string>& names) {
   std::size_t bytes = 1;
   for (const auto& name : names) bytes = std::max(bytes, name.size());
@@ -767,7 +767,7 @@ void write_sources(hid_t file, const std::vector<Source>& sources) {
   }
 }
 
-// Names and units of the columns of designs, gradients, metrics and iterations.
+// Writes names and units of the columns of designs, gradients, metrics and iterations as attributes.
 void describe_columns(hid_t file, const Layout& layout) {
   for (const char* name :
        {"/evaluations/design", "/evaluations/gradient", "/iterations/next", "/iterations/recommended"}) {
@@ -782,7 +782,7 @@ void describe_columns(hid_t file, const Layout& layout) {
   set_attribute(design, "lower", each(layout.variables, &Variable::lower));
   set_attribute(design, "upper", each(layout.variables, &Variable::upper));
   if (std::ranges::any_of(layout.variables, [](const Variable& v) { return !v.choices.empty(); })) {
-    std::vector<std::string> choices;  // a list between commas each
+    std::vector<std::string> choices;  // by variable: its names separated by commas
     for (const Variable& variable : layout.variables) {
       std::string& list = choices.emplace_back();
       for (const std::string& name : variable.choices) list += (list.empty() ? "" : ", ") + name;

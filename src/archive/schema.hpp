@@ -2,38 +2,39 @@
 //
 //   /evaluations/<field>      [n], design, gradient [n, variables], metrics [n, metrics]; NaN where absent
 //   /trajectories/<channel>   [n, node, coordinate]; NaN where an evaluation has no motion
-//   /iterations/<field>       [m]; next, recommended [m, variables]; numbers [m, numbers] and candidates
-//                             [m, 8, columns], named by their attributes, NaN where there are fewer;
-//                             `evaluations`: rows of /evaluations that the strategy had received
+//   /iterations/<field>       [m]; next, recommended [m, variables]; diagnostics [m, numbers] and candidates
+//                             [m, 8, columns], with column names in the attribute `names`, NaN where there are fewer;
+//                             n_observed: number of rows that /evaluations had when the strategy decided
 //   /surrogate/grid           [g]; value, lower, upper [m, g]: for one free variable
 //
-//   /files                    the files that the configuration names: attributes names, paths, checksums, sizes [f], and
-//                             `folder`, where the configuration lies among the paths; /files/0, 1, ... [bytes] are their
-//                             contents. A file of the machine (without a path), and files beyond 16 MiB in all, have none
+//   /files                    the files that the configuration names: attributes names, paths, checksums, sizes [f];
+//                             `folder`, where the configuration lies among the paths; `left_out`, names of the files
+//                             without content. /files/0, 1, ... [bytes] are the contents. Files of the machine
+//                             (without a path) and files beyond 16 MiB in all have no content
 //   /events/time kind text    [k] events of the study: starts, lost ranks, interruptions
 //
-//   /evaluations/checksum     [n, 3] CRC-32 of the bytes of a row's fields; of its trajectory (0: it has none); and of its
-//                             outcome: design, seed, status, reason, cost, cost_stderr, gradient, metrics, and the
+//   /evaluations/checksum     [n, 3] CRC-32 of the bytes of a row's fields; of its trajectory (0: it has none); and of
+//                             its outcome: design, seed, status, reason, cost, cost_stderr, gradient, metrics, and the
 //                             trajectory's CRC-32
-//   /iterations/checksum      [m] CRC-32 of a row's bytes; /events/checksum [k] too
-//   /evaluations/source       [n] in a merged archive: index of the row's group in /sources/0, 1, ... A group has path,
-//                             created, stopped and provenance of a merged archive
+//   /iterations/checksum      [m] CRC-32 of a row's bytes; /events/checksum [k] likewise
+//   /evaluations/source       [n] in a merged archive: index of the row's group in /sources/0, 1, ... A group has the
+//                             attributes path, created, stop_reason and the provenance of one input
 //
-// /status is the enum's named type. The attribute `choices` of /evaluations/design, where a variable is one of several
-// names, has a list between commas for each variable, empty for numbers.
+// /status is the named type of the enum. If a variable is one of several names, /evaluations/design has the attribute
+// `choices`: for each variable its names separated by commas, empty for numbers.
 //
-// Every dimension has a scale: `id` and `evaluations` along the rows, `variable`, `metric`, `part`, `number` and
-// <channel>_coordinate name what lies along the others, node_<count> numbers the nodes. Where a dimension's scale
-// belongs to another group, that group has a hard link to it.
+// Every dimension has a scale. Along the rows: `id`, `n_observed` and `time`. Along the columns: the names `variable`,
+// `metric`, `part`, `diagnostic`, `candidate_column` and <channel>_coordinate, and the numbers `candidate` and
+// node_<count>. If a dimension's scale belongs to another group, the dataset's group has a hard link to it.
 //
 // Root attributes: schema, program, version, git_commit, evaluator, configuration, given, folder, command_line, host,
 // ranks, machine, created, stop_reason, ending (record/ending.hpp). `configuration` has every setting in use, with its
 // value; `given` has the source of each that is not a default.
 //
-// A row is committed by its first column (`id`, `evaluations`, `time`), which is extended last. Its length is the
-// number of rows, even if other columns are longer. Every append opens the file as an SWMR writer and closes it again.
-// HDF5 orders its writes so that a reader, even after a kill, sees the old or the new state. Between appends the file
-// is cleanly closed, so h5dump and every other tool can open it while the study runs.
+// A row is committed by the first column of its table (`id`, `n_observed`, `time`), which is extended last. The length
+// of this column is the number of rows, even if other columns are longer. Every append opens the file as an SWMR writer
+// and closes it again. HDF5 orders its writes so that a reader, even after a kill, sees the old or the new state.
+// Between appends the file is cleanly closed, so h5dump and every other tool can open it while the study runs.
 //
 // A later row of an id supersedes the earlier ones: an evaluation whose rank was lost, or one that was repeated.
 //
@@ -96,11 +97,12 @@ struct Column {
 // Columns that grow together; the first one commits a row. Columns of /evaluations: the fields of the record, checksum,
 // source, then the trajectory's channels.
 using Table = std::vector<Column>;
-// The content of one cell. Null: the cell has the fill value (NaN). For a packed column: the compressed chunk.
+// The content of one cell. For a packed column: the chunk as it is stored.
 struct Cell {
   Bytes bytes;
-  bool deflated = true;
+  bool deflated = true;  // packed columns: whether the chunk is compressed
 };
+// nullopt: the cell has the fill value (NaN, or zeros for other types).
 using Row = std::vector<std::optional<Cell>>;
 using Checksums = std::array<std::uint32_t, 3>;  // of the fields, of the trajectory, of the outcome
 
@@ -147,7 +149,7 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
 Row encode(const Table& table, const Layout& layout, const IterationRow& iteration);
 Row encode(const Table& table, const Event& event);
 
-// Returns the CRC-32 of zlib; `before` continues another one.
+// Returns the CRC-32 of zlib. `before`: the CRC-32 of the bytes that precede these.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 // ---- the file ------------------------------------------------------------------------------------------------------
@@ -160,9 +162,9 @@ struct OpenColumn {
 // Throws Error if the column has another rank, extent, type or storage than its description.
 OpenColumn open_column(hid_t file, const Column& column);
 inline hsize_t length(hid_t file, const Column& column) { return open_column(file, column).rows; }
-// Returns the number of committed rows of a table with this first column. Throws Error if its bytes do not suffice for
-// them. A reader must call this before it opens other columns, which are then at least as long: an open dataset keeps
-// the length it had when it was opened.
+// Returns the number of committed rows of a table with this first column. Throws Error if the column's storage is too
+// small for this number. A reader must call this before it opens other columns, which are then at least as long: an
+// open dataset keeps the length it had when it was opened.
 hsize_t committed(hid_t file, const Column& first);
 
 // Creates all groups, datasets and attributes: SWMR allows no new ones later. Uses layout, provenance, created and
@@ -188,8 +190,9 @@ Eigen::VectorXd read_grid(hid_t file, const Layout& layout);
 
 Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows);
 void read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows, Bytes& bytes);  // into an existing buffer
-// Returns how many of the rows from `first` to `rows` are within the first `size` bytes of the file. Beyond the end
-// HDF5 reads zeros. The end-of-file address, by which a closed file is checked, is out of date while a file is open.
+// Returns the number of rows, at most `rows`, before the first row whose bytes are not within the first `size` bytes of
+// the file. Rows before `first` are not checked. Beyond the end of a file HDF5 reads zeros. The end-of-file address, by
+// which a closed file is checked, is out of date while a file is open.
 hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t size, hsize_t rows, hsize_t first = 0);
 
 // The bytes of rows, column by column, and their conversion to records.
@@ -214,8 +217,8 @@ struct Motion {
 Motion motion_of(const Block& block, std::size_t row);
 Motion motion_at(hid_t file, const Layout& layout, const Table& table, hsize_t row);
 
-// Renames a finished `path`.tmp to `path`, so that there is never a half-written file of that name. Both are where
-// symbolic links lead to.
+// Flushes a finished `path`.tmp to disk and renames it to `path`, so that a file of that name is never incomplete. If
+// `path` is a symbolic link, its target is replaced. Throws Error.
 void publish(const std::string& path);
 // Runs action(`path`.tmp) after reserving `bytes` for it; removes the file if the action fails.
 void make_temporary(const std::string& path, std::size_t bytes, const std::function<void(const std::string&)>& action);
