@@ -29,7 +29,7 @@ struct Timeouts {
   // attempt came too early.
   static constexpr double wait_for_rank_0 = 4;
   // The factor of speculative execution. An evaluation that has run for this many times the median duration starts a
-  // second time on an idle rank. The first answer counts; the other evaluation is stopped.
+  // second time on an idle rank. The first answer counts; the other evaluation is stopped. Infinite: none starts twice.
   double duplicate_after = std::numeric_limits<double>::infinity();
   // Pause of an evaluator after a failure of its machine, s; each consecutive failure doubles it, up to longest_rest
   double rest = 1;
@@ -42,19 +42,19 @@ struct Timeouts {
 class Cooldown {
  public:
   explicit Cooldown(double first) : first_(first), next_(first) {}
-  // Returns the time to rest after this outcome, s. 0: the outcome is not a trouble of the machine.
+  // Returns the time to rest after this outcome, s. 0: the machine did not cause the outcome.
   double after(const Evaluation& evaluation);
 
  private:
   double first_, next_;
 };
 
-// Used from one thread. However an evaluation ends, its outcome comes back exactly once, its record completed with
-// rank, host, seconds and started:
+// A farm is used from one thread. next() returns one outcome for each submitted task, however its evaluation ends. Its
+// record is completed with rank, host, seconds and started:
 //   an exception of the work                   failed
 //   trouble of the machine                     lost, with a mark (record/machine.hpp); the evaluator rests for a while;
 //                                              after several consecutive troubles its host is retired
-//   the rank fell silent (killed, cut off)     lost: submit it again, or not
+//   the rank fell silent (killed, cut off)     lost; the caller decides whether to submit it again
 //   did not stop at its limit (and grace)      timed_out; its evaluator is lost until it comes back by itself
 // A lost rank that answers again is used again; its late answer is dropped.
 class Farm {
@@ -69,7 +69,8 @@ class Farm {
   // Returns the next finished task, in the order of finishing. Returns nothing if none finishes within `wait`, and at
   // once if no task is outstanding. milliseconds::max() waits without limit.
   virtual std::optional<Outcome> next(std::chrono::milliseconds wait) = 0;
-  // Returns the evaluators' events since the last call: "rank lost", "rank back", "rank given up", "host retired".
+  // Returns the evaluators' events since the last call: "rank lost", "rank back", "rank given up", "host retired", and
+  // "begun again" (an evaluation was started a second time).
   virtual std::vector<Event> take_events() { return {}; }
 };
 
@@ -81,8 +82,8 @@ std::unique_ptr<Farm> make_local_farm(Work work, Timeouts timeouts = {}, int wor
 // would block MPI_Finalize.
 bool needs_hard_exit();
 
-// MPI, from initialisation to finalisation. Works without mpirun too (size 1). One per process, outliving its farms, on
-// the main thread.
+// Initialises MPI and finalises it at its end. Works without mpirun too (size 1). A process has one session, on its
+// main thread, which must outlive all farms.
 //
 // The destructor on rank 0 releases the other ranks, whose destructors sleep until then. A rank that leaves while tasks
 // still come to it ends the whole run (MPI_Abort) rather than let rank 0 wait forever. So catch and report exceptions
@@ -109,7 +110,7 @@ std::string mpi_library();
 // Makes the farm over all ranks; call it on rank 0. Its destructor releases the workers.
 std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Timeouts timeouts = {});
 // Evaluates tasks until rank 0 releases this rank; call it on the other ranks. Ends the process with exit code 1 if
-// rank 0 is silent for too long.
+// rank 0 has exited or is silent for too long. Aborts all ranks if this rank cannot answer.
 void serve(const Session& session, const Work& work, Timeouts timeouts = {});
 
 }  // namespace dodyn::farm

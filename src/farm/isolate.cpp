@@ -55,7 +55,8 @@ void limit_memory(double bytes) {
   _exit(0);
 }
 
-// Reads `bytes` until the pipe closes. Returns false if the child must be killed first.
+// Reads `bytes` until the pipe closes. Returns false if the child must be killed: its time is over, or task.stop is
+// requested.
 bool read_answer(int pipe, const Task& task, double grace, Bytes& bytes) {
   std::byte buffer[1 << 16];
   const auto give_up = [&, since = std::chrono::steady_clock::now()] {

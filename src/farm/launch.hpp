@@ -33,7 +33,8 @@ std::string process_address();
 class RemoteProcess {
  public:
   explicit RemoteProcess(const std::string& process_address);
-  // Whether the process was absent now and a quarter of a second ago. By then its last messages have arrived.
+  // Returns true if the process is absent at this check and was absent at the previous one, so that its last messages
+  // have arrived. Checks at most every 0.25 s; returns false between checks and for an unknown process.
   bool has_exited();
 
  private:

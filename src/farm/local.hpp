@@ -23,7 +23,8 @@ class LocalFarm : public Farm {
   LocalFarm(Work work, Timeouts timeouts, int rank = 0, int workers = 1);
   ~LocalFarm() override;
 
-  int evaluators() const override;  // number of threads, without those whose evaluation was given up and still runs
+  int evaluators() const override;  // number of threads, without those whose evaluation was given up and still runs; 0
+                                    // after retire()
   int outstanding() const override { return outstanding_; }
   void submit(Task task) override;
   void cancel_queued() override;
@@ -39,7 +40,8 @@ class LocalFarm : public Farm {
   void put_back(Task task);  // returns a taken task that has not started: it is the next of the queue
   // For speculative execution on other ranks. straggler() returns a running evaluation that started before `time`, each
   // only once. runs() reports whether a task still runs here without an answer. accept_remote_result() takes the answer
-  // of another rank and stops the evaluation here. False: this rank answered first, and the other answer is dropped.
+  // of another rank and stops the evaluation here. False: this rank has answered or given up before, and the other
+  // answer is dropped.
   std::optional<Task> straggler(Clock::time_point time);
   bool runs(const Task& task) const;
   bool accept_remote_result(Outcome outcome);

@@ -116,7 +116,7 @@ class Reader {
   std::size_t left_;
 };
 
-// Writes or reads a task or an outcome: a record, a trajectory and a part. A task has a time limit too.
+// Writes or reads the members that tasks and outcomes share: a record, a trajectory and a part.
 template <class Stream, class Record, class Motion, class Part>
 void walk(Stream& stream, Record& evaluation, Motion& trajectory, Part& part) {
   for_each_field(evaluation, [&](Field, auto& value) { stream(value); });

@@ -329,7 +329,7 @@ class MpiFarm : public Farm {
     return any;
   }
 
-  // Informs a rank that its answer is no longer needed.
+  // Informs a rank that its answer to this task is no longer needed.
   void drop(std::size_t i, Assignment& assignment) {
     const Task& task = assignment.task;
     assignment.state = Assignment::dropped;
@@ -396,7 +396,8 @@ class MpiFarm : public Farm {
     }
   }
 
-  // Kills a rank that is stopped (SIGSTOP, a debugger). It never receives the release, and mpirun would wait for it.
+  // Kills a rank of this host that is stopped (SIGSTOP, a debugger). It never receives the release, and mpirun would
+  // wait for it.
   void end_if_stopped(const Worker& worker) {
     if (worker.pid <= 0 || worker.host != host_name()) return;
     if (const char state = process_state(worker.pid); state != 'T' && state != 't') return;

@@ -33,7 +33,8 @@ class PollBackoff {
   std::chrono::microseconds longest_, length_ = shortest;
 };
 
-// The longest wait for the first and the last message of rank 0, which it sends before and after the life of a farm.
+// Timeout of messages without heartbeats: the first and the last message of rank 0, and the acceptance of each message
+// in finish_send().
 constexpr std::chrono::seconds farewell_timeout(60);
 
 // Returns the status of a message that has arrived, if any.
@@ -41,7 +42,7 @@ std::optional<MPI_Status> look(int source, int tag);
 Bytes receive(const MPI_Status& status);
 // Starts to send; `bytes` must stay as they are until the request completes.
 MPI_Request start_send(const Bytes& bytes, int destination, Tag tag);
-// Waits until MPI has taken the bytes. Returns false if no process receives them.
+// Waits until MPI has sent the bytes. Returns false if no process receives them within farewell_timeout.
 bool finish_send(MPI_Request& request);
 // Sends without waiting for the completion. A message that a lost rank never receives stays in memory until the process
 // ends.

@@ -10,7 +10,8 @@ namespace dodyn::farm {
 
 // Calls `work` with its deadline and completes the record. Id, parent, design, seed and part come from the task; rank,
 // host, seconds and started from this process. Never throws because of `work`: guarded() turns its exceptions into
-// outcomes. An `ok` outcome whose cost is not finite becomes `failed`.
+// outcomes. An `ok` outcome becomes `failed` if its cost is not finite, or if the standard error of its cost is
+// negative or not finite.
 Outcome perform(const Work& work, Task task, int rank);
 
 // Calls `work` and turns an exception into an outcome. MachineTrouble and errors of the operating system become trouble
