@@ -148,7 +148,7 @@ Arguments parse(const Invocation& call) {
     for (const po::option& option : words.options) {
       if (option.unregistered || option.string_key == operand || option.value.empty()) continue;
       const std::string& value = option.value.front();
-      if (value.empty())  // such as of a variable of the shell that is not set
+      if (value.empty())  // for example, a variable of the shell is not set
         refuse("--" + option.string_key + " is empty; allowed: " + meaning(own, option.string_key));
       if (value.starts_with("--"))  // an option follows instead of a value
         refuse("--" + option.string_key + " has no value; allowed: " + meaning(own, option.string_key));

@@ -73,7 +73,7 @@ std::string help(const Command& command, int& argc, char**& argv, std::vector<st
   return help(command) + keys + "\n" + std::string(exit_codes);
 }
 
-// dodyn help keys [SECTION] [CONFIG], dodyn help key NAME [CONFIG]
+// Returns the text of "dodyn help keys [SECTION] [CONFIG]" and "dodyn help key NAME [CONFIG]".
 std::string help_on_keys(std::vector<std::string> words) {
   const bool one = words.front() == "key";
   words.erase(words.begin());
@@ -110,8 +110,9 @@ std::string help_on_models() {
   return text;
 }
 
-// dodyn help units; dodyn help units UNIT,... OWN...: how numbers with the units OWN convert, as JSON. The Python
-// package asks this, so that units and their factors are in settings/units.cpp alone.
+// Returns the text of "dodyn help units", or for "dodyn help units UNIT,... OWN..." the conversions of numbers with the
+// units OWN, as JSON. The Python package calls the latter, so that units and their factors are in settings/units.cpp
+// alone.
 std::string help_on_units(const std::vector<std::string>& words) {
   if (!words.empty())
     return report::conversions_json(report::read_output_units(words.front()), {words.begin() + 1, words.end()});

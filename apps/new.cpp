@@ -249,7 +249,7 @@ std::vector<NewStudy> new_studies() {
             {"cpp.cpp", cpp_program}}}};
 }
 
-// Never overwrites a file, even if it appears meanwhile: mode "x" of C11.
+// Writes a file. Throws std::runtime_error if it exists, even if it appears meanwhile: mode "x" of C11.
 void write_new(const NewFile& file) {
   std::FILE* const out = std::fopen(file.name.c_str(), "wx");
   const bool written = out && std::fwrite(file.text.data(), 1, file.text.size(), out) == file.text.size();

@@ -29,8 +29,8 @@ std::string package_folder() {
   throw std::runtime_error("the Python package that draws is not where it was installed: " DODYN_DATA "/python");
 }
 
-// Removes empty entries and "." from PYTHONPATH (an example is ":/opt/python"). Python would load modules from the
-// working directory for them.
+// Removes empty entries and "." from PYTHONPATH (an example is ":/opt/python"). For these entries Python would load
+// modules from the working directory.
 void leave_out_working_directory() {
   const char* const given = std::getenv("PYTHONPATH");
   if (!given) return;

@@ -142,7 +142,8 @@ ExitCode replay(const Invocation& call) {
             << ")" << (here.host == contents.provenance.host ? "" : " on " + here.host) << "\n";
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
   int differing = 0;
-  // An evaluation starts from its parent's motion at that time: the parent may have been solved again since.
+  // Holds the motions up to the present row. An evaluation started from the row that its parent had then, not from a
+  // later row of the parent.
   std::map<std::int64_t, Trajectory> motions;
   archive::for_each_trajectory(file, contents.evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
     const Evaluation& archived = contents.evaluations[row];

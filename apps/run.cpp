@@ -43,10 +43,11 @@ namespace {
 // at once; stored rows are safe. Batch systems send SIGUSR1 and SIGUSR2 before the end of a job, perhaps twice.
 std::atomic<int> signal_received = 0;
 std::atomic<std::int64_t> first_urgent = 0;  // time of the first SIGINT, SIGTERM or SIGHUP, ms; 0: none
-// Signals within this time are one request: timeout of GNU coreutils signals its child, then the group of its child,
-// ms.
+// Signals within this time count as one request, ms: the command timeout of GNU coreutils signals its child, then the
+// child's process group.
 constexpr std::int64_t time_of_a_request = 50;
-// Line that answers the first request; null: none, as in all ranks except 0. It lives until the process ends.
+// Message that the signal handler prints at the first request; null: none, as in all ranks except 0. The text must
+// exist until the process ends.
 std::atomic<const char*> answer_to_signal = nullptr;
 std::atomic<bool> is_on_terminal = false;  // whether a progress line may be there
 
@@ -77,7 +78,7 @@ void receive_signal(int signal) {
   _exit(interrupted);
 }
 
-// Sets the line that answers a signal.
+// Sets the message that the signal handler prints to standard error; it states study.grace-period.
 void answer_signals(const Settings& settings) {
   static const std::string line = "stopping: running evaluations have up to " + settings.text("study.grace-period") +
                                   " s to finish (study.grace-period); Ctrl-C again stops at once\n";
@@ -133,8 +134,8 @@ study::Study::Interruption interruption(const Settings& settings) {
 // Ids of evaluations to repeat; an empty set: all that failed.
 using Again = std::optional<std::set<std::int64_t>>;
 
-// Returns the result as text, from the archive. If the archive cannot be read now, or not within the second that an
-// interrupted run has, it returns the best evaluation.
+// Returns the result as text, from the archive. If the archive cannot be read now, or not within 1 s after an
+// interruption, the text describes the best evaluation only.
 std::string found(const std::string& path, const study::Summary& summary, const Settings& settings,
                   const report::OutputUnits& units) {
   constexpr int rows_read_in_a_second = 20000;

@@ -16,9 +16,9 @@ namespace dodyn::study {
 // Returns the value of a key; empty if the key is missing.
 std::string text_in(const std::vector<std::pair<std::string, std::string>>& configuration, const std::string& key);
 
-// Returns the quantities of an archive that are rates, from 0 to 1: index of a metric, -1 for the cost. In each
-// evaluation the metrics show it. A failure rate has the Wilson interval that they state. Fractions of outcomes add up
-// to 1. The joint cost of scenarios lies between their failure rates.
+// Returns the quantities of an archive that are rates, from 0 to 1: index of a metric, -1 for the cost. The metrics of
+// all evaluations determine which quantities are rates. A failure rate has the Wilson interval that two metrics state.
+// Fractions of outcomes add up to 1. The joint cost of scenarios lies between their failure rates.
 std::vector<int> rates_of(const archive::Contents& contents);
 
 // Throws ConfigError if the archive's configuration cannot be read.

@@ -27,7 +27,7 @@ class Parts {
   // Stores an answer. If a part has several answers, the first one counts. Returns whether the evaluation is complete.
   // Throws std::runtime_error if the file cannot be written.
   bool add(Outcome answer);
-  // Stores a lost attempt at a part. Returns all lost attempts at this part.
+  // Stores a lost attempt at a part. Returns all lost attempts at this part, the oldest first.
   std::vector<Outcome> record_lost_attempt(const Outcome& attempt);
   // Returns the answers to all parts of a complete evaluation, in the order of the parts.
   std::vector<Outcome> answers(std::int64_t id) const;

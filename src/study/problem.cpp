@@ -80,7 +80,8 @@ std::string find_here(const std::string& named, const std::string& folder, const
 }
 
 // Returns the settings with which an archived study was started: given settings, and settings whose defaults have
-// changed since. A removed key is among them unless its value corresponds to the present behaviour. `found` maps each path to its file here, if that is another one.
+// changed since. A removed key is among them unless its value corresponds to the present behaviour. `found` maps a path
+// in the archive to the file that replaces it here.
 std::vector<std::pair<std::string, std::string>> settings_asked(const std::string& path,
                                                                 const archive::Provenance& provenance,
                                                                 const std::map<std::string, std::string>& found) {
@@ -98,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> settings_asked(const std::strin
     const auto key = keys.find(name);
     const RemovedKey* const gone = find_removed(name);
     if (gone && gone->value == value) continue;
-    // Another value of a removed key is refused, even if it was the default.
+    // Keeps a removed key that has another value, default or not: read_settings() then refuses it with advice.
     const bool other_default = gone || (key != keys.end() && value != default_text(key->second));
     if ((!given.contains(name) && !other_default) || is_local(name)) continue;
     const bool is_file = key != keys.end() && key->second.type == Type::path;

@@ -71,8 +71,9 @@ std::vector<std::string> extract_files(const archive::Provenance& provenance, co
 // Whether the file is HDF5, not text.
 bool is_archive(const std::string& path);
 
-// Returns why a whole number or a label of the search cannot have a value: "is not one of the variable's values; the
-// nearest is 3". Empty: it can, or the variable is real. Values beyond the range of the search are allowed.
+// Returns why a variable of the search that is a whole number or a label cannot have a value: "is not one of the
+// variable's values; the nearest is 3". Empty: the value is possible, or the variable is real. Values beyond the range
+// of the search are allowed.
 std::string find_fraction(const Settings& settings, Variable variable, double value);
 
 }  // namespace dodyn::study

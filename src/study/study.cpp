@@ -42,8 +42,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() == b.size() && a == b; }
 
-// One cause may end an evaluation's process and this run. The signal to this run then comes at most this time after a
-// lost evaluation, and after any other one, s.
+// One cause may end an evaluation's process and this run. The signal to this run then comes at most this time after the
+// evaluation: first value after a lost evaluation, second value after any other one, s.
 constexpr double time_for_a_signal = 2, time_for_another = 0.5;
 
 // Number of designs in a synchronous batch; independent of the number of ranks.
@@ -436,8 +436,8 @@ void Study::submit(const Evaluation& asked, int part) {
   farm_.submit(std::move(task));
 }
 
-// Accesses the archive. While another program uses the archive, it waits until this run must end, then throws
-// archive::Busy.
+// Accesses the archive. While another program uses the archive, repeats `write` every 0.2 s. Throws archive::Busy
+// study.grace-period after this run must end.
 template <class Write>
 void Study::commit(Write&& write) {
   double latest = 0;
@@ -885,7 +885,7 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
     }
   };
   using surrogate::Named;
-  Named read;  // grows by one key at a time, so that an error is that of the last key
+  Named read;  // receives one key at a time, so that the last key causes an error
   for (const auto& [key, member] :
        {std::pair("surrogate.integers", &Named::integers), std::pair("surrogate.categories", &Named::categories),
         std::pair("surrogate.log-scale", &Named::logarithmic),

@@ -68,12 +68,12 @@ struct Summary {
   int resolved_again = 0;  // evaluations of this run that solved a design again from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // by status: ids for which another attempt may give an
                                                            // answer
-  // The most frequent reason among these, regardless of numbers in it; if the study failed, among all evaluations
+  // The most frequent reason of these evaluations, regardless of numbers in it; if the study failed, of all evaluations
   // without a usable cost. Empty: none.
   std::string commonest;
   int commonest_count = 0;         // number of evaluations with that reason
   int troubles = 0;                // attempts of this run that the machine ended
-  std::string trouble;             // message of the last of these
+  std::string trouble;             // message of the last attempt that the machine ended
   std::optional<Evaluation> best;  // result of best_of()
 };
 
@@ -89,18 +89,19 @@ class Study {
   // Returns why the run must end now, as one line; empty: it may continue. Called several times a second.
   using Interruption = std::function<std::string()>;
 
-  // Creates or opens the archive. Throws ConfigError if the archive belongs to another study, has a newer schema, is in
-  // use, or is not writable. After an interruption, running evaluations have study.grace-period seconds to finish. Then
-  // they are dropped, and the next run repeats them. All references must outlive the study.
+  // Creates or opens the archive. Throws ConfigError if the archive belongs to another study, has another schema, is
+  // damaged, or is not writable; archive::Busy if another process writes it; Interrupted if the run must end while the
+  // archive is read. After an interruption, running evaluations have study.grace-period seconds to finish. Then they
+  // are dropped, and the next run repeats them. All references must outlive the study.
   Study(const Settings& settings, const Evaluator& evaluator, surrogate::Strategy& strategy, farm::Farm& farm,
         archive::Provenance provenance, Interruption interruption, Watch watch);
 
   // Runs the study. Throws archive::Error if a row cannot be written, ConfigError if the replay does not reproduce the
-  // archive.
+  // archive, Interrupted if the run must end while trajectories are read.
   Summary run();
   // Repeats these evaluations with the same ids, designs and seeds. Empty set: all evaluations that failed, timed out
   // or were lost. The strategy is not asked; the next run() passes the results to it. Throws ConfigError for an unknown
-  // id.
+  // id; otherwise the errors of run().
   Summary rerun(const std::set<std::int64_t>& ids);
 
  private:
@@ -216,7 +217,7 @@ class Study {
   std::map<std::int64_t, int> troubles_;  // attempts of this run that the machine ended, by id
   std::set<int> troubled_;                // ranks with a failure of their machines
   int most_evaluators_ = 0;               // largest number of evaluators of the farm when a machine gave trouble
-  std::string trouble_;                   // message of the last of these attempts
+  std::string trouble_;                   // message of the last attempt that the machine ended
   std::string given_up_;                  // why failures of the machine end the run; empty: they do not
 };
 
