@@ -234,7 +234,8 @@ class ElasticEvaluator final : public Evaluator {
     e.reason = "the cost is not a finite number";
   }
 
-  // Simulates the initial states of a part. Stores a row of numbers for each, and the motion of the very first.
+  // Simulates the initial states of a task. Stores a row of numbers for each, and the motion of the first initial
+  // state.
   void batch(const Task& task, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
     const int first = task.part * own_.batch, end = std::min(first + own_.batch, starts_.count());

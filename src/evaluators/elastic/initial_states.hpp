@@ -1,6 +1,6 @@
 // Runs of one scene from several initial states, and the classification of their ends.
 //
-//   [initial-states]                        # sampled as those of the evaluator simulation (simulation/initial_states.hpp)
+//   [initial-states]                # sampled as for the evaluator simulation (simulation/initial_states.hpp)
 //   count = 32
 //   offset = -40 mm .. 40 mm        # of a parameter
 //   [outcome captured]
@@ -40,7 +40,7 @@ class Outcomes {
  public:
   explicit Outcomes(const Settings& settings);
 
-  // the outcomes' names, then `end` and `failed`
+  // Returns the names of the outcomes, then `end` and `failed`.
   std::vector<std::string> names() const;
   // Returns the index of the first outcome whose condition is true, or that of `end`. Throws ConfigError if a condition
   // contains an unknown name.

@@ -34,9 +34,10 @@ struct RunResult {
   elastic::Energies before, after;
 };
 
-// Return the names of the bodies (rigid ones first), and of the columns of each: x, y, (z,) vx, vy(, vz).
+// Returns the names of the bodies, rigid ones first.
 template <int n>
 std::vector<std::string> names(const Scene<n>& scene);
+// Returns the column names of a body: x, y, (z,) vx, vy(, vz).
 std::vector<std::string> places(int dimension);
 
 Channels run_channels(const std::vector<std::string>& names, int dimension, int rows);

@@ -20,7 +20,7 @@ const KeyTable<MotionSearch>& gait_search_keys() {
 
 }  // namespace
 
-// Whole: it is a table, one entry for each key in the order of --help.
+// Returns the table of the keys, in the order of --help.
 const KeyTable<GaitKeys>& gait_keys() {
   using K = GaitKeys;
   using G = dmoc::GaitSettings;

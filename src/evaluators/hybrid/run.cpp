@@ -85,7 +85,7 @@ Channels HybridRun::channels(int nodes) const {
   return all;
 }
 
-// Rows of a trajectory.
+// Records the rows of a trajectory.
 struct HybridRun::Recorder {
   const HybridRun& run;
   const variational::Mechanics& mechanics;
@@ -128,7 +128,8 @@ struct HybridRun::Recorder {
   }
 };
 
-// A motion by the projected principle: z moves, and its image is put where the integrator's state is read.
+// A motion by the projected principle. The flow moves the coordinates z. After each advance, their image is stored as
+// the state of the integrator, from which events, energies and rows are computed.
 struct HybridRun::Projection {
   const systems::Projected& projected;
   const variational::Mechanics& mechanics;
@@ -176,7 +177,8 @@ double energy(const variational::Mechanics& mechanics, const variational::Hybrid
 
 }  // namespace
 
-// Puts the gait's state after a reset into the integrator: one stride leads from there to just before the next.
+// Finds the gait, and sets the integrator to the gait's state after a reset. One stride leads from this state to the
+// state just before the next reset. Sets ran.reason if no gait is found, or if the reset fails.
 void HybridRun::begin_stride(const variational::Mechanics& mechanics, const variational::Assembly& assembly,
                              variational::HybridIntegrator& integrator, HybridResult& ran) const {
   ran.gait = variational::find_gait(integrator, assembly, options_.integrator, options_.gait);
@@ -190,10 +192,12 @@ void HybridRun::begin_stride(const variational::Mechanics& mechanics, const vari
 
 namespace {
 
-// rad. Angles of a spherical joint turn by half a turn where it passes beside its singular attitude.
+// Limit of the change of an angle in one step, rad. If a spherical joint passes beside its singular attitude, its
+// angles change by half a turn.
 constexpr double largest_turn_in_step = 1.0;
 
-// Returns a sentence if an angle of a spherical or spatial joint turned by more in one step; empty: none.
+// Returns a sentence if an angle of a spherical or spatial joint changed by more than largest_turn_in_step; empty:
+// none.
 std::string turns_too_fast(const systems::Model& model, const Eigen::VectorXd& before,
                            const variational::HybridState& now) {
   for (const auto& link : model.structure.links) {
@@ -212,7 +216,7 @@ std::string turns_too_fast(const systems::Model& model, const Eigen::VectorXd& b
   return "";
 }
 
-// Returns a sentence if initial rates violate a constraint, so that others replace them; empty: they do not.
+// Returns a sentence if initial rates violate a constraint and were replaced by other rates; empty: they were not.
 std::string replaced_rates(const systems::Model& model, const variational::Assembly& assembly, const Eigen::VectorXd& q,
                            const Eigen::VectorXd& v, const variational::HybridIntegrator& integrator) {
   constexpr double rounding = 1e-9;  // relative, of numbers in a text

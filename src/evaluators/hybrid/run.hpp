@@ -44,8 +44,9 @@ struct HybridResult {
   Numbers seen;  // metrics, and coordinates and rates at the end, by name
   variational::Gait gait;
   double energy_before = 0.0, energy_after = 0.0;      // J
-  double dissipated_energy = 0.0, reset_energy = 0.0;  // by events, kinetic; by resets, potential, J
-  // Work of forces and errors of the steps, J.
+  double dissipated_energy = 0.0, reset_energy = 0.0;  // kinetic energy lost in events; potential energy gained in
+                                                       // resets; J
+  // Returns the energy change without events and resets, J: work of forces, and errors of the steps.
   double energy_change() const { return energy_after - energy_before + dissipated_energy - reset_energy; }
   long steps = 0;
   double k = 0.0, least_k = 0.0;  // only for the method projected

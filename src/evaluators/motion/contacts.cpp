@@ -102,7 +102,8 @@ std::vector<TouchingFeature> touching(const PhasedMotion& motion, const MotionVa
   return all;
 }
 
-// Changes only slides, along the gradient of the height: the smallest change that closes the gap.
+// Moves q by up to three Newton steps along the gradient of the height, which is the smallest change that closes the
+// gap. Changes only the coordinates of sliding joints.
 void touch(const PhasedMotion& motion, const MotionContact& contact, const MotionValues& values, Eigen::VectorXd& q) {
   const auto numbers = autodiff::values_of(values.model.numbers);
   const dmoc::ContactEvent event = contact_event(motion, contact, values);

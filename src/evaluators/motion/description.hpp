@@ -102,8 +102,8 @@ class MotionDescription {
   virtual std::string model_name() const = 0;   // name of the model in the settings
   virtual const dmoc::System& system() const = 0;
   virtual std::vector<PhaseOutline> outline() const = 0;
-  // Returns the force normal(POINT), tangential(POINT) or reaction(COORDINATE) in a phase. POINT: the origin of the first
-  // link, by root_name() or by a [point]. nullopt: the phase has no such force.
+  // Returns the force normal(POINT), tangential(POINT) or reaction(COORDINATE) in a phase. POINT: the origin of the
+  // first link, by root_name() or by a [point]. nullopt: the phase has no such force.
   virtual std::optional<HeldForce> held_force(int phase, const Expression::Quantity& quantity) const;
   int intervals() const;  // total of all phases
   int knots() const;      // knots of all phases: rows of a trajectory

@@ -14,10 +14,10 @@ namespace dodyn::evaluators {
 namespace {
 
 constexpr int random_paths = 8;
-// Factors of the controls. An actuator that moves other coordinates through the mechanism often needs less than what
-// balances the path.
+// Factors of the controls. An actuator that moves other coordinates through the mechanism often needs less than the
+// controls that balance the path.
 constexpr double amplitudes[] = {1.0, 0.5, 0.25, 0.125};
-// Actuators can follow a path if they leave at most this share of the imbalance of its momenta.
+// Actuators can follow a path if the best controls leave at most this fraction of the imbalance of its momenta.
 constexpr double followed = 0.1;
 
 // Limit of coordinates. Simulations of larger machines would take longer than the solution.

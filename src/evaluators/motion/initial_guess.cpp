@@ -23,8 +23,8 @@ namespace {
 // Every second guess has larger detours: up to this factor, with this number of harmonics after the first two.
 constexpr double largest_detour = 10.0;
 constexpr int more_harmonics = 3;
-// Amplitude of a coordinate's detour, m or rad. Rotation amplitude of bodies that may move around others, rad. Bodies
-// with held points do not.
+// Amplitude of a coordinate's detour, m or rad. Amplitude of rotations if no phase holds points, rad: bodies may then
+// move around other bodies.
 constexpr double usual_detour = 0.3, turn_of_a_detour = 1.0;
 // Width assumed for a range with only one end, m or rad.
 constexpr double open_range = 1.0;
@@ -161,8 +161,8 @@ std::vector<Knot> knots_from(const Eigen::VectorXd& start, const PhasedMotion& m
   return knots;
 }
 
-// Sets the amplitudes of detours. Slides: the largest radius of a moving body, at least 10 % of `distance`. Rotations:
-// a constant. `largest` limits both.
+// Sets the amplitudes of detours. Translational coordinates: the largest radius of a moving body, at least 10 % of
+// `distance`. Rotations: turn_of_a_detour, or usual_detour if a phase holds points. `largest` limits both.
 void size_of_bodies(const PhasedMotion& motion, const MotionValues& all, double distance,
                     const Eigen::VectorXd& largest, Eigen::VectorXd& size) {
   double radius = 0.1 * distance;

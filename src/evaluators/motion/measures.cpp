@@ -58,7 +58,8 @@ Totals totals_of(const MotionDescription::MetricInputs& seen) {
   return all;
 }
 
-// Rows of the trajectory that belong to the knots of a phase. intervals: number of steps from knot to knot.
+// The rows of a phase in the trajectory, one per knot: `first` to `first + intervals`. `intervals`: the phase's number
+// of intervals times the degree.
 struct KnotRows {
   Eigen::Index first = 0, intervals = 0;
 };

@@ -47,7 +47,7 @@ class MotionMetrics {
   static Eigen::MatrixXd force_values(const PhaseFunction& part, const MotionDescription::MetricInputs& seen,
                                       const dmoc::Lookup& lookup);
 
-  std::vector<std::string> parameters_;  // of the motion
+  std::vector<std::string> parameters_;  // names of MotionValues::motion, which the expressions may use
   std::vector<Term> terms_;
   MetricExpressions expressions_;
 };

@@ -56,8 +56,8 @@ class MotionEvaluator final : public Evaluator {
   // One row per guess, one for the parent's trajectory, and one for a motion with another touching corner.
   int optima_rows() const { return search_.guesses + 2; }
   std::size_t optima_channel() const { return channels().size() - 1; }
-  // Returns the metrics without those of the configuration: the description's, then those of every motion. Null
-  // pointers: names without values.
+  // Returns the metrics except those of [metrics]: metrics of the description, then metrics of every motion. If the
+  // pointers are null, the metrics have names but no values.
   std::vector<Measure> measures(const MotionDescription::MetricInputs* seen, const FoundMotion* found) const;
   Eigen::Index place(const std::string& name) const;  // index of a metric
   double metric(const Evaluation& e, const std::string& name) const {
@@ -208,7 +208,8 @@ void MotionEvaluator::assess(const FoundMotion& found, Evaluation& e) const {
   judge(findings(*found.mesh, e, found.trajectory), search_.rejects, e);
 }
 
-// share of initial guesses that ended at an optimum of their own, from which on a row has a warning
+// Fraction of initial guesses that ended at an optimum which no other guess found. From this value on a row has a
+// warning.
 constexpr double many_single = 0.5;
 
 void MotionEvaluator::doubt(Outcome& outcome) const {

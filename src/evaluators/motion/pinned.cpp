@@ -217,7 +217,8 @@ std::string violated_rate(const PhasedMotion& motion, bool end, const MotionValu
   return "";
 }
 
-// Returns the first position of the goal that all phases hold at another value, from the initial state on; empty: none.
+// Returns the first position for which the goal gives another value than the initial state, although all phases hold
+// it; empty: none.
 std::string moved_hold(const PhasedMotion& motion, const MotionValues& values) {
   Values now = pinned_at(motion, values, false);
   for (const MotionPhase& phase : motion.phases) now = held(motion, phase, now);

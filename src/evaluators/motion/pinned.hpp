@@ -1,7 +1,7 @@
-// Conditions whose value no motion changes. Positions that equalities fix where phases meet, such as the height of a foot
-// that stands: an inequality of these alone that is satisfied exactly, foot.z >= 0, has no interior there. An
-// interior-point method then converges slowly or not. Parameters, and the time if all durations are given, are fixed,
-// too. If fixed values violate a condition, there is no motion.
+// Finds conditions whose value is the same for all motions. Equalities fix positions at the knots where phases meet,
+// such as the height of a standing foot. Parameters are fixed, too, and the time if all durations are given. If fixed
+// values satisfy an inequality exactly, such as foot.z >= 0, it has no interior there, and an interior-point method
+// converges slowly or not at all. If fixed values violate a condition, there is no motion.
 #pragma once
 
 #include <map>
@@ -18,7 +18,8 @@ struct PinnedPositions {
   Values first, inner, last;
 };
 
-// Returns the positions that [initial-state] and [goal] give one by one, in all phases through which they are held. [phases]
+// Returns the positions that [initial-state] and [goal] give one by one, in all phases through which they are held,
+// [phases].
 std::vector<PinnedPositions> pinned_positions(const PhasedMotion& motion, const MotionValues& values);
 
 // Returns whether pinned positions alone determine the value of an inequality, and this value is zero.

@@ -186,7 +186,8 @@ void move_onto_conditions(const PhasedMotion& motion, const MotionValues& values
 
 namespace {
 
-// Returns what each phase holds, with the values that it keeps along a path (move_onto_holds()).
+// Returns the held components of each phase with the values that they have along a path (see move_onto_holds());
+// nullopt: the phase holds none.
 std::vector<std::optional<Wanted>> held_along(const PhasedMotion& motion, const MotionValues& values,
                                               const Projection& projection, const MotionPath& path) {
   const std::size_t count = motion.phases.size();

@@ -1,5 +1,5 @@
-// Moves the postures of an initial guess onto holds, constraints of the model, and equalities at the ends. From paths
-// that violate them the solver seldom converges.
+// Moves the postures of an initial guess so that they satisfy holds, constraints of the model, and equalities at the
+// ends. From a path that violates these the solver seldom converges.
 #pragma once
 
 #include "evaluators/motion/description.hpp"
@@ -12,9 +12,10 @@ namespace dodyn::evaluators {
 void move_onto_conditions(const PhasedMotion& motion, const MotionValues& values, bool end,
                           const Eigen::VectorXd& start, Eigen::VectorXd& q);
 
-// Changes the nodes between the ends so that phases keep what they hold. Values that one phase after the other holds
-// from the start on are those of the start; values held until the goal are those of the goal. Coordinates that the
-// start or the goal leaves free change first; if they are fewer than the held components, all may change.
+// Changes the nodes between the ends so that the held components of each phase are constant. A component that all
+// phases from the start on hold has its value of the start. A component that is held until the goal has its value of
+// the goal. Only coordinates that the start or the goal leaves free change; if they are fewer than the held components,
+// all may change.
 void move_onto_holds(const PhasedMotion& motion, const MotionValues& values, MotionPath& path);
 
 }  // namespace dodyn::evaluators

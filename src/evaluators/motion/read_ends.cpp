@@ -74,7 +74,7 @@ void read_requirements(PhasedMotion& motion) {
     }
 }
 
-// Throws if the model has a reset that the motion does not apply at its end. A motion does not see its guard.
+// Throws if the model has a reset that the motion does not apply at its end, because a motion does not evaluate guards.
 void expect_resets_applied(const PhasedMotion& motion, const std::string& applied) {
   const auto& model = motion.system->model();
   for (const auto& section : model.sections)

@@ -128,12 +128,13 @@ namespace {
 constexpr int fewest_intervals = 3, corner_iterations = 150;
 constexpr std::size_t corners_refined = 2;
 
-// Other optima: the number that is kept, and the number that is tried where the best motion is refused or its refinement
-// costs more, by this fraction.
+// Optima other than the best one: number that is stored, and number that is tried if the best motion is refused or has
+// become too expensive by its refinement.
 constexpr std::size_t others_kept = 8;
 constexpr int others_tried = 3;
+// Relative excess of the refined motion's cost over another optimum from which this optimum is tried.
 constexpr double costs_more = 0.01;
-// relative difference of the costs of one optimum
+// Relative difference below which two costs belong to the same optimum.
 constexpr double same_cost = 1e-6;
 
 bool is_solved(const SolvedMotion& m) { return m.solution.status == SolveStatus::solved; }

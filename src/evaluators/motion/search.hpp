@@ -53,7 +53,7 @@ std::string times_text(const SolveTimes& times);
 // Value of FoundMotion::best_guess if another corner touches than in the motion from which the solve began.
 inline constexpr int guess_by_corner = -2;
 
-// A solved motion, and how it fits its mesh.
+// The best motion on a mesh, and measures of its accuracy on that mesh.
 struct MotionOnMesh {
   std::optional<SolvedMotion> best;
   std::shared_ptr<const MotionDescription> mesh;
@@ -76,8 +76,8 @@ struct FoundMotion : MotionOnMesh {
 // Returns why a motion is refused; empty: it is accepted.
 using Refusal = std::function<std::string(const FoundMotion&)>;
 
-// Solves from this task's share of the initial guesses, and returns the best motion that is not refused; if all are, the
-// best one. Throws ConfigError if the model refuses the design.
+// Solves from this task's share of the initial guesses, and returns the best motion that is not refused; if all are,
+// the best one. Throws ConfigError if the model refuses the design.
 FoundMotion search_motion(const MotionSearch& search, std::shared_ptr<const MotionDescription> description,
                           const Task& task, const Refusal& refusal, SolveTimes& times);
 

@@ -17,7 +17,7 @@ std::vector<std::string> units_of_coordinates(const systems::Model& model, const
   return units;
 }
 
-// An actuator at a point may exert a force and a torque, so it has no unit.
+// Returns the unit of a control; empty for an actuator at a point, which may exert both a force and a torque.
 std::string unit_of_control(const systems::Model& model, int coordinate) {
   return coordinate < 0 ? "" : model.slides(coordinate) ? "N" : "N m";
 }

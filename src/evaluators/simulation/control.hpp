@@ -14,8 +14,9 @@
 
 namespace dodyn::evaluators::simulation {
 
-// Returns the keys of [control], and the design variables of a controlled craft if control.craft names a link.
+// Returns the keys of [control].
 std::vector<Key> control_keys();
+// Returns the design variables of a controlled craft; empty: control.craft names no link.
 std::vector<DesignVariable> control_variables(const Settings& so_far);
 
 // Options of a controller for one design and one initial state. Links stand in place of the bodies of
@@ -44,8 +45,9 @@ class Control {
 template <int n>
 std::shared_ptr<rigid::Controller<n>> controller(const systems::Bodies<n>& view, const ControlPlan& plan);
 
-// The channel `control` of a trajectory with `nodes` rows, and its row at a state.
+// Returns the channel `control` of a trajectory with `nodes` rows.
 Channel control_channel(int dimension, int nodes);
+// Returns the row of the channel `control` at a state.
 template <int n>
 Eigen::RowVectorXd control_row(const rigid::Controller<n>& controller, double t, rigid::Frames<n> frames,
                                std::span<const rigid::Twist<n>> twists);

@@ -77,7 +77,7 @@ void FeedbackForce<n>::set_controls(double t, const Eigen::VectorXd& states, std
     u[actuator] = std::clamp(value(formula, t, states, nullptr), -limits_[actuator], limits_[actuator]);
 }
 
-// Sets trial_u_, too: rates may depend on controls.
+// Sets the rates of the states, and trial_u_, because rates may depend on controls.
 template <int n>
 void FeedbackForce<n>::set_rates(double t, const Eigen::VectorXd& states, Eigen::VectorXd& rates) {
   set_controls(t, states, trial_u_);
@@ -118,7 +118,8 @@ void FeedbackForce<n>::solve_states(double t, const Eigen::VectorXd& base, doubl
   throw std::runtime_error("the states of [feedback] are not solved; choose a shorter simulation.step");
 }
 
-// Looks at a state within a step. Frames know angles of the plane within a turn; those of the last node complete them.
+// Uses a state within a step. Directors determine the angle of a body in the plane only up to full turns. The nearest
+// such angle to that of the last node is used.
 template <int n>
 void FeedbackForce<n>::look_between(rigid::Frames<n> frames, std::span<const rigid::Twist<n>> twists) {
   between_.resize(frames.size());
@@ -204,7 +205,7 @@ double FeedbackForce<n>::corrected(double h, std::span<const rigid::Pose<n>> pos
   return change;
 }
 
-// A sample is due this much before its time, relative to the period.
+// Whether the time `at` of a sample or of queued controls has come at t. Allows for rounding of times.
 template <int n>
 bool FeedbackForce<n>::due(double at, double t) const {
   constexpr double soon = 1e-9;

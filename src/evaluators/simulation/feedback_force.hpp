@@ -2,8 +2,8 @@
 //
 // A continuous law is part of each step: its states z follow the integrator's rule. The midpoint rule solves
 // z = z0 + h/2 f(z) in the middle of a step and continues with z0 + h f; Newmark's method uses the trapezoidal rule. A
-// sampled law sets its controls at the first node from each sample on, and adds the period times the rates to its
-// states.
+// sampled law is evaluated at the first node at or after each sampling time. It then adds the period times the rates to
+// its states, and applies the controls from the first node after `delay`.
 #pragma once
 
 #include <Eigen/Core>

@@ -16,25 +16,25 @@ namespace dodyn::evaluators::simulation {
 // [feedback] `one` is its index.
 struct StateQuantity {
   enum Kind {
-    model,           // `variable`: a parameter, coordinate, rate, point, distance, angle ... of the model
-    spatial_angle,   // `variable`: a coordinate that is an angle in space, with its full turns, rad
-    start,           // a variable of [initial-states]
-    time,            // t, s
-    at_end,          // the run ends at this node, because its time is over
-    touching,        // contact forces have acted since the last node
-    touched,         // contact forces have acted since the start
-    since_touch,     // time since contact forces last acted, s; infinite before the first
-    resting,         // no point moves faster than simulation.rest-speed, and contact forces can balance all others
-    touching_links,  // in_contact(LINK, LINK): they touch at this node
-    seen_from,       // x(POINT, LINK), y, z: coordinate of the point `variable` in the frame of the link `one`, m
-    gap,             // gap(LINK, LINK): distance of their bounding boxes, m; 0: these overlap
-    kinetic,         // J
-    potential,       // J
-    energy_change,  // change of the total energy since the start, without impacts, projections, damping and controls, J
+    model,               // `variable`: a parameter, coordinate, rate, point, distance, angle ... of the model
+    spatial_angle,       // `variable`: a coordinate that is an angle in space, with its full turns, rad
+    start,               // a variable of [initial-states]
+    time,                // t, s
+    at_end,              // the run ends at this node, because its time is over
+    touching,            // contact forces have acted since the last node
+    touched,             // contact forces have acted since the start
+    since_touch,         // time since contact forces last acted, s; infinite before the first
+    resting,             // no point moves faster than simulation.rest-speed, and contact forces can balance all others
+    touching_links,      // in_contact(LINK, LINK): they touch at this node
+    seen_from,           // x(POINT, LINK), y, z: coordinate of the point `variable` in the frame of the link `one`, m
+    gap,                 // gap(LINK, LINK): distance of their bounding boxes, m; 0: these overlap
+    kinetic,             // J
+    potential,           // J
+    energy_change,       // change of the total energy since the start, minus Progress::booked, J
     largest_overlap,     // largest overlap of any two bodies at a node up to now, m; negative: they never touched
     largest_spin,        // largest angular speed of any body at a node up to now, rad/s
     largest_impulse,     // largest impulse between two bodies in a step up to now, N s
-    cluster,             // number of bodies in the largest group that contacts of the last second connect
+    cluster,             // number of moving bodies in the largest cluster, see Cluster::largest()
     radius_of_gyration,  // of the centres of mass of moving bodies, m
     effort,              // integral of the squared controls up to now
     control,             // u.NAME: control of an actuator, N or N m
@@ -85,8 +85,8 @@ class FormulaReader {
   Formula number(const CustomEntry& entry);       // reads a number that depends on the state
   // Reads a formula of parameters and variables of [initial-states].
   Formula start(const CustomEntry& entry, const Expression& expression);
-  // Reads an expression of [feedback]: the control of an actuator, the rate of a state, or its initial value. Quantities
-  // that are known at nodes only are not valid in it.
+  // Reads an expression of [feedback]: the control of an actuator, the rate of a state, or its initial value.
+  // Quantities that are known at nodes only are not valid in it.
   enum class Law { control, rate, initial };
   Formula law(const CustomEntry& entry, Law law);
   Formula requirement(const CustomEntry& entry);  // a condition on parameters
@@ -100,9 +100,9 @@ class FormulaReader {
   // The place of a formula, which decides what it may use.
   enum class Scope {
     parameters,  // parameters and variables of [initial-states]
-    run,         // all
+    run,         // all quantities
     control,     // the state of the model, the time and the states of [feedback]
-    rate,        // these and controls
+    rate,        // as control, and the controls
     initial      // the state of the model and the time
   };
   Formula read(const CustomEntry& entry, const Expression& expression, Scope scope);

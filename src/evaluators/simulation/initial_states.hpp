@@ -31,10 +31,9 @@ struct Start {
   double value(const Formula& formula) const;
 };
 
-// Returns the initial states within their ranges, by the keys count, sampling and seed of [initial-states]: [variables,
-// states] in [0, 1]. `wide`: whether each range is more than a single value. A grid may have fewer than `count` states.
-// Throws ConfigError.
-// `set`: 0, or the number of a later set of as many states.
+// Returns sampled positions in the ranges, [variables, states] in [0, 1], by the keys count, sampling and seed of
+// [initial-states]. `wide[i]`: range i is more than a single value. `set`: number of an independent sample of the same
+// size. A grid is the same for all sets, and may have fewer than `count` states. Throws ConfigError.
 Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide, int set = 0);
 // Whether a key of [initial-states] controls the sampling.
 bool draws_starts(const std::string& key);
@@ -46,7 +45,7 @@ class InitialStates {
 
   int count() const { return points_.cols(); }
   const std::vector<std::string>& variables() const { return names_; }
-  // Whether there are more sets of as many initial states: they are drawn at random, or by a random shift.
+  // Whether there are further sets with the same number of initial states, drawn at random or by a random shift.
   bool are_drawn() const { return are_drawn_; }
   // Content of initial-states.file; empty: no file.
   const std::string& file_text() const { return file_text_; }
@@ -61,8 +60,8 @@ class InitialStates {
   // Reads the formulas of [initial-state] and of ranges.
   void read(FormulaReader& reader);
 
-  // Returns an initial state of a set; sets after 0 exist if are_drawn(). `design`: the parameters that the design sets.
-  // Throws ConfigError if the model refuses the values.
+  // Returns an initial state of a set; sets after 0 exist if are_drawn(). `design`: the parameters that the design
+  // sets. Throws ConfigError if the model refuses the values.
   Start start(int number, const std::map<std::string, double>& design, int set = 0) const;
 
  private:

@@ -20,9 +20,9 @@ class KeyframeRecorder {
   // well.
   void take(const rigid::Simulation<n>& simulation);
 
-  // Returns [count, 1 + poses]: the moments from which linear interpolation approximates the others best. Takes the
-  // first and the last, then always the moment with the largest error (Douglas and Peucker 1973). A rotation counts by
-  // the path of the body's outermost point. Unused rows are NaN.
+  // Returns the moments from which linear interpolation approximates the other moments best, [count, 1 + poses]: time
+  // and poses. Takes the first and the last moment, then repeatedly the moment with the largest error (Douglas and
+  // Peucker 1973). The error of a rotation is the distance at the body's outermost point. Unused rows are NaN.
   Eigen::MatrixXd keyframes(int count) const;
 
  private:

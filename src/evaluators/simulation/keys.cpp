@@ -55,7 +55,7 @@ const KeyTable<CoilKeys>& coil_table() {
 
 std::vector<Key> coil_keys() { return coil_table().keys(); }
 
-// Whole: it is a table, one entry for each key in the order of --help.
+// Returns the table of the keys, in the order of --help.
 const KeyTable<SimulationSettings>& simulation_keys() {
   using S = SimulationSettings;
   const auto option = members_of(&S::run_options, &SimulationOptions::options);

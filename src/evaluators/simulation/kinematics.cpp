@@ -12,7 +12,7 @@ void Kinematics<n>::look(std::span<const rigid::Pose<n>> poses, std::span<const 
   std::ranges::fill(frames_, std::nullopt);
 }
 
-// Computes the coordinates at every node: a full turn between two looks would not be counted.
+// Computes the coordinates at every node, because a full turn between two observed states would not be counted.
 template <int n>
 void Kinematics<n>::look_at_node(std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists) {
   look(poses, twists);
@@ -64,13 +64,14 @@ double Kinematics<n>::seen_from(int link, int point, int axis) {
   return at[axis] - origin[axis];
 }
 
-// Points, angles in the plane, and positions of roots follow from the bodies' poses.
+// Returns the value of a variable that follows directly from the poses and velocities of the bodies: points, angles in
+// the plane, and positions of roots. nullopt: the value needs all coordinates of the model.
 template <int n>
 std::optional<double> Kinematics<n>::direct(const systems::Variable& variable) {
   using systems::Variable;
   const auto& tree = view_.tree;
   const auto place = [&](int index) -> const auto& { return tree.named_points[index].place; };
-  // In the plane only; there is no such variable in space. Links that are fixed to others rotate with their body.
+  // 3D models have no variable of this kind. Links that are fixed to other links rotate with their body.
   const auto angle = [&](int link) {
     if constexpr (n == 2) return link < 0 ? 0.0 : poses_[view_.links[link].body].angle;
     return 0.0;

@@ -24,8 +24,8 @@ struct Progress {
   double spin = 0.0;                        // largest angular velocity up to now, rad/s
   double impulse = 0.0;                     // largest impulse between two bodies in a step up to now, N s
   int cluster = 0;                          // number of bodies in the largest cluster
-  double start_energy = 0.0, booked = 0.0;  // J: energy at the start; changes by impacts, projections and controls
-                                            // since
+  double start_energy = 0.0, booked = 0.0;  // energy at the start; change since then by impacts, projections, damping,
+                                            // driving forces and controllers; J
   double effort = 0.0;                      // integral of the squared controls up to now
 };
 

@@ -143,7 +143,7 @@ void OutcomeStatistics::aggregate(const Eigen::MatrixXd& tries, Evaluation& e) c
     numbers[success_time] = failures < n ? seconds / (n - failures) : not_a_number;
     numbers[restricted_time] = (seconds + failures * end) / n;
   } else {
-    // The mean over the runs that did not break down, or that ended with the given outcome, and its standard error.
+    // The cost is the mean over the runs for which counts() is true. Its standard error follows from their spread.
     double sum = 0.0, squares = 0.0, sound = 0.0;
     for (Eigen::Index i = 0; i < tries.rows(); ++i) {
       if (!counts(tries, i)) continue;

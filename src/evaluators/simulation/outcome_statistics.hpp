@@ -46,16 +46,18 @@ struct OutcomeStatistics {
   // standard error and the metrics, and returns the rows [runs, columns]. If a part is not ok, the evaluation gets its
   // status and reason, and the result is empty. The reason of a failure is that of the first run that failed.
   std::optional<Eigen::MatrixXd> aggregate(const std::vector<Outcome>& parts, int starts, Evaluation& evaluation) const;
-  // Returns the values of `aggregates` from the rows of aggregate(). A share counts all initial states; the other
-  // functions count the runs of a cost that is a mean, and without such a run they are not numbers.
+  // Returns the values of `aggregates` from the rows of aggregate(). A share refers to all initial states. The other
+  // functions use the runs for which counts() is true; without such a run their values are NaN.
   std::vector<double> aggregated(const Eigen::MatrixXd& tries) const;
-  // Returns a report of an evaluation for the user.
+  // Returns lines for the user: count of each outcome; failure rate with its interval and mean time until success, with
+  // [cost] success; mean effort, if there is a controller; mean time; largest energy change. Empty: no metrics.
   std::string report(const Evaluation& evaluation, int starts) const;
 
  private:
   // Whether a run counts in a cost that is a mean over runs.
   bool counts(const Eigen::MatrixXd& tries, Eigen::Index run) const;
-  // Returns the part of a run in the cost: 1 for a failure, 0 for a success, or its own cost; NaN if it does not count.
+  // Returns the contribution of a run to the cost: 1 for a failure, 0 for a success, or the run's own cost; NaN if it
+  // does not count.
   double cost_of(const Eigen::MatrixXd& tries, Eigen::Index run) const;
   void aggregate(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
 };

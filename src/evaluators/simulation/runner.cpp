@@ -145,9 +145,9 @@ bool Runner<n>::allows(std::size_t level, double room, std::size_t part) const {
   return h * (speeds_[part] + h * accelerations_[part]) <= 0.02 * room;
 }
 
-// Returns the level of the longest step in which no two bodies, at their present speed and acceleration, move by more
-// than a small fraction of their distance, no one-sided constraint closes by more of its gap, and in space no body turns
-// by more than a small angle.
+// Returns the level of the longest step that satisfies three conditions at the present speeds and accelerations. No two
+// bodies move by more than a small fraction of their distance. No one-sided constraint closes more than this fraction
+// of its gap. In 3D no body turns by more than a small angle.
 template <int n>
 std::size_t Runner<n>::fitting_level() {
   if (levels_.size() == 1 || steps_ == 0 || progress_.touching) return 0;
@@ -212,7 +212,8 @@ double Runner<n>::effort() const {
   return controller_ ? controller_->sums().effort : feedback_ ? feedback_->sums().effort : 0.0;
 }
 
-// Adds the impulses of the last step; for a stored motion those since the last row.
+// Updates the largest impulse between two bodies with the last step. If `motion`, also adds the impulses of this step
+// to pushes_, the sums since the last stored row.
 template <int n>
 void Runner<n>::record_impulses(bool motion) {
   std::map<std::array<int, 2>, rigid::Vector<n>> between;

@@ -62,14 +62,14 @@ struct SimulationResult {
   double time = 0.0, cost = 0.0;
   long steps = 0;
   double contacts = 0.0;       // number of steps with contact
-  double energy_change = 0.0;  // J, without impacts, projections and a controller's work
+  double energy_change = 0.0;  // as StateQuantity::energy_change, J
   double effort = 0.0;         // integral of the squared controls
   std::vector<double> finals;  // values of SimulationOptions::finals
   bool timed_out = false;      // ended by `stop`
   std::string reason;          // why a run could not be solved
 };
 
-// Additional lines for `dodyn simulate`.
+// Quantities of a run that `dodyn simulate` reports in addition to the result.
 template <int n>
 struct SimulationSummary {
   rigid::Energies<n> before, after;
