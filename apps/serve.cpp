@@ -232,8 +232,8 @@ class ServeSession {
     return {{"designs", designs}, {"stopped", stopped}};
   }
 
-  // Throws RequestError if a result with a cost lacks a metric that constraints or objectives name. Without it the design
-  // would count as one that satisfies no constraint.
+  // Throws RequestError if a result with a cost lacks a metric that constraints or objectives name. Without this metric
+  // the design would count as one that satisfies no constraint.
   void expect_metrics(const Json& result) const {
     const auto& configuration = contents_.provenance.configuration;
     const auto names = names_of(contents_.layout.metrics);

@@ -23,7 +23,7 @@ struct AirTable {
 };
 
 constexpr double mass = 1.2, inertia = 0.002;  // mass and inertia of the craft, kg and kg m2
-// Times before commands are recorded, and in which their mean and the drift are taken, s.
+// Time before commands are recorded, and time in which the mean of the commands and the drift are measured, s.
 constexpr double settling_time = 35.0, averaging_time = 5.0;
 constexpr double step = 0.01;  // time step of the simulation, s
 const rigid::ControlLaw control_law{

@@ -21,7 +21,7 @@ struct CoilFitSettings {
   std::string table;
 };
 
-// The grid of samples: distances; bearings, and as many attitudes.
+// Size of the sample grid: number of distances; number of bearings, equal to the number of attitudes.
 constexpr int distances = 17, angles = 9;
 
 const KeyTable<CoilFitSettings>& coil_fit_keys() {
@@ -46,7 +46,7 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
 const std::array<const char*, 6> coefficient_names = {"A_x", "B_x", "A_y", "B_y", "A_theta", "B_theta"};
 const std::array<const char*, 3> wrench_names = {"f_x", "f_y", "torque"};
 
-// Mean |difference| over mean |value| of each component, below and above the middle distance.
+// Relative residuals of the components, mean |difference| divided by mean |value|, below and above the middle distance.
 struct Residuals {
   std::array<double, 3> near{}, far{};
 };

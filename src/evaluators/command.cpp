@@ -55,7 +55,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Returns the names in command.metrics. A name with a blank is rather two names without a comma.
+// Returns the names in command.metrics. Throws ConfigError for an empty name, and for a name with a blank, which is
+// probably two names without a comma between them.
 std::vector<std::string> metric_names(const Settings& settings) {
   std::vector<std::string> names = split_list(settings.text("command.metrics"));
   for (const std::string& name : names) {
@@ -115,7 +116,7 @@ std::string shortened(const std::string& line) {
   return line.size() > 160 ? "..." + line.substr(line.size() - 157) : line;
 }
 
-// Returns the last line of the program on its error stream; if there is none, that of its launcher.
+// Returns the last line of the program on its error stream; if there is none, the line of its launcher.
 std::string last_error_line(const fs::path& directory) {
   const ErrorStreamSummary words = summarise_error_stream(end_of(directory / "stderr"));
   return shortened(words.program.empty() ? words.launcher : words.program);
@@ -359,8 +360,8 @@ class Command final : public Evaluator {
     return "; write $DODYN_STUDY/" + named.lexically_normal().string();
   }
 
-  // Determines the launcher and the number of processors of an evaluation. Refuses settings that no machine can
-  // satisfy. Stores in `mismatch_` the first that this machine cannot satisfy.
+  // Determines the launcher and the number of processors of an evaluation. Throws ConfigError for settings that no
+  // machine can satisfy. Stores in `mismatch_` a message on the first setting that this machine cannot satisfy.
   void find_processors() {
     const auto note = [&](const char* key, const std::string& what) {
       if (mismatch_.empty()) mismatch_ = settings_.error(key, what).what();
@@ -501,8 +502,8 @@ class Command final : public Evaluator {
     if (forget) WorkingDirectories::remove(served.directory);
   }
 
-  // Returns the seed for the program. Paired costs: the number of the set of draws; strategies that do not number the
-  // sets have the first one.
+  // Returns the seed for the program. Paired costs: the number of the set of draws, or 0 (the first set) if the
+  // strategy does not number the sets.
   std::uint64_t seed_of(const Evaluation& asked) const {
     constexpr std::uint64_t max_sets = 1000;
     return paired_ == 1 || asked.seed < max_sets ? asked.seed : 0;
@@ -613,7 +614,7 @@ class Command final : public Evaluator {
         return true;
       });
     } catch (const json::parse_error& error) {
-      // Python's json module writes these, which JSON does not have.
+      // Python's json module writes NaN and Infinity, which JSON does not have.
       const bool not_finite = text.find("NaN") != std::string::npos || text.find("Infinity") != std::string::npos;
       throw std::runtime_error("is not JSON (character " + std::to_string(error.byte) + ")" +
                                (not_finite ? ": it has no NaN and no Infinity; allowed: null" : ""));
@@ -624,10 +625,10 @@ class Command final : public Evaluator {
     return result;
   }
 
-  // Throws if an answer has an unknown key, or is the answer to another request.
+  // Throws if an answer has an unknown key, is the answer to another request, or has no id although a server wrote it.
   void check_keys(const json& result, std::int64_t id) const {
     std::vector<std::string> known = {"id", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"};
-    // Without command.paired a number is rather a misspelt cost than a list of costs.
+    // Without command.paired, a number under the key "costs" is probably a misspelt "cost".
     if (paired_ > 1 || (result.contains("costs") && result["costs"].is_array())) known.push_back("costs");
     for (const auto& [key, value] : result.items())
       if (std::ranges::find(known, key) == known.end())

@@ -32,9 +32,9 @@ struct PlannedPhase {
 };
 
 struct Deviation {
-  // Largest difference of a coordinate (for a spherical joint: the angle between attitudes), m or rad. at_end: at
-  // the end of the phases before a restart; largest: at any node. NaN: nothing was integrated; infinite: the
-  // integration failed.
+  // Largest difference of a coordinate from the plan (for a spherical joint: the angle between attitudes), m or rad.
+  // at_end: at the last node before each restart and at the end of the last phase; largest: at any node. NaN: nothing
+  // was integrated; infinite: the integration failed.
   double at_end = not_a_number, largest = not_a_number;
   // With feedback: the largest difference at any node, m or rad, and the largest correction of a control, N or N m.
   double tracked = not_a_number, correction = not_a_number;
@@ -43,14 +43,15 @@ struct Deviation {
 // Returns lines for a report. `note`: the restarts and the phases that were not integrated, or empty.
 std::string deviation_text(const Deviation& deviation, const std::string& note);
 
-// `numbers`: parameters of the model.
+// Integrates the phases without and with feedback, and returns the deviations from the plan. `numbers`: parameters of
+// the model. No phases: all deviations are NaN.
 Deviation drive_continuously(const dmoc::System& system, const std::vector<double>& numbers,
                              const std::vector<PlannedPhase>& phases);
 
-// Returns the coordinates of each phase at its knots, [Kd + 1, n], when the controls drive the equations from the first
-// node of the first phase. `rates`: of the coordinates there; if not finite, the plan's. Less accurate than
-// drive_continuously(), for initial guesses of models without spherical joints. Impacts between phases are left out.
-// Empty: the integration failed.
+// Integrates the equations under the controls from the first node of the first phase. Returns the coordinates of each
+// phase at its knots, one matrix [Kd + 1, n] per phase; empty: the integration failed. `rates`: initial rates, [n]; the
+// plan's rate replaces each rate that is not finite. Less accurate than drive_continuously(), for initial guesses of
+// models without spherical joints. Impacts between phases are left out.
 std::vector<Eigen::MatrixXd> simulate_controls(const dmoc::System& system, const std::vector<double>& numbers,
                                                const std::vector<PlannedPhase>& phases, const Eigen::VectorXd& rates);
 

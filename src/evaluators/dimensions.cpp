@@ -138,7 +138,7 @@ class Check {
     }
   }
 
-  // States of [feedback] have the dimensions that their expressions give them.
+  // Defines the states of [feedback]. Their expressions determine their dimensions.
   void define_law_states() {
     for (const CustomSection* section : settings_.sections_of("feedback"))
       for (const CustomEntry& entry : section->entries)
@@ -146,7 +146,8 @@ class Check {
           own_.emplace(name, dimensions_.unknown(name));
   }
 
-  // A control has the unit of its actuator, and the rate of a state that of the state by time.
+  // Checks an entry of [feedback]. A control has the unit of its actuator. The rate of a state has the unit of the
+  // state divided by time.
   void check_law(const CustomEntry& entry) {
     if (is_condition(entry)) return;  // the section's reader refuses it
     const std::optional<Measure> found = measured(entry, entry.value);
@@ -229,8 +230,9 @@ class Check {
     return unit.empty() ? "" : unit + " " + unit + " s";
   }
 
-  // The cost of a gait is a number: a work divided by a weight and a length. That of a motion has any unit; weights with
-  // units must give all its terms one. The terms of expressions are not checked, because their factors have no units.
+  // Checks the unit of a weight in [cost]. The cost of a gait is a number: a work divided by a weight and a length. The
+  // cost of a motion may have any unit, but weights with units must give all its terms the same unit. Terms of
+  // expressions are not checked, because their factors have no units.
   void check_weight(const CustomEntry& entry) {
     must_be_finite(entry);
     const bool gait = settings_.evaluator == "gait";
@@ -287,8 +289,9 @@ class Check {
   const Settings& settings_;
   const systems::Model& model_;
   Dimensions dimensions_;
-  Measure cost_ = Measure::anything();   // dimension of the cost, by weights with units
-  std::map<std::string, Measure> own_;   // names of the configuration, and parameters of the model without a unit
+  Measure cost_ = Measure::anything();  // dimension of the cost, by weights with units
+  // Dimension by name: metrics, entries that define names, states of [feedback], and model parameters without a unit.
+  std::map<std::string, Measure> own_;
   std::vector<std::string> aggregates_;  // functions of [metrics]
 };
 

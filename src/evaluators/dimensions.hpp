@@ -14,8 +14,8 @@ namespace dodyn::evaluators {
 // Checks the entries of [parameters], [phase NAME], [initial-state], [goal], [require] and similar sections. `model`:
 // that of the study; an empty one if the configuration describes its bodies itself. Throws ConfigError, with both
 // dimensions, if an expression adds or compares two dimensions, or does not have the dimension of its place, and if a
-// number is not finite. Readers of these sections check unknown names. Of a [cost] only weights with units are checked:
-// those of a gait make a number, those of a motion one dimension of the cost.
+// number is not finite. Readers of these sections check unknown names. In [cost] only weights with units are checked:
+// the cost of a gait must be a number, and all terms of a motion's cost must have the same dimension.
 void check_dimensions(const Settings& settings, const systems::Model& model);
 
 // Checks the entries of [metrics] in the same way. Returns their names, units and descriptions; unit "": not known.

@@ -29,7 +29,7 @@ IdleKeys idle_with_parameters(const Settings& settings) {
   return idle;
 }
 
-// As above, with keys that need costs with a standard error.
+// Returns keys without effect as idle_with_parameters(), and keys that need costs with a standard error.
 template <EvaluatorKind (*make)()>
 IdleKeys idle_with_exact_costs(const Settings& settings) {
   IdleKeys idle = idle_with_parameters<make>(settings);

@@ -1,5 +1,5 @@
-// The inner problem of a study, and the registry of evaluators. To add one: a .cpp here, one line in kinds.hpp and one in
-// evaluator.cpp (CONTRIBUTING.md has an example).
+// The inner problem of a study, and the registry of evaluators. To add an evaluator: a .cpp here, one line in kinds.hpp
+// and one in evaluator.cpp (CONTRIBUTING.md has an example).
 #pragma once
 
 #include <filesystem>

@@ -11,8 +11,9 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Factor of the reference effort above which an actuator without a limit is suspicious. A cost bounds the effort: a motion of least
-// effort between obstacles has short pushes of 13 times the reference (configs/burr.cfg).
+// Factor of the reference effort above which an actuator without a limit is suspicious. The factor is larger if the
+// cost depends on the actuator, because the cost then limits the effort: a motion of minimum effort between obstacles
+// has short pushes of 13 times the reference (configs/burr.cfg).
 constexpr double usual_exertion = 10.0, usual_exertion_at_a_cost = 100.0;
 // Minimum range of a coordinate, m or rad, for the reference effort of an actuator whose coordinate does not move.
 constexpr double least_range = 0.1;
@@ -73,7 +74,8 @@ std::vector<Finding> examine(const ExaminedQuantities& m) {
          formatted("on %.0f intervals the continuous equations of motion depart by %.3g (m, rad) from the plan with "
                    "feedback; %s.accuracy is %.3g",
                    intervals, tracked, evaluator.c_str(), allowed));
-  // A turn is a sign of a coarse mesh. The tracking error measures the mesh itself, so its answer counts where there is one.
+  // A large turn in one step suggests a coarse mesh. No warning if the tracking error, which measures the mesh itself,
+  // is within its limit.
   const bool is_tracked = m.accuracy.allowed > 0.0 && m.accuracy.tracked <= m.accuracy.allowed;
   find(turn > 20.0 && turn <= 60.0 && !is_tracked, suspicious,
        formatted("a joint turns by %.0f degrees in one time step", turn));

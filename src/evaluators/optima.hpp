@@ -29,7 +29,7 @@ Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima);
 struct GuessesByOptimum {
   int ended = 0, single = 0;
 };
-constexpr int few_guesses = 4;  // of fewer that ended, the share means little
+constexpr int few_guesses = 4;  // min GuessesByOptimum::ended for which the estimate is used
 // `table`: as from table(), or empty.
 GuessesByOptimum guesses_by_optimum(const Eigen::MatrixXd& table);
 

@@ -52,11 +52,11 @@ std::vector<std::string> unused_parameters(const Settings& settings, const std::
         add_words(entry.value, words);
         if (section.kind != "initial-states") add_words(entry.key, words);
       }
-  // Words of paths and of other texts count, too: a word in vain hides a note, but makes no false one.
+  // Words of paths and of other texts count, too: a superfluous word may suppress a note, but causes no wrong note.
   for (const Setting& setting : settings.all)
     if (!setting.key.name.starts_with("design.") && !setting.key.name.starts_with("parameters."))
       add_words(setting.value, words);
-  // A parameter is used, too, by the expression of one that is used, unless the study replaces that expression.
+  // The expression of a used parameter uses further parameters, unless the study replaces this expression.
   for (std::size_t before = 0; before != words.size();) {
     before = words.size();
     for (const auto& [name, uses] : definitions)

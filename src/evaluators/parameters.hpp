@@ -21,11 +21,11 @@ void expect_new_name(const systems::Model& model, const CustomEntry& entry);
 // Adds the entries of [parameters] to the parameters of the model, with their units. Throws ConfigError.
 void add_parameters(const Settings& settings, systems::Model& model);
 
-// The text of the model that the setting `key` names, and the path or name under which it was found. Throws ConfigError
-// for that key.
+// A model file: the path or name under which it was found, and its text.
 struct NamedModel {
   std::string path, text;
 };
+// Returns the model that the setting `key` names. Throws ConfigError for that key.
 NamedModel named_model(const Settings& settings, const std::string& key);
 
 // Returns the values of the model's parameters that the study sets or frees, for a design of the free variables. T:

@@ -51,8 +51,9 @@ class Processors {
     Processors* of_;
     std::vector<int> taken_;  // [hosts]
   };
-  // Waits until `count` processors are free. Takes them from the fullest host that has enough. If no host has enough,
-  // takes them from hosts without other evaluations. Requires room_for(count) >= 1.
+  // Waits until `count` processors can be taken. If a host has that many in total: from one host, the one with the
+  // fewest free processors that suffices. Otherwise: from hosts that no other evaluation uses. Requires
+  // room_for(count) >= 1.
   Share take(int count);
 
  private:

@@ -23,7 +23,7 @@
 namespace dodyn::evaluators {
 namespace {
 
-// ---- the guardian: system calls only, since other threads of the process it is a copy of may have held locks --------
+// ---- the guardian: system calls only, because other threads of the forked process may have held locks --------------
 
 struct Process {
   pid_t pid, parent;

@@ -2,10 +2,10 @@
 //
 //   cost = sum of weight x cost / reference over the sum of weights, or the largest cost / reference,
 //
-// with its gradient (for the worst: of the first if two are equal). Each scenario is the study's evaluator with the
-// settings of that scenario. A part of an evaluation is a part of one scenario, so ranks share scenarios and their
-// parts. All scenarios of an evaluation have its seed. Metrics and channels are those of all scenarios, with the prefix
-// NAME: of the scenario. The first metric of each is its own cost.
+// with its gradient (of the first scenario if several have the largest value). Each scenario is the study's evaluator
+// with the settings of that scenario. A part of an evaluation is a part of one scenario, so ranks share scenarios and
+// their parts. All scenarios of an evaluation have its seed. Metrics and channels are those of all scenarios, with the
+// prefix NAME: of the scenario. The first metric of each is its own cost.
 
 #include <algorithm>
 #include <cmath>
@@ -197,8 +197,8 @@ Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) con
       if (const Evaluation& own = each[i].evaluation; !own.reason.empty() && (own.status == e.status) == of_the_status)
         e.reason += (e.reason.empty() ? "" : "; ") + scenarios_[i].name + ": " + own.reason;
 
-  // Derivative of the cost with respect to each scenario's cost: weight / reference for the mean; for the worst nonzero
-  // for the worst scenario only.
+  // Derivatives of the cost with respect to the scenarios' costs. For the mean: weight / reference over the sum of
+  // weights. For the worst case: 1 / reference of the worst scenario, 0 for the others.
   std::vector<double> shares;
   for (const ScenarioEvaluator& one : scenarios_)
     shares.push_back(worst_ ? 0.0 : one.weight / (weights_ * one.reference));

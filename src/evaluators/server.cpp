@@ -65,7 +65,8 @@ bool Server::read_available() {
 }
 
 Server::Answer Server::ask(const std::string& line, const Task& task) {
-  // A line that is already there would be taken as the answer to this request, and this answer as that to the next one.
+  // A line that the server wrote before the request would be taken as the answer to it. The true answer would then be
+  // taken as the answer to the next request.
   read_available();
   if (!begun_.empty()) return {.line = begun_.substr(0, begun_.find('\n')), .unasked = true};
   const std::string request = line + "\n";

@@ -321,8 +321,8 @@ class SimulationEvaluator final : public Evaluator {
         }
   }
 
-  // Throws if steps may grow although forces need short ones: the gaps between bodies bound the steps, and know nothing
-  // of a spring's period.
+  // Throws if steps may grow although forces need short steps. The gaps between bodies bound the steps, without regard
+  // to the period of a spring.
   template <int n>
   void expect_long_steps_fit(const rigid::World<n>& world) const {
     const auto& run_options = own_.run_options;
@@ -343,7 +343,8 @@ class SimulationEvaluator final : public Evaluator {
                                                        "step, or less than 4 times simulation.step");
   }
 
-  // Throws if the model has [contact NAME] or [stop NAME], and the contact method does not resolve contacts by impulses.
+  // Throws if the model has [contact NAME] or [stop NAME], and the contact method does not resolve contacts by
+  // impulses.
   void expect_contacts_by_impulses() const {
     if (own_.run_options.by_impulses()) return;
     for (const systems::Model::Section& section : model_.sections)
@@ -352,7 +353,8 @@ class SimulationEvaluator final : public Evaluator {
                                                                "]; allowed here: projection, event-driven");
   }
 
-  // Throws if [surface] has losses: springs between overlapping bodies know neither friction nor restitution.
+  // Throws if [surface] has losses, because the springs between overlapping bodies have neither friction nor
+  // restitution.
   void expect_surfaces_of_penalty() const {
     if (own_.run_options.options.response != rigid::Response::penalty) return;
     const auto expect_no_losses = [&](const std::vector<double>& numbers) {
@@ -531,8 +533,8 @@ class SimulationEvaluator final : public Evaluator {
     if (filmed()) outcome.trajectory.values.push_back(std::move(films));
   }
 
-  // Returns which set of initial states an evaluation has; see Pairing::extensible. Other seeds stand for the first
-  // set.
+  // Returns the number of the set of initial states of an evaluation, which is its seed; see Pairing::extensible. 0 if
+  // the seed does not number a set.
   int set_of(const Evaluation& asked) const {
     constexpr std::uint64_t max_sets = 1000;
     return pairing() == Pairing::extensible && asked.seed < max_sets ? static_cast<int>(asked.seed) : 0;

@@ -28,8 +28,8 @@ surrogate::ObservedData observed_data(const archive::Contents& contents);
 void read_paired_costs(const std::string& path, archive::Contents& contents);
 
 // Returns the evaluation that the study recommends. Costs without noise: the feasible evaluation with the lowest
-// objective. Costs with noise: the evaluation of the design that an iteration recommended last, since the lowest observed
-// cost is partly luck. Null: none is feasible, or there are several objectives, and the front is the result.
+// objective. Costs with noise: the evaluation of the design that an iteration recommended last, since the lowest
+// observed cost is partly luck. Null: none is feasible, or there are several objectives, and the front is the result.
 const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::ObservedData& observed);
 // Returns the design that the last iteration of a study recommends if its strategy has no model, such as a sweep: the
 // evaluated one of the lowest objective that a model of all evaluations predicts. Empty: costs have no noise, all

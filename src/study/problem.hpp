@@ -58,8 +58,8 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Us
 // Returns the keys of the files that the search reads: designs and evaluations to begin with.
 std::vector<std::string> search_file_keys(const Settings& settings);
 
-// Returns the checksum of a file that the search reads. Only the evaluations of an archive count, not the events and times
-// of its runs.
+// Returns the checksum of a file that the search reads. Only the evaluations of an archive count, not the events and
+// times of its runs.
 std::string search_file_checksum(const std::string& path);
 
 // Adds the files that the settings name to `provenance`, with their contents up to the archive's limit.

@@ -120,8 +120,8 @@ Summary Study::run() {
   return summary(was_finished);
 }
 
-// An archive that is opened to append has no ending. If the run is refused before its first evaluation, the archive gets
-// its ending back.
+// An archive that is opened to append has no ending. If the run is refused before its first evaluation, the archive
+// gets its ending back.
 template <class Action>
 void Study::keep_ending(Action&& action) {
   const auto restore = [&] {
