@@ -68,7 +68,7 @@ struct Command {
 
 // The parsed words of a subcommand.
 struct Arguments {
-  std::vector<std::string> operands;  // as many as the command needs, or more if it accepts more
+  std::vector<std::string> operands;  // the number that the command needs, or more if it accepts more
   boost::program_options::variables_map options;
   std::vector<std::string> keys;  // "--section.key", "value", ...; for read_settings()
 

@@ -1,4 +1,4 @@
-// dodyn merge: joins several archives in one, such as those of a job array.
+// dodyn merge: joins several archives in one, such as the archives of a job array.
 #include <iostream>
 #include <string>
 #include <vector>

@@ -53,7 +53,7 @@ std::vector<int> quantities(const std::string& names, const Study& study) {
   }
 }
 
-// Returns the design of --design.NAME VALUE. Variables without a value have that of the recommended design.
+// Returns the design of --design.NAME VALUE. Variables without a value have their values in the recommended design.
 Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& study) {
   std::map<std::string, std::string> given;
   for (const auto& [key, value, has_value] : parse_words(words))

@@ -65,7 +65,7 @@ std::string differences(const Evaluation& a, const Trajectory& at, const Evaluat
   return text;
 }
 
-// Reads the ids after the path, or those of --ids 3,7.
+// Reads the ids after the path, or in --ids 3,7.
 std::set<std::int64_t> ids_in(const Arguments& given) {
   std::string list = given.text("ids");
   for (std::size_t i = 1; i < given.operands.size(); ++i) list += (list.empty() ? "" : ",") + given.operands[i];

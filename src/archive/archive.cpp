@@ -68,7 +68,8 @@ auto after_appends(Read&& read) {
     if (auto found = read(left-- <= 0)) return std::move(*found);
 }
 
-// Returns nothing if committed rows are missing in the file and `complete` requires all of them.
+// Reads an archive. Returns nothing if `complete` is true and committed rows are missing in the file. `verified`: the
+// checksums of evaluations are not checked. Throws Error if a row is damaged.
 std::optional<Contents> read_all(hid_t file, const std::string& path, bool complete, bool verified,
                                  const std::function<void()>& look = {}) {
   Contents contents;
@@ -159,7 +160,7 @@ void for_each_trajectory(const std::string& path, std::size_t rows,
 
 namespace {
 
-// Returns nothing if the evaluation is not in the file, or not yet.
+// Returns the trajectory of an evaluation; nothing if the evaluation is not in the file, or not yet.
 std::optional<Trajectory> find_trajectory(const std::string& path, std::int64_t id) {
   const Handle file = open_to_read(path);
   check_schema(file);

@@ -58,7 +58,7 @@ struct Provenance {
   int ranks = 1;
   // Machine and software at the creation of the archive: compiler, MPI, modules, job, nodes, ...; key, value
   std::vector<std::pair<std::string, std::string>> machine = {};
-  // Settings that were given; the others have their defaults. Key, source: "knee.cfg:12", "command line"
+  // Settings that were given; all other settings have their defaults. Key, source: "knee.cfg:12", "command line"
   std::vector<std::pair<std::string, std::string>> given = {};
   std::string folder = {};  // folder of the configuration, absolute
   std::vector<EmbeddedFile> files = {};

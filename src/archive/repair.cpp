@@ -36,7 +36,7 @@ std::string list(const std::vector<hsize_t>& rows) {
   return rows.size() > 8 ? text + ", ... (" + std::to_string(rows.size()) + " in all)" : text;
 }
 
-// Runs visit(block, row of the block, row of the table) for each readable row; adds the others to `lost`.
+// Runs visit(block, row of the block, row of the table) for each readable row; appends the unreadable rows to `lost`.
 template <class Visit>
 void for_each_readable(hid_t file, std::span<const Column> table, hsize_t rows, std::vector<hsize_t>& lost,
                        Visit&& visit) {

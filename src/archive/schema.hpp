@@ -137,10 +137,11 @@ Table iteration_table(const Layout& layout);
 Table event_table();
 // Number of the record's fields, and so the index of /evaluations/checksum; /evaluations/source comes next.
 std::size_t field_count();
-// Return the columns of an evaluation table without those of the trajectory, and only those.
+// Returns the columns of an evaluation table except the trajectory's channels.
 inline std::span<const Column> fields_of(const Table& table, const Layout& layout) {
   return std::span(table).first(table.size() - layout.channels.size());
 }
+// Returns the trajectory's channels of an evaluation table.
 inline std::span<const Column> channels_of(const Table& table, const Layout& layout) {
   return std::span(table).last(layout.channels.size());
 }

@@ -151,7 +151,7 @@ int number_in(const char* name) {
   return value == nullptr ? 0 : std::atoi(value);
 }
 
-// Returns the processors of this process, one object for all its evaluators, such as those of scenarios.
+// Returns the processors of this process: one object for all its evaluators, such as the evaluators of scenarios.
 std::shared_ptr<Processors> shared_processors(const std::string& hosts, bool by_name) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, bool>, std::weak_ptr<Processors>> all;

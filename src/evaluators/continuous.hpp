@@ -23,7 +23,7 @@ struct PlannedPhase {
   std::vector<int> held = {};
   double interval = 0.0;  // s
   Eigen::MatrixXd q;      // [K + 1, n]
-  Eigen::MatrixXd p;      // [K + 1, n], after the first node, before the others
+  Eigen::MatrixXd p;      // [K + 1, n], just after the first node, just before later nodes
   Eigen::MatrixXd u;      // [K, actuators], constant in each interval; of higher orders [Kd], at the quadrature points
   bool restarts = true;   // the integration restarts at the first node of this phase, not at the end of the previous
                           // phase
@@ -55,13 +55,15 @@ Deviation drive_continuously(const dmoc::System& system, const std::vector<doubl
 std::vector<Eigen::MatrixXd> simulate_controls(const dmoc::System& system, const std::vector<double>& numbers,
                                                const std::vector<PlannedPhase>& phases, const Eigen::VectorXd& rates);
 
-// The feedback of a phase at its nodes, from which Deviation::tracked follows. Deviations are those of the moving
-// coordinates and rates; for spherical joints relative to the planned attitude of the node (dmoc/attitudes.hpp).
+// The feedback of a phase at its nodes, with which Deviation::tracked is computed. The deviations x of Feedback are
+// differences of the moving coordinates and rates from the plan; for spherical joints relative to the planned attitude
+// of the node (dmoc/attitudes.hpp).
 struct PhaseFeedback {
   std::vector<int> moving;
   Eigen::MatrixXd v;           // [K + 1, n] planned rates; for spherical joints about the planned attitude
   std::vector<Feedback> laws;  // [K]; empty: nothing is actuated, or an interval cannot be integrated
 };
+// Returns the feedback of each phase.
 std::vector<PhaseFeedback> plan_feedback(const dmoc::System& system, const std::vector<double>& numbers,
                                          const std::vector<PlannedPhase>& phases);
 

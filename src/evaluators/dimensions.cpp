@@ -18,7 +18,7 @@
 namespace dodyn::evaluators {
 namespace {
 
-// Sections that name quantities come first: expressions of the others use them.
+// Sections that define names. They are checked first, because expressions of further sections use these names.
 constexpr std::array<std::string_view, 2> definitions = {"parameters", "initial-states"};
 constexpr std::array<std::string_view, 15> uses = {"feedback", "phase",    "initial-state", "goal",    "guess",
                                                    "periodic", "waypoint", "require",       "outcome", "cost",
@@ -219,7 +219,7 @@ class Check {
     }
   }
 
-  // Returns the unit of the squares of all controls, times that of time; empty: actuators have forces and torques.
+  // Returns the unit of squared controls times time; empty: some actuators exert forces and some torques.
   std::string unit_of_squared_control() const {
     std::string unit;
     for (std::size_t i = 0; i < model_.structure.actuators.size(); ++i) {

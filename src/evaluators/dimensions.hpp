@@ -12,7 +12,7 @@
 namespace dodyn::evaluators {
 
 // Checks the entries of [parameters], [phase NAME], [initial-state], [goal], [require] and similar sections. `model`:
-// that of the study; an empty one if the configuration describes its bodies itself. Throws ConfigError, with both
+// model of the study; an empty one if the configuration describes its bodies itself. Throws ConfigError, with both
 // dimensions, if an expression adds or compares two dimensions, or does not have the dimension of its place, and if a
 // number is not finite. Readers of these sections check unknown names. In [cost] only weights with units are checked:
 // the cost of a gait must be a number, and all terms of a motion's cost must have the same dimension.
@@ -23,7 +23,8 @@ void check_dimensions(const Settings& settings, const systems::Model& model);
 std::vector<Quantity> metric_quantities(const Settings& settings, const systems::Model& model,
                                         const std::vector<Quantity>& known, const std::vector<std::string>& aggregates);
 
-// Throws ConfigError, with both dimensions, if the dimension `found` for the value of an entry is not that of `unit`.
+// Throws ConfigError, with both dimensions, if the dimension `found` of an entry's value differs from the dimension of
+// `unit`.
 void expect_unit(const CustomEntry& entry, Dimensions& dimensions, const Measure& found, std::string_view unit);
 
 }  // namespace dodyn::evaluators

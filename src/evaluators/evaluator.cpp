@@ -16,7 +16,7 @@ namespace {
 
 using IdleKeys = std::vector<std::pair<std::string, std::string>>;
 
-// Returns keys without effect: those of the kind itself, and parameters that nothing uses.
+// Returns keys without effect: keys that the kind itself reports, and parameters that nothing uses.
 template <EvaluatorKind (*make)()>
 IdleKeys idle_with_parameters(const Settings& settings) {
   static const auto own = make().idle;

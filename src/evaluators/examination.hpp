@@ -47,7 +47,7 @@ struct ExaminedQuantities {
   double work = not_a_number;     // absolute work of the actuators, J
   double balance = not_a_number;  // work minus the change of energy and the losses, J
   double lift = not_a_number;     // largest height of a walker's foot, m
-  double spike = 0.0;             // excess of a control over those of both neighbouring time steps, N or N m
+  double spike = 0.0;             // excess of a control over its values in both neighbouring time steps, N or N m
   double largest_control = 0.0;   // reference of `spike`, see examine_controls()
   std::vector<ActuatorEffort> actuator_efforts = {};
   struct Accuracy {
@@ -60,8 +60,8 @@ struct ExaminedQuantities {
 
 std::vector<Finding> examine(const ExaminedQuantities& motion);
 
-// Finds the control with the largest excess over those of both neighbouring time steps, relative to its reference. The
-// reference is the largest control of its kind (force or torque), or the actuator's limit if that is smaller.
+// Finds the control with the largest excess over its values in both neighbouring time steps, relative to its reference.
+// The reference is the largest control of its kind (force or torque), or the actuator's limit if that is smaller.
 // u: [rows, actuators]; a phase has one row more than intervals.
 void examine_controls(const systems::Tree<double>& tree, const Eigen::MatrixXd& u, const std::vector<int>& intervals,
                       ExaminedQuantities& motion);
@@ -80,7 +80,8 @@ std::string warnings_text(const std::vector<Finding>& findings);
 // Returns the efforts of the actuators without a limit. t: [nodes], s; q: [nodes, coordinates]; u: [rows, actuators];
 // `has_cost`: [actuators]. The reference is the largest load of all coordinates of the actuator's kind (slide or turn):
 // weight, springs and inertia times acceleration. The acceleration is the larger of 4 x range/duration^2 (from rest to
-// rest) and 2 x speed^2/range (oscillation).
+// rest) and 2 x speed^2/range (oscillation). For an actuator at a point, the reference is the control that overcomes
+// the load of a coordinate. Actuators whose reference is zero are left out.
 std::vector<ActuatorEffort> actuator_efforts(const systems::Tree<double>& tree, const Eigen::VectorXd& t,
                                              const Eigen::MatrixXd& q, const Eigen::MatrixXd& u,
                                              const std::vector<bool>& has_cost);

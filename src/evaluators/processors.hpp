@@ -22,9 +22,10 @@ std::vector<Host> parse_hosts(const std::string& text);
 // std::invalid_argument.
 std::vector<int> parse_per_node(const std::string& text);
 
-// Returns the processors of this process: nodes of its Slurm job (SLURM_TASKS_PER_NODE times SLURM_CPUS_PER_TASK), the
-// nodes in PBS_NODEFILE, or the processors of this machine that it may use. With `by_name` a Slurm job's nodes have
-// their names; otherwise "node 1", ..., which avoids a call of scontrol. Throws std::runtime_error if they are unknown.
+// Returns the processors of this process: nodes of its Slurm job (SLURM_TASKS_PER_NODE times SLURM_CPUS_PER_TASK, or
+// SLURM_JOB_CPUS_PER_NODE without the former), the nodes in PBS_NODEFILE, or the processors of this machine that it may
+// use. With `by_name` a Slurm job's nodes have their names; otherwise "node 1", ..., which avoids a call of scontrol.
+// Throws std::runtime_error if the nodes are unknown, std::invalid_argument if a variable has an invalid value.
 std::vector<Host> allocation(bool by_name);
 
 class Processors {

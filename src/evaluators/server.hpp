@@ -31,8 +31,9 @@ class Server {
     bool unasked = false;    // written before the request; the request was not sent
     bool surplus = false;    // the server wrote more than this line
   };
-  // Sends a line and waits for an answer. After no answer, one that is not a line, or an unasked or surplus line, the
-  // server is not usable any more. Throws std::system_error if it could not be started.
+  // Sends a line and waits for an answer. The server is not usable any more if there was no answer, if the answer is
+  // not a complete line (more than 16 MiB), or if `unasked` or `surplus` is set. Throws std::system_error if the server
+  // could not be started.
   Answer ask(const std::string& line, const Task& task);
   bool alive() const { return !ended_; }
 

@@ -404,7 +404,7 @@ class SimulationEvaluator final : public Evaluator {
       const bool free = any.size() > 0;
       const auto values = free ? model_.evaluate<double>() : model_.evaluate<double>(designed(any));
       auto plan_of = control_->plan(settings_, any, values);
-      if (free) {  // uses valid gains and a valid dipole; those of a design are checked when it is evaluated
+      if (free) {  // uses valid gains and a valid dipole; the values of a design are checked when it is evaluated
         plan_of.options.law = {};
         plan_of.dipole_offset = -1e3;
       }
@@ -426,7 +426,7 @@ class SimulationEvaluator final : public Evaluator {
     return given;
   }
 
-  // Appends the metrics of misalignments and of [metrics] to those of the outcomes.
+  // Appends the metrics of misalignments and of [metrics] to the metrics of the outcomes.
   void add_metrics(const Eigen::MatrixXd& tries, Evaluation& e) const {
     const Given design = designed(e.design);
     std::vector<double> all(e.metrics.begin(), e.metrics.end());
@@ -452,7 +452,7 @@ class SimulationEvaluator final : public Evaluator {
     outcome.trajectory.values.clear();
   }
 
-  // Returns the parameters that the study sets or frees; the others have the model's values.
+  // Returns the parameters that the study sets or frees; all other parameters have the model's values.
   Given designed(const Eigen::VectorXd& free) const { return given_parameters<double>(settings_, model_, free); }
 
   void check_requirements(const Given& design) const {

@@ -1,6 +1,6 @@
 // Converts an archive's evaluations to the form in which a strategy receives them. The configuration in the archive
-// gives the types of variables, constraints, objectives and noise. Of the attempts at an evaluation, the last one with
-// an answer counts.
+// gives the types of variables, constraints, objectives and noise. The last row of each id counts; evaluations whose
+// last row has the status `lost` are left out.
 #pragma once
 
 #include <optional>

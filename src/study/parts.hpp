@@ -51,7 +51,7 @@ class Parts {
 };
 
 // Joins the answers to all parts into one outcome by the evaluator's join(). Exceptions of join() become status
-// `failed`. The seconds are the sum over the parts; rank and host are those of the first part.
+// `failed`. The seconds are the sum over the parts; rank and host are taken from the first part.
 Outcome join(const Evaluator& evaluator, const Evaluation& asked, std::vector<Outcome> parts);
 
 // Checks an outcome against the evaluator's declarations. An outcome of another shape becomes `failed`; a gradient that

@@ -69,8 +69,8 @@ bool is_local(const std::string& key) {
   return key == "study.archive" || key == "study.snapshot" || key == "command.directory";
 }
 
-// Returns the file that a relative path means here: in the folder of the configuration, or in that of the archive.
-// Returns the path unchanged if neither has the file.
+// Returns the file that a relative path means here: in the folder of the configuration, or in the folder of the
+// archive. Returns the path unchanged if neither folder has the file.
 std::string find_here(const std::string& named, const std::string& folder, const std::string& archive) {
   if (named.empty() || fs::path(named).is_absolute()) return named;
   std::error_code error;
@@ -218,7 +218,7 @@ std::string find_fraction(const Settings& settings, Variable variable, double va
 
 namespace {
 
-// Throws ConfigError if the command line fixes a whole number or a label of the file to a fraction.
+// Throws ConfigError if the command line sets a variable that is a whole number or a label in the file to a fraction.
 void refuse_fractions(const Settings& settings) {
   for (const Variable& variable : settings.overruled) {
     const std::string own = "design." + variable.name;

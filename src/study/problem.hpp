@@ -48,7 +48,8 @@ enum class Use {
 };
 
 // Reads a configuration or an archive, and applies the words of a command line. Writes the files that the archive holds
-// to a temporary folder. Throws ConfigError: no archive; or the archive contains a program and `trusts` is false.
+// to a temporary folder. Throws ConfigError if the archive is invalid, if its sources differ in a setting that the
+// words do not give, or if it names a program that would be run and `trusts` is false. Throws archive::Busy.
 Problem read_problem(const std::string& path, const std::vector<std::string>& words, Use use, bool trusts);
 
 // Makes the evaluator of a problem. Throws ConfigError if a file that the archive does not hold is missing or has

@@ -731,7 +731,8 @@ std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
     const Variable& variable = layout_.variables[i];
     return std::pow((other - design(i)) / (variable.upper - variable.lower), 2);
   };
-  // Searches outwards along the first variable, until its distance alone exceeds that of the nearest design found.
+  // Searches outwards along the first variable, until the distance in this variable alone exceeds the distance of the
+  // nearest design found.
   const auto closer = [&](const std::pair<double, std::int64_t>& start) {
     const auto& [first, id] = start;
     double squared = squared_in(0, first);
@@ -837,7 +838,7 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
   return samples_in(contents, path, settings, metrics, domains);
 }
 
-// Reads the evaluations of a cheaper study into the options. Its costs may be those of any evaluator. Throws
+// Reads the evaluations of a cheaper study into the options. The study may have any evaluator. Throws
 // ConfigError: other variables, a missing metric of the objectives or constraints, or the costs of this study.
 void read_low_fidelity(const std::string& path, const Settings& settings, const Evaluator& evaluator,
                        const std::vector<std::string>& metrics, surrogate::EgoOptions& ego) {

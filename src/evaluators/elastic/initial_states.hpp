@@ -42,8 +42,8 @@ class Outcomes {
 
   // Returns the names of the outcomes, then `end` and `failed`.
   std::vector<std::string> names() const;
-  // Returns the index of the first outcome whose condition is true, or that of `end`. Throws ConfigError if a condition
-  // contains an unknown name.
+  // Returns the index of the first outcome whose condition is true, or the index of `end`. Throws ConfigError if a
+  // condition contains an unknown name.
   int of(const Numbers& known) const;
 
  private:

@@ -21,8 +21,8 @@ using Numbers = std::map<std::string, double>;
 double value(const CustomEntry& entry, const std::string& text, const Numbers& known);
 double value(const CustomEntry& entry, const Expression& parsed, const Numbers& known);
 
-// Returns all parameters for a design. Also contains the given numbers (those of an initial state), which override
-// parameters of the same name. Throws ConfigError.
+// Returns all parameters for a design. `before`: further numbers, such as the variables of an initial state; they
+// override parameters of the same name. Throws ConfigError.
 Numbers parameters(const Settings& settings, const Eigen::VectorXd& design, const Numbers& before = {});
 
 // Returns the dimension in [world]: 2 or 3.

@@ -23,7 +23,7 @@ struct GaitKeys {
 };
 const KeyTable<GaitKeys>& gait_keys();
 
-// Returns the design variables of the gait evaluator: those of the motion, and every parameter of the model.
+// Returns the design variables of the gait evaluator: parameters of the motion, and every parameter of the model.
 std::vector<DesignVariable> gait_variables(const Settings& so_far);
 
 // Returns the settings that have no effect because of others, each with the reason.

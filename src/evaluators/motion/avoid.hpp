@@ -12,10 +12,11 @@ void read_avoided(PhasedMotion& motion);
 std::vector<dmoc::PartPair> avoided_parts(const PhasedMotion& motion, const Eigen::VectorXd& design);
 // Returns the names of the two parts. `pair`: index in avoided_parts().
 std::string pair_name(const PhasedMotion& motion, std::size_t pair);
-// Describes an overlap of parts at the start or the goal; empty: none.
+// Describes an overlap of parts at the start or the goal; empty: none. Tests only parts whose relative pose the given
+// coordinates and placements determine.
 std::string overlap(const PhasedMotion& motion, const MotionValues& values, const Eigen::VectorXd& design);
 // Describes a contact whose part is behind the touched face at the start and at the goal, so that `outward` probably
-// names the opposite face; empty: none.
+// names the opposite face; empty: none. Tests only contacts without `side` whose relative poses are determined.
 std::string behind_face(const PhasedMotion& motion, const MotionValues& values);
 
 }  // namespace dodyn::evaluators

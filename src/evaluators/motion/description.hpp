@@ -110,9 +110,9 @@ class MotionDescription {
   int degree() const { return system().scheme().degree; }
   // Returns the description on a mesh with `intervals` in total. Null: a phase or a contact has no node on that mesh.
   virtual std::shared_ptr<const MotionDescription> on_mesh(int intervals) const = 0;
-  // Returns the numbers of a design: with derivatives, or those of the model without. Throws ConfigError if the model
-  // refuses the design.
+  // Returns the numbers of a design with derivatives. Throws ConfigError if the model refuses the design.
   virtual MotionValues values(const Eigen::VectorXd& design) const = 0;
+  // Returns the model's numbers of a design without derivatives. Throws ConfigError if the model refuses the design.
   systems::Values<double> plain(const Eigen::VectorXd& design) const;
   static Eigen::VectorXd middle(const Settings& settings);  // returns the middle of the design variables' ranges
   // Returns for every actuator whether the cost depends on it.
@@ -184,7 +184,8 @@ class MotionDescription {
   virtual std::optional<Simulated> open_loop_run(const Outcome&) const { return std::nullopt; }
   // Returns the foot that touches down at the end of a phase, for rollouts; nullopt: none.
   virtual std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const = 0;
-  virtual double control_limit() const { return nlp::infinity; }  // returns a limit in addition to those of actuators
+  // Returns a limit of all controls, in addition to the actuators' limits.
+  virtual double control_limit() const { return nlp::infinity; }
 };
 
 }  // namespace dodyn::evaluators

@@ -15,7 +15,7 @@ bool is_point(const dmoc::System& system, const std::string& name) {
   return std::ranges::any_of(points, [&](const auto& point) { return point.name == name; });
 }
 
-// Returns the names A and B of "A - B"; nullopt: one of them is not a point.
+// Returns the names A and B of "A - B"; nullopt: A or B is not a point.
 std::optional<std::pair<std::string, std::string>> pair_of(const dmoc::System& system, const std::string& text) {
   const auto minus = text.find('-');
   if (minus == std::string::npos) return std::nullopt;

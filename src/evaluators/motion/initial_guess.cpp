@@ -30,8 +30,8 @@ constexpr double usual_detour = 0.3, turn_of_a_detour = 1.0;
 constexpr double open_range = 1.0;
 
 // Changes the first and last coordinates of a periodic motion until exchange(last) = first + ahead. Takes eight
-// Gauss-Newton steps: three that change `last` alone, then minimum-norm steps of both. `begins`, `ends`: indices of the
-// coordinates that may change in `first` and in `last`.
+// Gauss-Newton steps: three that change `last` alone, then minimum-norm steps of `first` and `last`. `begins`, `ends`:
+// indices of the coordinates that may change in `first` and in `last`.
 void close(const autodiff::Element& exchange, const std::vector<int>& begins, const std::vector<int>& ends,
            const Eigen::VectorXd& ahead, Eigen::VectorXd& first, Eigen::VectorXd& last) {
   const Eigen::Index n = first.size(), b = begins.size(), e = ends.size();

@@ -16,8 +16,8 @@ MotionPath initial_path(const PhasedMotion& motion, const Eigen::VectorXd& desig
 // Moves the coordinates of joints with ranges into them.
 void move_into_ranges(const PhasedMotion& motion, const MotionValues& all, MotionPath& path);
 
-// Replaces the path of bodies without controls by that of a contact simulation from the initial state (Johnson 2013,
-// section 4.4.3.1).
+// Replaces the path of bodies without controls by the path of a contact simulation from the initial state (Johnson
+// 2013, section 4.4.3.1).
 void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eigen::VectorXd& design);
 
 // Returns initial guesses near a motion in which another corner touches: one for each contact and corner. They have no

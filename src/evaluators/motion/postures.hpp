@@ -15,14 +15,14 @@ struct Reached {
   std::string source;   // of that entry
 };
 // Returns the posture found first from the posture `from`, then from others of increasing distance; joints stay within
-// their limits. If none of them satisfies all entries, the nearest one.
+// their limits. If no posture satisfies all entries, returns the one with the smallest deviation.
 Reached reach(const PhasedMotion& motion, const MotionValues& values, bool end, const Eigen::VectorXd& from);
 
 // Postures that satisfy the conditions at the start and at the goal, without references: [n].
 struct Postures {
   std::array<Eigen::VectorXd, 2> at;
   std::string
-      contradiction;  // the condition of the start or the goal that is inconsistent with the others; empty: none
+      contradiction;  // the condition of the start or the goal that is inconsistent with other conditions; empty: none
 };
 Postures postures(const PhasedMotion& motion, const MotionValues& values);
 

@@ -212,8 +212,8 @@ std::vector<std::optional<Wanted>> held_along(const PhasedMotion& motion, const 
   return held;
 }
 
-// Returns the coordinates that may change where all of these phases hold: those that the start or the goal leaves free,
-// or all if they are fewer than the held components.
+// Returns the coordinates that may change at nodes of these phases: no phase fixes them, and the start or the goal
+// leaves them free. If these are fewer than the held components, returns all coordinates that no phase fixes.
 std::vector<int> free_between(const PhasedMotion& motion, const std::vector<std::size_t>& phases,
                               const std::vector<Wanted>& held) {
   std::vector<int> all, free;

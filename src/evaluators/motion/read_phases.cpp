@@ -12,8 +12,8 @@ namespace {
 // Largest ratio of the actual to the planned duration of a piece between contacts, and of its inverse.
 constexpr double piece_stretch = 8.0;
 
-// Returns the indices of the coordinates that an entry fixes, ascending. A point at the root's origin means the root's
-// slides. Throws ConfigError for other points.
+// Returns the indices of the coordinates that an entry fixes, ascending. A point at the root's origin fixes the root's
+// translational coordinates. Throws ConfigError for other points.
 std::vector<int> held_by(const PhasedMotion& motion, const CustomEntry& entry) {
   const auto& tree = motion.system->structure();
   std::vector<int> held;
@@ -109,7 +109,8 @@ void read_requirement(const PhasedMotion& motion, MotionPhase& phase, const Cust
   }
 }
 
-// Reads a phase, and splits it at its contacts. The durations of the pieces are unknowns.
+// Reads a phase, and splits it at its contacts. The durations of the pieces are unknowns. Penalty contacts do not split
+// the phase.
 void read_phase(PhasedMotion& motion, const CustomSection& section,
                 const std::vector<systems::HolonomicConstraint>& model_constraints) {
   MotionPhase phase;

@@ -35,8 +35,9 @@ Channels feedback_channels(const MotionDescription& description);
 std::vector<Eigen::MatrixXd> feedback_values(const MotionDescription& mesh, const Trajectory& trajectory,
                                              const dmoc::MotionProblem& problem);
 
-// Returns an archived motion as a plan for the contact simulation. `archived`: channels as above. Throws ConfigError if
-// a phase holds anything except the first link's position. `loss`: kinetic energy lost at touch-downs, J.
+// Returns an archived motion as a plan for the contact simulation. `archived`: its channels are motion_channels().
+// Throws ConfigError if a phase fixes anything except the first link's position, or if the order is 6. `loss`: kinetic
+// energy lost at touch-downs, J; used if exactly one phase ends with a touch-down.
 PlannedMotion planned(const MotionDescription& description, const Outcome& archived, double loss);
 
 }  // namespace dodyn::evaluators

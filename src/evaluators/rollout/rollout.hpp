@@ -37,14 +37,14 @@ struct PlannedMotion {
     bool stands = false;    // the origin of the first link is fixed: a foot stands on the ground
     double interval = 0.0;  // interval h, s
     Eigen::MatrixXd q;      // [K + 1, coordinates]
-    Eigen::MatrixXd p;      // [K + 1, coordinates] discrete momenta: after the first node, before the others
+    Eigen::MatrixXd p;      // [K + 1, coordinates] discrete momenta: just after the first node, just before later nodes
     Eigen::MatrixXd u;      // [K, actuators]
     // The foot that touches down at the end of the phase.
     std::optional<systems::Place<double>> landing = std::nullopt;
     double duration() const { return interval * static_cast<double>(u.rows()); }
   };
   std::vector<Phase> phases;
-  double limit = std::numeric_limits<double>::infinity();  // limit of every control, in addition to those of actuators
+  double limit = std::numeric_limits<double>::infinity();  // limit of every control, besides the actuators' limits
   double loss = not_a_number;                              // kinetic energy lost at touch-downs, J
 };
 

@@ -1,4 +1,4 @@
-// Disturbing forces that differ between initial states, such as those of an uneven air table.
+// Disturbing forces that differ between initial states, such as the forces of an uneven air table.
 #pragma once
 
 #include <cstdint>

@@ -42,10 +42,11 @@ class FeedbackForce final : public rigid::StatefulForce<n> {
   void act(double t, rigid::Frames<n> frames, std::span<const rigid::Twist<n>> twists,
            std::span<rigid::Twist<n>> wrench) override;
   void passed(double t, double h) override;
-  // The work of a corrected interval is that of its controls at both ends, by the trapezoidal rule.
+  // Returns the change of the work, J. The work of a corrected interval is computed from the powers of its last
+  // controls at both ends, by the trapezoidal rule.
   double corrected(double h, std::span<const rigid::Pose<n>> poses, std::span<const rigid::Twist<n>> twists) override;
 
-  // Returns the controls at a node, [actuators], N or N m. Sampled: those of the step that ends there.
+  // Returns the controls at a node, [actuators], N or N m. Sampled law: the controls of the step that ends at the node.
   const std::vector<double>& controls(double t, std::span<const rigid::Pose<n>> poses,
                                       std::span<const rigid::Twist<n>> twists);
   // Returns the states of the law at the last node.

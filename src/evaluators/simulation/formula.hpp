@@ -56,8 +56,8 @@ struct Formula {
   bool is_truth() const;  // a comparison, or a single quantity that is true or false
 };
 
-// A condition, split at `and`, `or` and `not`. The part with the lowest cost is evaluated first, and the others only if
-// needed.
+// A condition, split at `and`, `or` and `not`. The part with the lowest cost is evaluated first; further parts only if
+// their values are needed.
 struct Condition {
   enum Kind { comparison, truth, all, any, opposite } kind = comparison;  // truth: a quantity that is 0 or 1
   Formula one;                                                            // for comparison and truth
@@ -72,7 +72,8 @@ struct Controllers {
   std::vector<std::string> states;  // names of its states
 };
 
-// Reads the formulas of one model. Names of [initial-states] hide those of the model. Throws ConfigError.
+// Reads the formulas of one model. In formulas of parameters, a name of [initial-states] hides the same name of the
+// model. In other formulas, a coordinate, rate or parameter is that of the model. Throws ConfigError.
 class FormulaReader {
  public:
   FormulaReader(const systems::Model& model, std::vector<std::string> start_variables, Controllers controllers = {})

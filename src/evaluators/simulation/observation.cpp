@@ -98,8 +98,8 @@ bool Observation<n>::resting() {
   return *resting_ = *resting_ && balanced();
 }
 
-// Tests whether contact forces can balance all others. Otherwise the body is only at a turning point, like a pendulum.
-// Points touch if they are closer than the height of small bounces at rest, or than bodies fall in two steps.
+// Tests whether contact forces can balance all other forces. Otherwise a body is only at a turning point, like a
+// pendulum. Points touch if they are closer than the height of small bounces at rest, or than bodies fall in two steps.
 template <int n>
 bool Observation<n>::balanced() {
   constexpr double share = 1e-3;        // relative to the acceleration without contact

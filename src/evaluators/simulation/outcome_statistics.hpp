@@ -44,7 +44,8 @@ struct OutcomeStatistics {
   Eigen::MatrixXd archived(const Eigen::MatrixXd& tries) const;
   // Computes the statistics from the rows of all parts, each part's first channel. Fills status, reason, cost, its
   // standard error and the metrics, and returns the rows [runs, columns]. If a part is not ok, the evaluation gets its
-  // status and reason, and the result is empty. The reason of a failure is that of the first run that failed.
+  // status and reason, and the result is empty. If the evaluation fails, its reason contains the reason of the first
+  // run that failed.
   std::optional<Eigen::MatrixXd> aggregate(const std::vector<Outcome>& parts, int starts, Evaluation& evaluation) const;
   // Returns the values of `aggregates` from the rows of aggregate(). A share refers to all initial states. The other
   // functions use the runs for which counts() is true; without such a run their values are NaN.

@@ -147,7 +147,8 @@ bool Runner<n>::allows(std::size_t level, double room, std::size_t part) const {
 
 // Returns the level of the longest step that satisfies three conditions at the present speeds and accelerations. No two
 // bodies move by more than a small fraction of their distance. No one-sided constraint closes more than this fraction
-// of its gap. In 3D no body turns by more than a small angle.
+// of its gap. In 3D no body turns by more than a small angle. Level 0 if bodies touch or nearly touch. The controller,
+// the period of the feedback and the end of the run limit the step, too.
 template <int n>
 std::size_t Runner<n>::fitting_level() {
   if (levels_.size() == 1 || steps_ == 0 || progress_.touching) return 0;

@@ -135,7 +135,7 @@ class Runner {
   const SimulationOptions& run_options_;
   systems::Bodies<n> view_;
   std::shared_ptr<DisturbanceField<n>> field_;  // of the present run
-  std::vector<rigid::Simulation<n>> levels_;    // [0]: with contact; the others: free flight with longer steps
+  std::vector<rigid::Simulation<n>> levels_;    // [0]: with contact; further ones: free flight with longer steps
   std::optional<Observation<n>> observation_;
   bool turns_matter_ = false;                         // whether full turns of angles change forces
   std::vector<Pair> pairs_;                           // pairs of bodies that may touch
@@ -167,8 +167,8 @@ systems::Bodies<n> held(systems::Bodies<n> view, const std::vector<int>& links) 
   return view;
 }
 
-// Returns the channels t, q, v, energy of a model's bodies, and those of impulses and feedback. `controlled`: adds the
-// commands of [control].
+// Returns the channels t, q, v, energy of a model's bodies, and the channels of impulses and feedback. `controlled`:
+// adds the commands of [control].
 Channels runner_channels(const systems::Model& model, const systems::Values<double>& values,
                          const SimulationOptions& run_options, bool controlled);
 
