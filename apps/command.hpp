@@ -110,7 +110,8 @@ report::OutputUnits units_of(const Arguments& given);
 std::string as_word(const std::string& word);
 // Throws ConfigError if a CSV file of results cannot be written, or exists with another ending: it may be an input.
 void check_csv_output(const std::string& path);
-// Writes a CSV file completely or not at all: an earlier file stays until then. Throws std::runtime_error.
+// Writes a CSV file completely or not at all: an existing file is replaced at the end. Links, pipes and devices receive
+// the text directly. Throws std::runtime_error.
 void write_csv(const std::string& path, const std::string& text);
 // Whether a file of another kind has this name: it exists, and its name does not end in `ending`, such as ".csv".
 bool is_of_another_kind(const std::string& path, const std::string& ending);

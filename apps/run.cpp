@@ -131,7 +131,7 @@ study::Study::Interruption interruption(const Settings& settings) {
   };
 }
 
-// Ids of evaluations to repeat; an empty set: all that failed.
+// Ids of evaluations that `rerun` repeats; an empty set: all that failed, timed out or were lost. nullopt: `run`.
 using Again = std::optional<std::set<std::int64_t>>;
 
 // Returns the result as text, from the archive. If the archive cannot be read now, or not within 1 s after an
@@ -158,8 +158,8 @@ std::string found(const std::string& path, const study::Summary& summary, const 
   }
 }
 
-// Returns "dodyn COMMAND CONFIG OPTIONS" of this study. Keys of the command line are in the archive, not in the
-// configuration.
+// Returns "dodyn COMMAND CONFIG OPTIONS" of this study. Contains the archive instead of CONFIG if the command line had
+// keys, which only the archive stores.
 std::string command_line_of(const Settings& settings, const std::string& command, const std::string& options) {
   const auto sources = settings.sources();
   const bool has_keys =
@@ -180,7 +180,8 @@ std::string nothing_to_repeat(const Settings& settings) {
          ", which a run continues\nnext: " + command_line_of(settings, "run", "") + "\n";
 }
 
-// `print_notes`: called once nothing is left to refuse, so that a refusal is one line.
+// Runs the study, or repeats the evaluations `again`, on rank 0, and prints the result. `print_notes`: called after the
+// last check that can refuse the run, so that a refusal is one line.
 ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, surrogate::Strategy& strategy,
               farm::Farm& farm, archive::Provenance where, const Again& again, const report::OutputUnits& units,
               const std::function<void()>& print_notes) {
@@ -244,8 +245,8 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   return complete ? finished : incomplete;
 }
 
-// Checks the key for duplicates of evaluations by external programs: two runs share the working directory of the
-// evaluation and could disturb each other.
+// Throws ConfigError if speculative execution would start an external program twice at a time: two runs share the
+// working directory of the evaluation and could disturb each other.
 void check_duplicates(const Settings& settings) {
   if (settings.evaluator == "command" && std::isfinite(settings.real("study.speculate-after")))
     throw settings.error("study.speculate-after",

@@ -86,7 +86,7 @@ class Craft {
     goal_.position.head<2>() = at;
   }
 
-  // Controls the craft for this time. Returns the mean of the commands since the last call of any member.
+  // Controls the craft for this time. Returns the mean of the commands during this time, N and N m.
   Twist<2> hold(double seconds) {
     Twist<2> sum = Twist<2>::Zero();
     const int samples = static_cast<int>(std::lround(seconds * table_.rate));

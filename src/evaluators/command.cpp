@@ -1,16 +1,20 @@
 // One evaluation is one run of `command.run` by /bin/sh in a separate directory. The program receives:
 //
-//   design.json      {"id": 3, "seed": 123, "design": {"x": 0.5, ...}, "time_limit": 60 or null}
+//   design.json      {"id": 3, "seed": 123, "design": {"x": 0.5, ...}, "time_limit": 60 or null}; also "units", by
+//                    name, if a variable has a unit
 //   environment      DODYN_ID, DODYN_SEED, DODYN_TIME_LIMIT (if any), one DODYN_X per design variable x (upper case,
-//                    - as _), DODYN_DESIGN_FILE, DODYN_RESULT_FILE, and DODYN_STUDY: where the configuration file lies
+//                    - as _), DODYN_X_UNIT (if any), DODYN_DESIGN_FILE, DODYN_RESULT_FILE, and DODYN_STUDY: the folder
+//                    of the configuration file
 // and it writes:
 //   result.json      {"cost": 1.5}; may have "status", "reason", "cost_stderr", "gradient" and "metrics" (both objects
-//                    by name), and "id", which must be that of design.json. Without a file, or with an exit code
-//                    other than 0 and no status, the evaluation has failed. If a signal from outside ended the
-//                    program, the evaluation is lost and repeated. If the program could not be started, that is
-//                    trouble of the machine (record/machine.hpp).
+//                    by name), and "id", which must be equal to the id of design.json. With command.paired it has
+//                    "costs", a list, instead of "cost". Without a file, or with an exit code other than 0 and no
+//                    status, the evaluation has failed. A program that is stopped at its time limit gives the status
+//                    timed_out, even with a file. If a signal from outside ended the program, the evaluation is lost
+//                    and repeated. If the program could not be started, that is trouble of the machine
+//                    (record/machine.hpp).
 // Standard output and error go to the files stdout and stderr there; the end of stderr becomes part of the reason.
-// Files that the line of shell names are part of the study: one that changes while a study runs stops it.
+// Files that the shell line names are part of the study. If one of them changes while a study runs, the study stops.
 //
 // `command.serve` is a program that keeps running. It reads the contents of design.json as one line from standard
 // input, and writes the contents of result.json, with "id", as one line to standard output. If it dies, writes another
@@ -251,7 +255,8 @@ class Command final : public Evaluator {
   }
 
  private:
-  // Stores the metrics that the search uses. Those of a scenario have its name as a prefix.
+  // Stores the metrics that the search uses. In the settings, a metric of a scenario has the scenario's name as a
+  // prefix.
   void find_needed_metrics() {
     const std::string prefix = settings_.given("scenario") ? settings_.text("scenario") + ":" : "";
     const auto add = [&](const char* key, const auto& names_in) {
@@ -558,7 +563,7 @@ class Command final : public Evaluator {
     return {};
   }
 
-  // Throws if two names of the program's environment are the same.
+  // Throws ConfigError if two variables would have the same name in the program's environment.
   void expect_own_environment() const {
     std::map<std::string, std::string> taken;
     for (const char* own :
@@ -641,7 +646,7 @@ class Command final : public Evaluator {
       throw std::runtime_error("id is " + shown(result["id"].dump()) + "; this evaluation is " + std::to_string(id));
   }
 
-  // Returns the evaluation with a program's answer. Throws if the answer cannot be read; then none of it counts.
+  // Returns the evaluation with a program's answer. Throws if the answer is invalid; then no part of it is used.
   Evaluation read_back(const std::string& text, const ProgramResult& end, Evaluation evaluation) const {
     const json result = parsed_object(text);
     check_keys(result, evaluation.id);

@@ -12,7 +12,7 @@ namespace dodyn::evaluators {
 
 class WorkingDirectories {
  public:
-  // For the study with this archive, in `folder`, which make() creates.
+  // Creates nothing yet. `archive`: the archive of the study. `folder`: contains the directories; make() creates it.
   WorkingDirectories(std::filesystem::path folder, const std::filesystem::path& archive);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -26,7 +26,7 @@ class WorkingDirectories {
   // Writes errors to the error stream.
   static void remove(const std::filesystem::path& directory) noexcept;
 
-  // Restores the owner's read permission on a directory that make() returned.
+  // Restores the owner's permissions on a directory that make() returned.
   static void make_readable(const std::filesystem::path& directory) noexcept;
 
  private:

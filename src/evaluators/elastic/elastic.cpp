@@ -143,7 +143,8 @@ class ElasticEvaluator final : public Evaluator {
   }
 
  private:
-  // Makes the bodies that all designs have in common. Throws if they cannot start.
+  // Sets the names and channels of the bodies from the scene of these parameters. Throws ConfigError if two bodies have
+  // the same name or, if no variable is free, if the simulation cannot start.
   template <int n>
   void learn(const Numbers& parameters) {
     const auto scene = elastic_text::scene<n>(settings_, parameters);

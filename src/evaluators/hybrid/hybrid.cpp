@@ -328,7 +328,7 @@ class HybridEvaluator final : public Evaluator {
 
   // Returns d cost/d design by finite differences of fourth order, (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d). Events
   // are located to round-off, so the motion is a smooth function of its parameters as long as the sequence of events is
-  // the same. Empty if it is not.
+  // the same. Empty if the sequence differs, or if a neighbouring design fails or is refused.
   Eigen::VectorXd gradient(const Eigen::VectorXd& design, const HybridResult& ran) const {
     const auto same = [](const variational::Event& a, const variational::Event& b) {
       return a.kind == b.kind && a.which == b.which;

@@ -11,18 +11,19 @@
 namespace dodyn::evaluators {
 
 dmoc::ContactEvent contact_event(const PhasedMotion& motion, const MotionContact& contact, const MotionValues& values);
-// Returns restitution and friction of a contact; infinite friction: it sticks without limit.
+// Returns restitution and friction of a contact; friction 1e6: it sticks without limit.
 std::pair<double, double> bounce(const PhasedMotion& motion, const MotionContact& contact,
                                  const Eigen::VectorXd& design);
 // Returns the indices of the part's link and of the shape's link.
 std::pair<int, int> links_of(const PhasedMotion& motion, const MotionContact& contact);
 // Adds the contacts to the system as penalty energies. Throws ConfigError.
 void add_penalties(PhasedMotion& motion);
-// Returns the overlap of a contact at each row of q, m. q: coordinates without references, [rows, n].
+// Returns the overlap of a contact at each row of q, m; negative: minus the distance. q: coordinates without
+// references, [rows, n].
 Eigen::VectorXd depths(const PhasedMotion& motion, const MotionContact& contact, const Eigen::VectorXd& design,
                        const Eigen::MatrixXd& q);
 // Returns for every contact the corner of the part that is lowest above the face at the contact's node, or the nearest
-// edges.
+// edges; neither for a contact of a named point. Empty: contacts are penalties.
 std::vector<TouchingFeature> touching(const PhasedMotion& motion, const MotionValues& values, const MotionPath& path);
 // Changes a posture so that the contact's point, or the lowest corner, touches.
 void touch(const PhasedMotion& motion, const MotionContact& contact, const MotionValues& values, Eigen::VectorXd& q);

@@ -108,7 +108,8 @@ class MotionDescription {
   int intervals() const;  // total of all phases
   int knots() const;      // knots of all phases: rows of a trajectory
   int degree() const { return system().scheme().degree; }
-  // Returns the description on a mesh with `intervals` in total. Null: a phase or a contact has no node on that mesh.
+  // Returns the description on a mesh with `intervals` in total. Null: the end of a phase or a contact has no node on
+  // that mesh, or a phase would have fewer than two intervals.
   virtual std::shared_ptr<const MotionDescription> on_mesh(int intervals) const = 0;
   // Returns the numbers of a design with derivatives. Throws ConfigError if the model refuses the design.
   virtual MotionValues values(const Eigen::VectorXd& design) const = 0;

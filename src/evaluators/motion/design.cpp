@@ -21,7 +21,8 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Returns the requirement that a design violates; empty: none.
+// Returns why a design is not valid: a violated requirement, contradictions or overlaps at the start and the goal, or
+// invalid durations. Empty: it is valid.
 std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design) {
   const MotionValues all = motion_values(motion, design);
   for (const auto& [text, condition] : motion.requirements)

@@ -72,7 +72,8 @@ class MotionEvaluator final : public Evaluator {
   void conclude(const FoundMotion& found, Evaluation& e) const;
   // Sets cost and metrics from a motion, and judges it.
   void assess(const FoundMotion& found, Evaluation& e) const;
-  // Warns if the search may have missed the best motion: few guesses converged, or only one found the best motion.
+  // Warns if the search may have missed the best motion: few guesses converged, only one found the best motion, or many
+  // ended at an optimum that no other guess found.
   void doubt(Outcome& outcome) const;
   // Examines a trajectory. `mesh`: its description on the trajectory's own mesh.
   std::vector<Finding> findings(const MotionDescription& mesh, const Evaluation& e, const Trajectory& trajectory) const;

@@ -20,8 +20,8 @@ struct OpenLoopRun {
   double time = 0.0;                               // end of the simulation, s
   std::string failure;                             // why it ended early; empty: it reached the end
   std::string note;                                // parts of the plan that were not simulated
-  // Set if contact forces acted although no contact was planned: deviations (m, rad) of a second simulation without
-  // contacts.
+  // Deviations (m, rad) of a second simulation without contacts. Set if no contact was planned, but contact forces
+  // acted or a step was divided.
   std::optional<std::pair<double, double>> without_contacts;
   Channels channels;  // t, q, u, energy
   Trajectory trajectory;

@@ -40,8 +40,9 @@ using Evaluate = std::function<dmoc::Coefficient(const Expression&)>;
 dmoc::LinkPose pose_of(const Placement& placement, const Evaluate& evaluate, int dimension);
 dmoc::LinkTwist twist_of(const Placement& placement, const Evaluate& evaluate);
 
-// Sets the coordinates of the placed links in q, [n]. Applies to free links, and to the rotation of links on spherical
-// joints. Free components do not change; a range sets its middle.
+// Sets the coordinates of the placed links in q, [n]: positions of links on the ground whose joint begins with
+// translations along all axes, in 2D also their angles, and attitudes of links on spherical joints. Placements of other
+// links have no effect here. Unset components keep their values; a range sets its middle.
 void put(const std::vector<Placement>& placements, const Evaluate& evaluate, const dmoc::System& system,
          const systems::Tree<double>& tree, Eigen::VectorXd& q);
 

@@ -21,8 +21,8 @@ using systems::Vector3;
 
 namespace {
 
-// Dimensions of the wedge that represents a foot. It tapers to the model's point. So that point touches for all
-// attitudes of the link up to 84 degrees from the vertical.
+// Dimensions of the wedge that represents a foot. It tapers to the model's point. So this point touches the ground for
+// all attitudes of the link up to 84 degrees from the vertical.
 constexpr double foot_length = 0.02, foot_half_width = 0.002;  // m
 constexpr double ground_reach = 100.0, ground_depth = 1.0;     // m
 // Longest delay of a touch-down, relative to the motion's duration.
@@ -95,7 +95,7 @@ class RolloutSimulator {
  private:
   const PlannedMotion::Phase& phase() const { return motion_.phases[phase_]; }
 
-  // Returns the steps of the simulation in an interval of the phase.
+  // Returns the number of simulation steps in an interval of the phase.
   int steps() const {
     return std::max(1, static_cast<int>(std::ceil(phase().interval / settings_.step * (1.0 - 1e-12))));
   }
@@ -123,7 +123,7 @@ class RolloutSimulator {
     rows_.resize(result_.channels.size());
   }
 
-  // Returns the interval at a time, whose controls apply; after the end the last one.
+  // Returns the interval whose controls apply at a time; after the end of the phase its last interval.
   Eigen::Index interval_at(double t) const {
     const auto k = static_cast<Eigen::Index>((t - phase_start_) / phase().interval);
     return std::clamp<Eigen::Index>(k, 0, phase().u.rows() - 1);
@@ -278,8 +278,8 @@ class RolloutSimulator {
     }
   }
 
-  // Coordinates that move and their rates, [2m].
   int first_moving() const { return phase().stands ? n : 0; }
+  // Returns the coordinates that move and their rates, [2m].
   Eigen::VectorXd moving(const std::vector<double>& q, const std::vector<double>& v) const {
     const int m = tree_.n() - first_moving();
     Eigen::VectorXd x(2 * m);
@@ -416,7 +416,7 @@ class RolloutSimulator {
     return false;
   }
 
-  // Simulates the touch-down from the last node above the ground.
+  // Simulates the touch-down from the last node above the ground. Returns whether the foot touched the ground.
   bool land(const Foot& after, double planned_end) {
     const auto& now = phase();
     World w = world(false, true);
