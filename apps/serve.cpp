@@ -186,7 +186,8 @@ class ServeSession {
 
   // ---- ask and tell ----
 
-  // All results have arrived, and the search decides: once per batch, as in a synchronous study.
+  // Returns the strategy. If results have arrived since its last decision, the strategy decides first. So it decides
+  // once per batch, as in a synchronous study.
   surrogate::Strategy& strategy() {
     if (!strategy_) strategy_ = study::make_strategy(settings_, *evaluator_, false);
     if (std::exchange(undecided_, false)) {

@@ -88,7 +88,7 @@ struct Column {
   bool trajectory() const { return path.starts_with("/trajectories/"); }
   // Whether each row is a chunk of its own, compressed and written once: trajectories larger than max_unpacked_bytes.
   bool packed() const { return trajectory() && bytes() > max_unpacked_bytes; }
-  // Packed columns: one row. Other columns: about a page of rows, rewritten as it fills.
+  // Returns the number of rows in a chunk. Packed columns: one. Other columns: about a page, rewritten as it fills.
   hsize_t chunk_rows() const;
 
   mutable std::size_t cached_bytes = 0;  // result of bytes(), which is needed for each cell and takes HDF5's lock
@@ -135,7 +135,8 @@ void for_each_field(R& row, const Layout& layout, Visitor&& visit) {
 Table evaluation_table(const Layout& layout, bool merged);
 Table iteration_table(const Layout& layout);
 Table event_table();
-// Number of the record's fields, and so the index of /evaluations/checksum; /evaluations/source comes next.
+// Returns the number of the record's fields, which is the index of the column /evaluations/checksum. The column
+// /evaluations/source comes next.
 std::size_t field_count();
 // Returns the columns of an evaluation table except the trajectory's channels.
 inline std::span<const Column> fields_of(const Table& table, const Layout& layout) {

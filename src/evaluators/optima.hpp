@@ -24,13 +24,14 @@ void add(std::vector<Optimum>& optima, Optimum found);
 Eigen::MatrixXd table(const std::vector<Optimum>& optima, int rows);
 Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima);
 
-// How many initial guesses ended at an optimum, and at one that no other guess found. single/ended estimates the share
-// of further guesses that would end at a new optimum (Good 1953, "The population frequencies of species").
+// ended: number of initial guesses that ended at an optimum; single: at an optimum that no other guess found.
+// single/ended estimates the fraction of further guesses that would end at a new optimum (Good 1953, "The population
+// frequencies of species").
 struct GuessesByOptimum {
   int ended = 0, single = 0;
 };
 constexpr int few_guesses = 4;  // min GuessesByOptimum::ended for which the estimate is used
-// `table`: as from table(), or empty.
+// Returns the numbers of guesses. `table`: as from table(), or empty.
 GuessesByOptimum guesses_by_optimum(const Eigen::MatrixXd& table);
 
 // Returns lines of a report: how many initial guesses found the best optimum, and the list of optima. `table`: as from

@@ -25,8 +25,8 @@ struct Refinement {
   std::string failure;  // why a further refinement was not solved; empty: no failure
 };
 
-// `finer`: solves on twice as many intervals and stores the motion in its argument. Returns why it failed; empty:
-// success.
+// Refines until the limits are satisfied, or `limits.refinements` are done, or a solve fails. `finer`: solves with
+// twice the number of intervals and stores the result in its argument; returns why it failed, empty: success.
 Refinement refine(const MeshLimits& limits, MeshResult motion, const std::function<std::string(MeshResult&)>& finer);
 
 }  // namespace dodyn::evaluators

@@ -86,8 +86,8 @@ bool needs_hard_exit();
 // main thread, which must outlive all farms.
 //
 // The destructor on rank 0 releases the other ranks, whose destructors sleep until then. A rank that leaves while tasks
-// still come to it ends the whole run (MPI_Abort) rather than let rank 0 wait forever. So catch and report exceptions
-// while the session lives, before a destructor may end the process.
+// still come to it ends the whole run (MPI_Abort) because rank 0 would wait for its answers forever. So catch and
+// report exceptions while the session lives, before a destructor may end the process.
 class Session {
  public:
   Session(int& argc, char**& argv);
@@ -96,7 +96,7 @@ class Session {
   Session& operator=(const Session&) = delete;
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // The address of rank 0's process (process_address() in launch.hpp).
+  // Returns the address of rank 0's process (process_address() in launch.hpp).
   const std::string& master() const { return master_; }
 
  private:

@@ -32,8 +32,9 @@ class LocalFarm : public Farm {
   std::optional<Outcome> next_until(Clock::time_point time);
   std::vector<Event> take_events() override { return std::exchange(incidents_, {}); }
 
-  // The functions below are for a scheduler on another thread, which gives tasks of the queue to other ranks. take()
-  // removes the next task. The task stays outstanding until its outcome is given back and returned by `next`.
+  // A scheduler on another thread calls the functions below to give tasks of the queue to other ranks. take() removes
+  // and returns the next task; nullopt: the queue is empty. The task stays outstanding until its outcome is given back
+  // and returned by `next`.
   std::optional<Task> take();
   void give_back(Outcome outcome);
   int queued() const;

@@ -47,7 +47,8 @@ struct ArchivedStudy {
   std::unique_ptr<evaluators::Evaluator> evaluator;
   Evaluation evaluation;  // the evaluation with the given id, or the best one
 };
-// Throws ConfigError, one line: no archive, no such evaluation, and the errors of read_problem() and make_evaluator().
+// Reads the study of an archive and chooses an evaluation. Throws ConfigError, one line: no archive, no such
+// evaluation, words that set or free design variables, and the errors of read_problem() and make_evaluator().
 ArchivedStudy archived_study(const std::string& path, const std::vector<std::string>& words,
                              std::optional<std::int64_t> id, bool trusts);
 

@@ -16,8 +16,9 @@ using evaluators::Evaluator;
 
 class Parts {
  public:
-  // Each evaluation has `count` parts. An incomplete answer at the end of the file, left by a killed process, is
-  // dropped. Without `resume` the whole file is dropped, because it belongs to another study.
+  // Reads the file of an earlier run. Each evaluation has `count` parts. An incomplete answer at the end of the file,
+  // left by a killed process, is dropped. Without `resume` the whole file is dropped, because it belongs to another
+  // study.
   Parts(std::string file, int count, bool resume);
 
   int count() const { return count_; }

@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& 
 
 class GaitDesigns final : public MotionDescription {
  public:
-  // Throws ConfigError if settings are inconsistent or the model is wrong.
+  // Reads the walker of the settings. Throws ConfigError if settings are inconsistent or the model is no valid walker.
   explicit GaitDesigns(const Settings& settings);
 
   const dmoc::Walker& walker() const { return *walker_; }

@@ -8,7 +8,7 @@ namespace dodyn::evaluators {
 
 class MotionDesigns final : public MotionDescription {
  public:
-  // Throws ConfigError.
+  // Reads the motion of the settings. Throws ConfigError, also if a coordinate moves no mass and no force acts on it.
   explicit MotionDesigns(const Settings& settings);
 
   const PhasedMotion& motion() const { return motion_; }

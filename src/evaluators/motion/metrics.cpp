@@ -12,7 +12,8 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// Returns the indices of the phases with this name; of a phase that contacts split, all pieces. Empty name: all phases.
+// Returns the indices of the phases with this name, or of all pieces if contacts split the phase. Empty name: all
+// phases.
 std::vector<int> phases_named(const std::vector<PhaseOutline>& outline, const std::string& name) {
   std::vector<int> exact, pieces;
   for (std::size_t i = 0; i < outline.size(); ++i) {

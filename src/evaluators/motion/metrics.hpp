@@ -11,12 +11,12 @@
 
 namespace dodyn::evaluators {
 
-// Section [metrics] of motions and gaits.
+// Returns the kind of the section [metrics] of motions and gaits.
 ini::SectionKind motion_metrics_section();
 
 class MotionMetrics {
  public:
-  // `built_in`: metrics that every motion of this description has. Throws ConfigError.
+  // Reads [metrics]. `built_in`: metrics that every motion of this description has. Throws ConfigError.
   MotionMetrics(const Settings& settings, const MotionDescription& description, const std::vector<Quantity>& built_in);
 
   const std::vector<Quantity>& quantities() const { return expressions_.quantities(); }

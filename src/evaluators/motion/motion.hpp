@@ -7,7 +7,7 @@
 
 namespace dodyn::evaluators {
 
-// `keys`: the keys of the search.
+// Makes the evaluator of a description. `keys`: the keys of the search. Throws ConfigError.
 std::unique_ptr<Evaluator> make_motion_evaluator(const Settings& settings,
                                                  std::shared_ptr<const MotionDescription> description,
                                                  const KeyTable<MotionSearch>& keys);

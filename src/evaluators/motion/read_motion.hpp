@@ -13,10 +13,10 @@ namespace dodyn::evaluators {
 std::vector<DesignVariable> motion_variables(const Settings& so_far);
 std::vector<ini::SectionKind> motion_sections();
 const KeyTable<MotionKeys>& motion_keys();
-// Returns keys that have no effect because of others, and why (EvaluatorKind::idle).
+// Returns keys that have no effect because of other keys or missing sections, and why (EvaluatorKind::idle).
 std::vector<std::pair<std::string, std::string>> idle_motion_keys(const Settings& settings);
 
-// Throws ConfigError.
+// Reads a motion from all sections of the configuration. Throws ConfigError.
 PhasedMotion read_motion(const Settings& settings);
 
 // Steps of read_motion(). Each reads its sections and appends to the motion, and throws ConfigError.

@@ -31,10 +31,11 @@ struct MotionSearch {
   }();
 };
 
-// `section`: "gait." or "motion."; `unit`: unit of the accuracy.
+// Returns the keys of the search. `section`: "gait." or "motion."; `unit`: unit of the accuracy.
 KeyTable<MotionSearch> search_keys(const std::string& section, const std::string& unit, const MotionSearch& defaults);
 
-// Returns those that have no effect because of others, and why (EvaluatorKind::idle). `section`: "gait." or "motion.".
+// Returns the keys of the search that have no effect because of other keys, and why (EvaluatorKind::idle). `section`:
+// "gait." or "motion.".
 std::vector<std::pair<std::string, std::string>> idle_search_keys(const Settings& settings, const std::string& section);
 
 // Reads these keys. Throws ConfigError if they are inconsistent, or if the description cannot use the coarse mesh.

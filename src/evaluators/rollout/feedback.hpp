@@ -28,7 +28,7 @@ struct Feedback {
   Eigen::VectorXd ahead;
 };
 
-// Q, R: diagonals. Q_K = `last` Q.
+// Returns the control law of each interval, [K]. Q, R: diagonals. Q_K = `last` Q.
 inline std::vector<Feedback> regulator(const std::vector<LinearInterval>& intervals, const Eigen::VectorXd& Q,
                                        const Eigen::VectorXd& R, double last) {
   std::vector<Feedback> all(intervals.size());
@@ -50,7 +50,8 @@ inline std::vector<Feedback> regulator(const std::vector<LinearInterval>& interv
   return all;
 }
 
-// With the default weights. x: coordinates, then their rates. `largest_control`: of the motion, N or N m.
+// Returns the control laws with the default weights. x: coordinates, then their rates. `largest_control`: largest
+// control of the motion, N or N m.
 inline std::vector<Feedback> regulator(const std::vector<LinearInterval>& intervals, double largest_control) {
   const Eigen::Index size = intervals.front().A.rows(), inputs = intervals.front().B.cols();
   Eigen::VectorXd Q(size);

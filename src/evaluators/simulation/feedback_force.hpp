@@ -30,7 +30,8 @@ struct FeedbackSums {
 template <int n>
 class FeedbackForce final : public rigid::StatefulForce<n> {
  public:
-  // `view` and `law` must outlive this object. `parameters`: of the model. `stepper`: of the simulation.
+  // Makes the force of a law. `view` and `law` must outlive this object. `parameters`: values of the model's
+  // parameters. `stepper`: integrator of the simulation.
   FeedbackForce(const systems::Bodies<n>& view, const FeedbackLaw& law, std::vector<double> parameters,
                 rigid::Stepper stepper);
 

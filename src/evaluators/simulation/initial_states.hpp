@@ -47,7 +47,7 @@ class InitialStates {
   const std::vector<std::string>& variables() const { return names_; }
   // Whether there are further sets with the same number of initial states, drawn at random or by a random shift.
   bool are_drawn() const { return are_drawn_; }
-  // Content of initial-states.file; empty: no file.
+  // Returns the content of initial-states.file; empty: no file.
   const std::string& file_text() const { return file_text_; }
   const std::string& file_name() const { return file_name_; }
   // Whether initial states differ in parameters of the model.

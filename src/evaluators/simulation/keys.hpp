@@ -28,10 +28,10 @@ SimulationSettings read_simulation(const Settings& settings);
 // Returns the links that simulation.fixed names. Throws ConfigError.
 std::vector<int> held_links(const Settings& settings, const systems::Model& model);
 
-// Keys of [coils].
+// Returns the keys of [coils].
 std::vector<Key> coil_keys();
 
-// Names of the keys of [disturbance].
+// Returns the names of the keys of [disturbance].
 std::vector<std::string> disturbance_keys();
 
 }  // namespace dodyn::evaluators::simulation
