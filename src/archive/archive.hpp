@@ -163,7 +163,8 @@ Repaired repair(const std::string& path);
 // Writes a new archive `out` with the latest row of each id of all inputs, in the order of the inputs, with consecutive
 // ids. Each row stores its source. Iterations of the inputs are left out, because a surrogate belongs to one study. If
 // `recommend` returns a design for all rows, one iteration with this recommended design is added. Throws Error if `out`
-// exists, an input is given twice, or layouts or problems differ; the message names the difference.
+// exists, an input is given twice, or if the inputs have different metrics, trajectories, evaluators, constraints,
+// objectives or variables; the message names the difference.
 void merge(const std::string& out, const std::vector<std::string>& in,
            const std::function<Eigen::VectorXd(const Contents&)>& recommend = {});
 

@@ -77,7 +77,7 @@ std::string variable_name(std::string name) {
   return "DODYN_" + name;
 }
 
-// Returns the names in the environment with which this process was started.
+// Returns the entries NAME=value of the environment with which this process was started.
 std::set<std::string> given_environment() {
   std::set<std::string> entries;
   std::ifstream stream("/proc/self/environ", std::ios::binary);
@@ -86,8 +86,8 @@ std::set<std::string> given_environment() {
 }
 
 // Returns this process's environment without the variables that MPI added, plus `more`. The user's program may call
-// mpirun, which refuses to start with such variables. A user's settings for Open MPI (OMPI_MCA_...) stay if this
-// process was not started by mpirun, which sets such variables itself.
+// mpirun, which refuses to start with such variables. Settings of the user stay: OMPI_ALLOW_RUN_AS_ROOT...,
+// PMIX_MCA_gds and, if mpirun has not started this process, OMPI_MCA_..., which mpirun sets itself.
 std::vector<std::string> environment_with(std::vector<std::string> more) {
   static const std::set<std::string> given = given_environment();
   static const bool launched = std::ranges::any_of(given, [](const std::string& entry) {
@@ -104,7 +104,7 @@ std::vector<std::string> environment_with(std::vector<std::string> more) {
   return more;
 }
 
-// Returns the end of a file; empty if there is no file.
+// Returns the last 64 KiB of a file; empty: no such file.
 std::string end_of(const fs::path& file) {
   constexpr std::streamoff most = 1 << 16;
   std::error_code error;

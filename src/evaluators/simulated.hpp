@@ -17,7 +17,7 @@ inline Eigen::MatrixXd by_rows(const std::vector<double>& numbers, std::size_t c
 }
 
 struct Simulated {
-  bool completed = false;  // reached its end; false: a contact could not be solved, and the report names it
+  bool completed = false;  // reached its end; false: failed or out of time, and the report states why
   std::string report;      // several lines: the end, energies and momenta, numbers of steps
   Channels channels;       // with the number of nodes of this motion: "t" first, then pose, twist, energies ...
   Trajectory trajectory;   // one matrix per channel

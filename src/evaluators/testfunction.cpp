@@ -159,7 +159,7 @@ class TestFunction : public Evaluator {
 
   int parts() const override { return options_.samples; }
 
-  // Returns the mean of the samples.
+  // Returns the mean of the samples, or the first sample that is not ok.
   Outcome join(const Evaluation&, std::vector<Outcome> parts) const override {
     double sum = 0;
     for (auto& part : parts) {

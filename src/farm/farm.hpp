@@ -49,8 +49,8 @@ class Cooldown {
   double first_, next_;
 };
 
-// A farm is used from one thread. next() returns one outcome for each submitted task, however its evaluation ends. Its
-// record is completed with rank, host, seconds and started:
+// A farm is used from one thread. next() returns exactly one outcome for each task, however its evaluation ends, except
+// for tasks that cancel_queued() removes. The record is completed with rank, host, seconds and started:
 //   an exception of the work                   failed
 //   trouble of the machine                     lost, with a mark (record/machine.hpp); the evaluator rests for a while;
 //                                              after several consecutive troubles its host is retired

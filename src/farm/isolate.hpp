@@ -19,7 +19,7 @@ struct Isolation {
 // and with the exit code if it ends without an answer. The outcome is `lost` if the child is killed from outside (also
 // by the kernel, for memory). The outcome is `timed_out` if the child does not stop within `grace` after its time
 // limit, or if task.stop is requested; the child is then killed. The rank survives all these cases. The child does not
-// call MPI and ends with _exit. Throws std::system_error if no process can be started.
+// call MPI and ends with _exit. The work throws std::system_error if no process can be started.
 Work isolated(Work work, Isolation isolation);
 
 }  // namespace dodyn::farm

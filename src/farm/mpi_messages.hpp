@@ -42,7 +42,8 @@ std::optional<MPI_Status> look(int source, int tag);
 Bytes receive(const MPI_Status& status);
 // Starts to send; `bytes` must stay as they are until the request completes.
 MPI_Request start_send(const Bytes& bytes, int destination, Tag tag);
-// Waits until MPI has sent the bytes. Returns false if no process receives them within farewell_timeout.
+// Waits until the send completes, so that its bytes may change. Returns false if it does not within farewell_timeout,
+// because no process receives them.
 bool finish_send(MPI_Request& request);
 // Sends without waiting for the completion. A message that a lost rank never receives stays in memory until the process
 // ends.

@@ -129,7 +129,7 @@ struct HybridRun::Recorder {
 };
 
 // A motion by the projected principle. The flow moves the coordinates z. After each advance, their image is stored as
-// the state of the integrator, from which events, energies and rows are computed.
+// the state of the integrator, from which energies, metrics and rows are computed.
 struct HybridRun::Projection {
   const systems::Projected& projected;
   const variational::Mechanics& mechanics;

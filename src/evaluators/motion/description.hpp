@@ -181,7 +181,7 @@ class MotionDescription {
   virtual Forces forces() const;
 
   // Applies the controls of an archived motion in the contact simulation of bodies; nullopt: the description has no
-  // such simulation.
+  // such simulation. Throws ConfigError if the simulation does not support the motion.
   virtual std::optional<Simulated> open_loop_run(const Outcome&) const { return std::nullopt; }
   // Returns the foot that touches down at the end of a phase, for rollouts; nullopt: none.
   virtual std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const = 0;

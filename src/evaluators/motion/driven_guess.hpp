@@ -9,7 +9,7 @@
 namespace dodyn::evaluators {
 
 // Returns an initial guess that weak or few actuators can nearly follow. Simulates the motion from the start under the
-// controls that balance a random path best, for 8 random paths and 4 amplitudes of the controls. Selects the motion
+// controls that balance a random path best, for several random paths and amplitudes of the controls. Selects the motion
 // that ends nearest to the goal, and adds a constant velocity so that its given coordinates reach the goal. Returns
 // random path 0 if the actuators can follow this path, or if no simulation succeeds. It also returns path 0 if the
 // motion cannot be simulated from its start: no actuators, placed bodies, planned contacts, held points, periodic

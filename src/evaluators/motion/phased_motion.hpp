@@ -101,7 +101,7 @@ struct CutPhase {
 struct PhasedMotion {
   Settings settings;
   MotionKeys keys;
-  std::string text;  // of the model
+  std::string text;  // content of the model file
   std::shared_ptr<const dmoc::System> system;
   std::vector<std::pair<std::string, Expression>> parameters;  // entries of [parameters]
   std::vector<std::string> names;                              // names of [parameters], and `weight`
@@ -140,7 +140,7 @@ struct MotionValues {
   bool satisfy(const Expression& condition) const;
   systems::Values<double> plain() const;  // returns the model's numbers without derivatives
 };
-// Throws ConfigError if the model refuses the design.
+// Returns the numbers of a design. Throws ConfigError if the model refuses the design.
 MotionValues motion_values(const PhasedMotion& motion, const Eigen::VectorXd& design);
 // Returns the model's numbers without derivatives.
 systems::Values<double> plain_values(const PhasedMotion& motion, const Eigen::VectorXd& design);

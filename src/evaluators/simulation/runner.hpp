@@ -56,17 +56,18 @@ struct SimulationOptions {
 };
 
 struct SimulationResult {
-  // Index of the rule that ended the run. With N rules, N: simulation.end was reached; N + 1: a contact could not be
-  // solved; N + 2: coils left the range of their table.
+  // Index of the rule that ended the run. With N rules, N: simulation.end was reached, or `stop` ended the run; N + 1:
+  // the simulation broke down (a contact was not solved, an angle was misread, or the energy changed without contact);
+  // N + 2: coils left the range of their table.
   int outcome = 0;
   double time = 0.0, cost = 0.0;
   long steps = 0;
-  double contacts = 0.0;       // number of steps with contact
+  double contacts = 0.0;       // number of updates of contacts (ContactTotals::impulses)
   double energy_change = 0.0;  // as StateQuantity::energy_change, J
   double effort = 0.0;         // integral of the squared controls
   std::vector<double> finals;  // values of SimulationOptions::finals
   bool timed_out = false;      // ended by `stop`
-  std::string reason;          // why a run could not be solved
+  std::string reason;          // why the outcome is N + 1 or N + 2; otherwise empty
 };
 
 // Quantities of a run that `dodyn simulate` reports in addition to the result.
