@@ -11,7 +11,7 @@
 
 namespace dodyn::archive {
 
-// Returns the file to which symbolic links lead (at most 40 of them); it need not exist. Returns `path` if it is no
+// Returns the file to which at most 40 successive symbolic links lead; it need not exist. Returns `path` if it is no
 // link.
 std::string target_of(const std::string& path);
 

@@ -14,7 +14,7 @@
 //                    and repeated. If the program could not be started, that is trouble of the machine
 //                    (record/machine.hpp).
 // Standard output and error go to the files stdout and stderr there; the end of stderr becomes part of the reason.
-// Files that the shell line names are part of the study. If one of them changes while a study runs, the study stops.
+// Files that the shell line names are part of the study. If such a file changes while a study runs, the study stops.
 //
 // `command.serve` is a program that keeps running. It reads the contents of design.json as one line from standard
 // input, and writes the contents of result.json, with "id", as one line to standard output. If it dies, writes another
