@@ -29,13 +29,14 @@ struct FunctionBounds {
   double reach = 0.0, rate = 0.0, acceleration = 0.0;
 };
 
-// Bounds over an interval, relative to some link: displacement and its second derivative of a point, m; rotation of its
-// link and its second derivative, rad.
+// Bounds over an interval, relative to some link, with the share of the interval (0 to 1) as time: speed and
+// acceleration of a point, m; angular velocity and angular acceleration of its link, rad.
 struct Bounds {
   double speed = 0.0, acceleration = 0.0, turning = 0.0, speeding_up = 0.0;
 };
 
-// Bounds of the joints' motions from one node to the next: q and next, relative to `from` and `to`.
+// Bounds of the joints' motions between two nodes with coordinates q (relative to `from`) and `next` (relative to
+// `to`). q, `next`, the system and the tree must outlive the object.
 class IntervalBounds {
  public:
   IntervalBounds(const System& system, const systems::Tree<double>& tree, const VectorXd& q, const Reference& from,
@@ -233,9 +234,9 @@ class Search {
     decide(0.0, first, 1.0, last, all);
   }
 
-  // Returns bounds on the relative acceleration of the parts' corners, relative to each of the pair's views. A link
-  // that rotates by at most W sees a point at the distance D with relative speed v with the additional acceleration 2 W
-  // v + W^2 D.
+  // Returns bounds on the relative acceleration of the parts' corners in three frames: the common carrier and the two
+  // links. In a link with angular velocity W and angular acceleration A, a point at the distance D with the relative
+  // speed v has the additional acceleration 2 W v + (W^2 + A) D.
   static std::array<double, 3> accelerations(const Rigid& r, const IntervalBounds& ways, const Frames& first) {
     std::array<double, 3> all{};
     std::array<Bounds, 2> corners, frames;
@@ -309,11 +310,11 @@ class Search {
   systems::Tree<double> tree_;
   Postures<n> postures_;
   std::vector<Rigid> rigid_;
-  int phase_ = 0, interval_ = 0;       // indices of the present phase, and of the interval in it
-  double begin_ = 0.0, length_ = 0.0;  // start of the phase, and of the interval, s
+  int phase_ = 0, interval_ = 0;       // indices of the current phase and interval
+  double begin_ = 0.0, length_ = 0.0;  // start of the phase, and length of its intervals, s
   VectorXd q_, next_;
-  std::vector<std::array<double, 3>> accelerations_;  // by pair and view
-  // minima up to now
+  std::vector<std::array<double, 3>> accelerations_;  // by pair and frame, see accelerations()
+  // Minima (distances) and maxima (shares) up to now.
   double at_nodes_ = nlp::infinity, nearest_ = nlp::infinity, proven_ = nlp::infinity;
   double reached_share_ = -nlp::infinity, proven_share_ = -nlp::infinity;
   Clearance found_;

@@ -20,18 +20,18 @@
 
 namespace dodyn::dmoc {
 
-// Signed distances, m; negative: overlap.
+// Signed distances, m; negative: overlap. Without pairs the distances are infinite.
 struct Clearance {
   double at_nodes = 0.0;  // minimum at the nodes
-  // Lower bound at all times. It is at most 1e-6 of a part's width below the smallest distance, or less accurate where
-  // the shortest piece does not suffice.
+  // Lower bound at all times. It is at most 1e-6 of the width of the thinner part below the smallest distance, or less
+  // accurate where the shortest piece does not suffice.
   double lower_bound = 0.0;
   int pair = -1;                    // index of the pair with the maximum relative violation of its margin; -1: none
-  double violation = 0.0;           // maximum violation of its margin, m; negative: the margin is satisfied
-  double relative_violation = 0.0;  // the violation relative to the width of the thinner part
+  double violation = 0.0;           // upper bound on the violation of its margin, m; negative: the margin is satisfied
+  double relative_violation = 0.0;  // upper bound for all pairs, relative to the width of a pair's thinner part
   double time = 0.0;                // time of the violation since the start of the motion, s
 };
-// Examines the whole motion of the unknowns x for these pairs.
+// Computes the clearance of these pairs over the whole motion of the unknowns x.
 Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs);
 
 // Returns a text such as "green and wall overlap by 1.2 mm at t = 0.31 s", or that the parts are nearer than the

@@ -27,7 +27,7 @@ using Directions = std::vector<std::array<double, 3>>;  // normal first, then ta
 Directions directions_of(const ContactEvent& contact, int d) {
   const auto& n = contact.outward;
   Directions all = {n};
-  // placeholders: directions of edges depend on the posture
+  // The entries for edges are placeholders: the directions depend on the posture (see meeting()).
   if (contact.edges) all.resize(contact.sticks || contact.slides ? 3 : 1);
   if (contact.edges || (!contact.sticks && !contact.slides)) return all;
   if (d == 2) {
@@ -80,8 +80,8 @@ EdgeDistance<Var> edges_meet(const std::vector<systems::Frame<Var>>& frames, con
   return edge_distance<Var>(seen(contact.part, one), seen(contact.shape, other));
 }
 
-// Returns the sides of the face: corners of the shape that share an edge with it. Empty if no face of the shape has an
-// outward normal in this direction.
+// Returns the sides of the face: the other facets of the shape that share an edge (in 2D a corner) with the face, as
+// indices of their corners. Empty if no facet of the shape has an outward normal in this direction.
 template <int n>
 std::vector<std::array<int, n>> sides_beside(const std::vector<Vector3<double>>& corners,
                                              const std::array<double, 3>& outward) {
@@ -121,11 +121,11 @@ Var beyond(const Vector3<Var>& inside, const std::vector<Vector3<Var>>& corners,
   return systems::dot(inside - at(side[0]), normal) / sqrt(systems::dot(normal, normal));
 }
 
-// For a posture with rates v: the gap, and the components of the point's velocity relative to the face.
+// Kinematics of a contact in a posture q with rates v.
 struct ContactKinematics {
-  Vector3<Var> inside;  // the point, in the frame of the face's link
-  Var gap;
-  std::vector<Var> rates;
+  Vector3<Var> inside;     // the touching point, in the frame of the face's link
+  Var gap;                 // distance from the plane of the face or between the edges, m
+  std::vector<Var> rates;  // velocity relative to the face: along the normal, then along the tangents, m/s
 };
 ContactKinematics meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers, const systems::Model& model,
                           const ContactEvent& contact, int corner, const Directions& directions,
@@ -176,9 +176,9 @@ const Function& sliding(int across) {
   return across == 1 ? plane : space;
 }
 
-// Returns the impulse at a point that continues to slide. The normal component makes its normal velocity `wanted`; the
-// tangential component is mu times that, against the direction of sliding afterwards. `compliance`: inverse inertia of
-// the point, normal first; `rates`: its velocity before.
+// Returns the impulse at a point that continues to slide. The normal velocity afterwards is `wanted`. The tangential
+// impulse is mu times the normal impulse, opposite to the direction of sliding afterwards; it is zero if no such
+// direction exists. `compliance`: inverse inertia of the point, normal first; `rates`: its velocity before.
 VectorXd sliding_impulse(const MatrixXd& compliance, const VectorXd& rates, double wanted, double mu) {
   const Eigen::Index across = rates.size() - 1;
   const auto along = [&](const VectorXd& s) {
@@ -191,7 +191,7 @@ VectorXd sliding_impulse(const MatrixXd& compliance, const VectorXd& rates, doub
     const VectorXd forth = VectorXd::Ones(1);
     return along(goes(forth)(0) >= 0.0 ? forth : VectorXd(-forth));
   }
-  // Finds the angle of the sliding direction.
+  // In 3D the angle of the sliding direction is found by bisection: the velocity afterwards is parallel to it.
   const auto at = [](double angle) { return VectorXd(Eigen::Vector2d(std::cos(angle), std::sin(angle))); };
   const auto beside = [&](double angle) {
     const VectorXd s = at(angle), u = goes(s);
@@ -388,7 +388,7 @@ void ContactRows::add_touch() {
       d_ == 2 && !edges ? sides_beside<2>(corners_, contact_.outward) : std::vector<std::array<int, 2>>();
   const auto sides =
       d_ == 3 && !edges ? sides_beside<3>(corners_, contact_.outward) : std::vector<std::array<int, 3>>();
-  // theta -> gap, and where on the face or along the edges
+  // theta -> gap, then the point's distances beyond the sides of the face, or s and t of the edges
   const Function touch = system_.record_at_node_with_numbers(
       c_, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
         const auto q = whole(z.data());
@@ -417,8 +417,8 @@ void ContactRows::add_touch() {
                    inputs_.unknowns(problem_, event_.from, before_.intervals), std::move(terms));
 }
 
-// Adds the row of restitution along the normal. Also adds rows for tangential velocities; other functions complete
-// them.
+// Adds the rows of the normal velocities: restitution, and n.w- <= 0. Adds the rows of the tangential velocities
+// afterwards, t.w+ = 0; if the point slides, add_slide() subtracts c s from them.
 void ContactRows::add_bounce() {
   rate_ = at_node(rates(), event_.from, before_.intervals);
   const int bounce = nlp_.add_rows(1, 0.0, 0.0), approach = nlp_.add_rows(1, -nlp::infinity, 0.0);
@@ -445,7 +445,7 @@ void ContactRows::add_impulse() {
 void ContactRows::add_slide() {
   pace_ = nlp_.add_variables(1, 0.0, nlp::infinity);
   nlp_.add_variables(r_ - 1, r_ == 2 ? 1.0 : -2.0,
-                     r_ == 2 ? 1.0 : 2.0);  // in the plane the point can only continue in its direction
+                     r_ == 2 ? 1.0 : 2.0);  // in 2D the point can only continue in its direction
   std::vector<int> unknowns = {lambda_, pace_};
   std::vector<Term> terms = {{0, nlp_.add_rows(1, 1.0, 1.0), 1.0}};
   const int against = nlp_.add_rows(r_ - 1, 0.0, 0.0);
@@ -485,7 +485,8 @@ void ContactRows::add_joint() {
   add_position_constraint(problem_, std::move(joint));
 }
 
-// Returns the contact law as a function of the arriving velocities, for MotionProblem::reintegrate().
+// Returns the contact law as a function of the arriving velocities, for MotionProblem::reintegrate(). Sticking ignores
+// the friction cone, because the configuration specifies that the point sticks.
 MotionProblem::Impulse ContactRows::impulse_law() const {
   std::vector<int> places;
   for (int i = 0; i < c_; ++i) places.push_back(place_in_moving(i));

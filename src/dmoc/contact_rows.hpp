@@ -1,5 +1,5 @@
 // Scheduled contacts: at the event between two phases a point of a link touches a face of another link and bounces off
-// it. In space two edges may touch instead (edge_pair.hpp).
+// it. In 3D two edges may touch instead (edge_pair.hpp).
 //
 //   g(theta_K) = 0                                     the point lies in the plane of the face, or the edges meet
 //   n_i.(x - c_i) <= 0                                 the point is inside the face: for every side i
@@ -31,37 +31,41 @@ namespace dodyn::dmoc {
 struct ContactEvent {
   int event = 0;                              // index of the event
   int point = -1;                             // index of a named point of the model; -1: a corner or an edge touches
-  int part = -1, corner = -1;                 // index of a shape and of its corner
+  int part = -1, corner = -1;                 // index of the touching shape and of its corner; -1: named point
   std::optional<EdgePair> edges = {};         // or the edges of `part` and of `shape` that touch
   int shape = 0;                              // `outward` selects its face: the supporting plane in that direction
   std::array<double, 3> outward = {0, 0, 1};  // outward normal of the face in its link, unit length
   Coefficient restitution = 1.0;
   bool sticks = false, slides = false;    // neither: frictionless
-  std::array<double, 3> way = {0, 0, 0};  // mean direction of the tangential motion, in the face's link; in the plane
-                                          // the point slides in this direction
+  std::array<double, 3> way = {0, 0, 0};  // mean direction of the tangential motion, in the face's link. In 2D the
+                                          // point slides in this direction; in 3D without effect
   bool stays = false;                     // the contact persists: it sticks, and the next phase has a joint there
   // Coulomb coefficient. Sticking: bounds the tangential impulse; nullopt: unbounded. Sliding: required
   std::optional<Coefficient> friction = {};
 };
 
-// Returns the index of the outermost corner of a face's shape.
+// Returns the index of the corner that is farthest in the direction `outward`; if several are (within 1e-12 m), the
+// first one.
 int farthest(const std::vector<systems::Vector3<double>>& corners, const std::array<double, 3>& outward);
 
-// Returns the named point, or all corners of the part, in the face's link, and their heights above the face, m. q:
+// Returns the positions of the named point, or of all corners of the part, in the frame of the face's link, m. q:
 // posture [n] relative to a reference.
 std::vector<systems::Vector3<double>> seen_from_face(const System& system, const std::vector<double>& numbers,
                                                      const ContactEvent& contact, const Reference& reference,
                                                      const Eigen::VectorXd& q);
+// Returns the heights of the same points above the plane of the face, m.
 std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,
                             const Reference& reference, const Eigen::VectorXd& q);
 
-// Returns the edges of the part and of the face's shape that touch or are nearest to each other, and their gap, m.
+// Returns the edges of the part and of the face's shape that touch or are nearest to each other, and their gap, m
+// (negative: overlap). 3D only.
 std::pair<EdgePair, double> edges_at(const System& system, const std::vector<double>& numbers,
                                      const ContactEvent& contact, const Reference& reference, const Eigen::VectorXd& q);
 
-// Adds unknowns (impulses) and rows to a transcribed problem. Both phases must move the same coordinates. Returns a
-// function that initialises these unknowns in an initial guess that already has its velocities. In the guess, a sliding
-// point keeps its direction.
+// Adds the unknowns (impulses; for sliding c and s) and rows of a contact to a transcribed problem. Throws
+// std::logic_error if the phases hold different coordinates, or if the event relabels them. Returns a function that
+// sets c and s in an initial guess which already has its velocities: a sliding point keeps its direction. The function
+// does not set impulses, and has no effect if the point does not slide.
 std::function<void(Eigen::VectorXd&)> add_contact(MotionProblem& problem, const ContactEvent& contact);
 
 }  // namespace dodyn::dmoc

@@ -1,4 +1,4 @@
-// Pairs of edges of two convex shapes that touch in space.
+// Pairs of touching edges of two convex shapes in 3D.
 #pragma once
 
 #include <array>
@@ -16,16 +16,18 @@ struct EdgePair {
   bool operator==(const EdgePair&) const = default;
 };
 
-// The nearest points of the lines through two edges, which are given by their ends:
+// Nearest points of the lines through two edges, with gap and offsets in m:
 //
 //   n = u x w / |u x w|,   gap = n.(a_0 - b_0),   a_0 + s u and b_0 + t w the nearest points,
 //
-// with u and w along the edges from a_0 and b_0. s and t are between 0 and 1 if the nearest points lie on the edges.
+// with the edges from a_0 to a_0 + u and from b_0 to b_0 + w. s and t are between 0 and 1 if the nearest points lie on
+// the edges. gap < 0: the shapes overlap.
 template <class T>
 struct EdgeDistance {
   systems::Vector3<T> normal;
   T gap, s, t;
 };
+// Returns the nearest points from the ends of both edges. The edges must not be parallel.
 template <class T>
 EdgeDistance<T> edge_distance(const std::array<systems::Vector3<T>, 2>& one,
                               const std::array<systems::Vector3<T>, 2>& other) {
@@ -46,8 +48,9 @@ std::array<systems::Vector3<T>, 2> ends_of(const std::vector<systems::Vector3<T>
   return {corners[edge[0]], corners[edge[1]]};
 }
 
-// Returns the edges of two polytopes (given by their corners) that touch or are nearest to each other. Pairs whose plane
-// does not separate the shapes count as more distant, by the depth of the corners beyond the plane.
+// Returns the edges of two polytopes (given by their corners) that touch or are nearest to each other. Pairs whose
+// plane does not separate the shapes count as more distant, by the depth of the corners beyond the plane. Nearly
+// parallel pairs do not count. All indices are -1 if no pair remains.
 EdgePair nearest_edges(const std::vector<systems::Vector3<double>>& one,
                        const std::vector<systems::Vector3<double>>& other);
 

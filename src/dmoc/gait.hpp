@@ -62,31 +62,31 @@ struct GaitSettings {
   std::vector<Requirement> requirements = {};
   Lookup parameter = {};
 
-  double clearance = 0.0;    // minimum height of the swing foot: 4 s (1 - s) times this, s from 0 to 1; m
+  double clearance = 0.0;    // minimum height of the swing foot at mid-step, m; at the share s: times 4 s (1 - s)
   int clearance_points = 0;  // number of checks between neighbouring knots, in addition to those at inner knots
   double leg_radius = 0.0;   // in space: half the minimum distance of links of different legs, m; 0: they may cross
   double torque_limit = nlp::infinity;  // N m
-  double rate_limit = nlp::infinity;    // of every joint's speed at the quadrature points, rad/s (m/s for slides)
+  double rate_limit = nlp::infinity;    // maximum speed of every joint at the quadrature points, rad/s (slides: m/s)
   bool knee_stops = false;              // knees bend in one direction only
   bool unilateral = false;              // contact force and touch-down impulse push, never pull
-  double friction = nlp::infinity;      // coefficient of the friction cone of both; if finite, `unilateral` is implied.
-                                        // In space the inscribed pyramid of eight sides, at least 0.924 of the cone
+  double friction = nlp::infinity;      // coefficient of the friction cone of force and impulse; a finite value implies
+                                        // `unilateral`. 3D: inscribed pyramid of eight sides, at least 0.924 of it
 };
 
 // A gait, computed from the unknowns. Rows: knots 0 .. Kd, which for degree d = 1 are the nodes. Rows of u and energy:
-// quadrature points.
+// quadrature points; leg_distance and wrong_side: intervals.
 struct GaitMotion {
   Eigen::VectorXd t;              // s
   Eigen::MatrixXd q;              // [Kd + 1, n] foot position and joint angles
-  Eigen::MatrixXd p;              // [Kd + 1, n] discrete momenta: after node 0, before the others
+  Eigen::MatrixXd p;              // [Kd + 1, n] discrete momenta, see PhaseMotion
   Eigen::MatrixXd u;              // [Kd, inputs] N m
-  Eigen::MatrixXd rate;           // [Kd + 1, n] at inner nodes the mean of both intervals' (for degree 1 central
-                                  // differences); at the ends the velocities of the jump
+  Eigen::MatrixXd rate;           // [Kd + 1, n] at inner nodes the mean of the rates of both intervals (for degree 1
+                                  // central differences); at both ends the velocities of the jump
   Eigen::MatrixXd contact_force;  // [Kd + 1, base] force of the ground on the stance foot, N
   Eigen::MatrixXd points;         // [Kd + 1, base (links + 1)] foot and ends of the links, m
-  Eigen::VectorXd energy;         // [Kd] discrete energy D1 L_d, J
+  Eigen::VectorXd energy;         // [Kd] discrete energy of the interval, J
   Eigen::VectorXd swing_height;   // [Kd + 1] m
-  Eigen::VectorXd leg_distance;   // [K] minimum distance of links of different legs in an interval, m (see GaitReport)
+  Eigen::VectorXd leg_distance;   // [K] minimum distance of the parts of WalkerGait::pairs() in an interval, m
   std::vector<bool> wrong_side;   // [K] whether links pass on the wrong side in the interval
   Eigen::VectorXd impulse;        // [base] impulse of the ground on the new foot at touch-down, N s
   double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
@@ -107,20 +107,19 @@ struct GaitReport {
   double max_foot_penetration = 0.0;  // depth of the swing foot below the ground, at nodes and between them, m
   double scrape = 0.0;                // path length of the swing foot below scrape_height, m
   double foot_path = 0.0;             // total path length of the swing foot along the ground, m
-  double min_knee_flexion = 0.0;      // rad; negative: a knee overextends
+  double min_knee_flexion = 0.0;      // rad; negative: a knee overextends; infinite: no knees
   double max_knee_flexion = 0.0;      // rad
-  double max_joint_step = 0.0;        // of a joint from knot to knot, rad
+  double max_joint_step = 0.0;        // maximum change of a joint from knot to knot, rad
   double max_foot_height = 0.0;       // height of the swing foot, m
-  double max_torque_jump = 0.0;       // excess of a torque over those of both neighbouring points, N m
-  double min_leg_distance = 0.0;      // of links of different legs at nodes and between them, with interpolated
-                                      // angles, m; for the parts of WalkerGait::pairs()
-  double leg_crossings = 0.0;  // in space: number of intervals in which that distance is more than 10 % below twice
-                               // the legs' radius; in the plane, where crossing is allowed: number of intervals in
-                               // which links cross
-  double leg_order_violations = 0.0;  // in space: number of intervals in which a link of the swing leg passes one of
-                                      // the stance leg on its wrong side, projected along y
+  double max_torque_jump = 0.0;       // excess of |torque| over its values at both neighbouring points, N m
+  double min_leg_distance = 0.0;      // minimum of GaitMotion::leg_distance, with interpolated angles between knots, m
+  double leg_crossings = 0.0;  // number of intervals with a leg distance more than 10 % below twice the legs' radius;
+                               // in 2D and for radius 0, where crossing is allowed: number of intervals in which
+                               // links cross
+  double leg_order_violations = 0.0;  // 3D: number of intervals in which a link of the swing leg passes a link of the
+                                      // stance leg on the wrong side, projected along y; 2D: 0
   double impact_loss = 0.0;           // J
-  double energy_balance = 0.0;        // signed work, and gravity's on a slope, minus impact loss, J: O(h^2d)
+  double energy_balance = 0.0;        // signed work plus work of gravity along a slope minus impact loss, J: O(h^(2d))
 };
 
 // Initial barrier parameters (nlp::Options::barrier) of warm starts, found by experiment. refined: the guess is a gait
@@ -136,7 +135,7 @@ inline constexpr double push_of_cold_start = 0.3;
 // variables.
 class WalkerGait {
  public:
-  // `numbers`: of the model, see Walker::numbers().
+  // `numbers`: numbers of the model, see Walker::numbers().
   WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coefficient> numbers, const GaitSettings& settings);
 
   const Walker& walker() const { return *walker_; }
@@ -150,7 +149,7 @@ class WalkerGait {
   // Returns the path of a cold start, [Kd + 1, n]: interpolated between touch-down postures with random deviations.
   // With knee stops, knees bend in the admissible direction. Equal seeds give equal paths.
   Eigen::MatrixXd cold_path(std::uint64_t seed) const;
-  // Returns the unknowns along cold_path(), without torques.
+  // Returns the unknowns along cold_path(), with zero torques.
   Eigen::VectorXd cold_start(std::uint64_t seed) const;
   // Returns the unknowns from joint angles and torques of another gait: `q` [Kd + 1, n], `u` [Kd, inputs].
   Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;

@@ -17,9 +17,9 @@ constexpr double rounding = 1e-9;  // relative difference of equal values
 // depend on a coordinate only far away, such as contacts with a wall by penalty.
 constexpr std::array any_constants = {0.3719, -0.3719, 5.917, -5.917, 97.31, -97.31, 1613.3, -1613.3};
 constexpr double full_turn = 2.0 * std::numbers::pi;  // rad
-constexpr double highest_start = 2.3;                 // rad
+constexpr double highest_start = 2.3;                 // upper limit of a start without full turns, rad
 
-// Returns the unknown of a coordinate at a knot; -1: it is held in that phase.
+// Returns the index of the unknown of a coordinate at a knot; -1: the coordinate is held in that phase.
 int unknown_of(const MotionProblem& problem, int phase, int knot, int coordinate) {
   const auto& moving = problem.functions(phase).moving;
   const auto at = std::ranges::find(moving, coordinate);

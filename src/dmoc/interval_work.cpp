@@ -221,7 +221,9 @@ class IntervalWork final : public autodiff::Element {
   bool timed_;
   nlp::Coefficient step_;
   MatrixXd bernstein_, of_controls_;  // [d, d] values of the controls at the points -> beta
-  MatrixXd of_knots_, of_rates_;      // [d + 1, d + 1] and [d + 1, 2]: h v from knots, and from h V_0 and h V_1
+  // Maps from the coordinates at the knots, [d + 1, d + 1], and from (h V_0, h V_1), [d + 1, 2], to the coefficients of
+  // h v by powers of s.
+  MatrixXd of_knots_, of_rates_;
 };
 
 }  // namespace

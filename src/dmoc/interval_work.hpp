@@ -6,8 +6,8 @@
 //
 // The rate v(s) is the slope of the coordinate's polynomial, of degree d - 1. If the rates V_0, V_1 of both nodes are
 // inputs, a multiple of the Legendre polynomial P_d is added. It is zero at the points and orthogonal to u. The
-// multiple is chosen such that v differs least from V_0 and V_1, in least squares. For a free mass, v(s) is then its rate
-// under u(s). The work of part j is
+// multiple is chosen such that v differs least from V_0 and V_1, in least squares. For a free mass, v(s) is then its
+// rate under u(s). The work of part j is
 //
 //   w_j = beta_j h int_0^1 B_j(s) |v(s)| ds,     sum_j |w_j| >= h int_0^1 |u(s) v(s)| ds,
 // with equality if no two beta_j have different signs. The integral is exact: it is split at the roots of v.
@@ -21,7 +21,7 @@
 
 namespace dodyn::dmoc {
 
-// How an interval has its step h.
+// Source of the step h.
 enum class StepInput {
   given,    // h is a number
   unknown,  // the last input is the duration T, and h = T/K

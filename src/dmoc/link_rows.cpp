@@ -56,7 +56,7 @@ void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose)
   const int d = system.structure().dimension, n = system.n();
   const NodeInputs inputs = inputs_of(problem, phase, {pose.link, pose.from});
   const std::string name = "pose " + std::to_string(pose.link) + " from " + std::to_string(pose.from) + inputs.name();
-  // (theta; target attitude) -> error: position; in space axis times sine of the remaining rotation, in the plane the
+  // (theta; target attitude) -> position, then the attitude: in 3D axis times sine of the remaining rotation, in 2D the
   // angle
   const Function& f = system.known_as(name, [&] {
     return system.record_at_node(

@@ -33,28 +33,31 @@ systems::Vector3<T> transposed_times(const systems::Matrix3<T>& A, const systems
 // Returns the moving coordinates on which the poses of these links depend.
 NodeInputs inputs_of(const MotionProblem& problem, int phase, const std::vector<int>& links);
 
-// Pose of a link's frame in the frame of the link `from`; -1: in the world. Components without a value are free.
-// `place`: range of each component, m; equal ends fix it.
+// Required pose of a link's frame in the frame of the link `from`; -1: in the world. Components without a value are
+// free. `place`: range of each component of the origin, m; equal limits fix the component.
 struct LinkPose {
   int link = 0, from = -1;
   std::array<std::optional<std::pair<Coefficient, Coefficient>>, 3> place = {};
-  std::optional<std::array<Coefficient, 9>> rotation = {};  // in space: row by row
-  std::optional<Coefficient> angle = {};                    // in the plane, rad
+  std::optional<std::array<Coefficient, 9>> rotation = {};  // 3D: row by row
+  std::optional<Coefficient> angle = {};                    // 2D, rad
 };
+// Adds the rows of a pose at a node. The rows of `rotation` are also satisfied by an attitude that differs by a half
+// turn: they contain the sine of the remaining rotation.
 void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose);
 
-// Conditions on the velocity of a link's centre of mass (m/s) and on its angular velocity (rad/s; in the plane the
-// third component). Both are in world axes, relative to `from` as a rotating frame (-1: the ground). They apply at the
-// start or at the end of a phase; the velocities there must be unknowns (Boundary::moving). Empty: free.
+// Required velocity of a link's centre of mass (m/s) and angular velocity of the link (rad/s; in 2D only the third
+// component counts). Both are in world axes, relative to `from` as a rotating frame (-1: the ground). Empty: free.
 struct LinkTwist {
   int link = 0, from = -1;
   std::optional<std::array<Coefficient, 3>> velocity = {}, spin = {};
 };
+// Adds the rows of a twist at the start of a phase, or at its end. Throws std::logic_error if the velocities there are
+// not unknowns (Boundary::moving).
 void add_twist(MotionProblem& problem, int phase, bool end, const LinkTwist& twist);
 
-// Limits the rotation in an interval of every link whose joint turns to `limit` (rad, < pi). The momentum of directors is
-// proportional to the sine of the rotation, so a rotation near pi would cost nothing. Also, the sag of a corner's arc
-// between nodes grows with the rotation.
+// Limits the rotation of a link relative to the ground over each interval to `limit` (rad, < pi), for all links with a
+// rotating joint or follower. The momentum of directors is proportional to the sine of the rotation, so a rotation near
+// pi would cost nothing. Also, the sag of a corner's arc between nodes grows with the rotation.
 void add_turn_limit(MotionProblem& problem, int phase, double limit);
 
 }  // namespace dodyn::dmoc

@@ -36,12 +36,13 @@ Function weighted_work(int coordinates) {
     return std::vector<Var>{z[0] * change};
   });
 }
-// (u, rate; h) -> h u rate / 2, and (u, rate, T; 1/K)
+// (u, rate; h) -> h u rate / 2
 const Function& half_work() {
   static const Function f = autodiff::record(
       2, 1, [](const auto& z, const auto& p) { return std::vector<Var>{0.5 * (p[0] * (z[0] * z[1]))}; });
   return f;
 }
+// (u, rate, T; 1/K) -> h u rate / 2 with h = T/K
 const Function& timed_half_work() {
   static const Function f = autodiff::record(
       3, 1, [](const auto& z, const auto& p) { return std::vector<Var>{0.5 * (p[0] * (z[2] * (z[0] * z[1])))}; });
@@ -196,7 +197,7 @@ void MotionProblem::lay_out() {
       ++size_;
     }
   }
-  // unknown velocities, if events or boundaries need them
+  // Velocities at an end are unknowns if events, boundaries, force conditions or node rates need them.
   for (int p = 0; p < phases(); ++p) {
     PhaseIndex& index = phases_[p].index;
     bool before = !phase(p).forces.empty() || index.node_rates > 0, after = before;
@@ -228,7 +229,6 @@ void MotionProblem::add_constant_force(const PhaseLayout& laid, int row, const C
     problem_.add_constant(row, force);
 }
 
-// Adds the rows of the dynamics. They are in N m if h is known (momenta times 1/h), otherwise in N m s.
 void MotionProblem::add_dynamics(PhaseLayout& laid) {
   const int n = system_->n(), m = laid.index.moving, K = laid.phase.intervals, conditions = laid.phase.forces.size();
   const PhaseIndex& index = laid.index;
@@ -245,7 +245,7 @@ void MotionProblem::add_dynamics(PhaseLayout& laid) {
   laid.actions = elements(laid.functions->action, laid.functions->timed_action);
   const bool pushed = !system_->simply_actuated();
   if (pushed) laid.pushes = elements(laid.functions->forces, laid.functions->timed_forces);
-  // Offset between the forces of neighbouring knots. For degree 1 both ends have equal forces.
+  // Offset between the forces of neighbouring knots. For degree 1 without directors both ends have equal forces.
   const int pushes_by = degree > 1 || system_->directors() ? n : 0;
   const Element half = timed && !pushed ? element(timed_control(), {}, {per_K}) : nullptr;
   const auto with_time = [&](std::vector<int> inputs) {
@@ -309,7 +309,7 @@ void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i
             conditions = laid.phase.forces.size();
   const bool timed = index.duration >= 0;
   const auto share = [&](int slot) { return scheme.weights(point) * scheme.values(point, slot); };
-  std::vector<Term> terms;  // of h u / 2
+  std::vector<Term> terms;  // terms of `half`, which is h u / 2; so their factors contain 2
   // The control of an actuator on a held coordinate enters the force that holds the coordinate.
   for (int f = 0; f < conditions && row < 0; ++f)
     for (const auto& [coordinate, weight] : laid.phase.forces[f].forces) {

@@ -1,9 +1,9 @@
 // The transcription of a motion by discrete mechanics and optimal control (DMOC; Pekarek 2010, chapters 3 and 4).
 //
 // A motion consists of phases joined by events. In a phase some coordinates of the system are held at zero (a foot that
-// stands at the origin); theta are the others. There are K intervals of equal length h = T/K; a node has theta_k, and
-// controls u_k are constant over an interval. That is order 2. Integrators of degree d (scheme.hpp) have d - 1 more
-// knots and d controls in an interval; knot r of a phase is node r/d if d divides r.
+// stands at the origin); theta are the moving coordinates. There are K intervals of equal length h = T/K; a node has
+// theta_k, and controls u_k are constant over an interval. That is order 2. Integrators of degree d (scheme.hpp) have
+// d - 1 more knots and d controls in an interval; knot r of a phase is node r/d if d divides r.
 //
 //   the forced discrete Euler-Lagrange equations (3.1.10) at the inner knots of a phase, for d = 1 nodes 1 ... K-1,
 //   at an event, in momenta, with the velocities v-, v+ before and after as unknowns:
@@ -38,12 +38,12 @@ inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 }
 
 // A condition on forces: the sum of coefficient times force on a held coordinate, plus a constant, is >= 0. A friction
-// cone consists of several of these. A condition without a constant applies to impulses, too.
+// cone consists of several conditions. Only conditions without a constant apply to impulses, too.
 struct ForceCondition {
   std::vector<std::pair<int, Coefficient>> forces =
       {};                      // coordinate (of a position constraint: component), coefficient
   Coefficient constant = 0.0;  // in the units of the sum
-  // The gradient of a constant may be all zeros: that of mu in mu*normal - tangential.
+  // A constant of value 0 counts if its gradient has an entry that is not zero. A gradient of zeros does not count.
   bool has_constant() const { return constant.value != 0.0 || (constant.gradient.array() != 0.0).any(); }
 };
 
@@ -56,14 +56,12 @@ struct Phase {
   std::vector<std::pair<Coefficient, Coefficient>> controls = {};         // bounds, one pair per actuator
   std::vector<std::pair<int, std::pair<Coefficient, Coefficient>>> ranges =
       {};  // bounds of moving coordinates, at all knots
-  // Adds the work of each control as unknowns w+ and w-, w+ - w- = work.
-  // For degree 1 `work` alone takes that of an interval, u . (theta' - theta). With `work_at_ends` each half of the
-  // interval has (h/2) u . v, with the rates v of the node at its end: central differences inside, velocities of events
-  // and boundaries at the ends of the phase. With `work` alone, a torque on a joint that does not move over an interval
-  // costs nothing, however fast the joint is before and after. The cost then has no minimum.
-  // For degrees above 1 the interval has d parts, see interval_work.hpp. With `work_at_ends` the rates of the nodes are
-  // unknowns: M V is the mean of the momenta that arrive and leave. Controls that change their sign within an interval
-  // cost more than their work, by a share of order 2.
+  // work: adds unknowns w+, w- >= 0 with w+ - w- = work of each control in each interval, u . (theta' - theta) for
+  // degree 1; for degrees above 1 in each of the d parts of an interval (interval_work.hpp).
+  // work_at_ends: computes the work by rates at the nodes. Degree 1: each half of an interval has the work (h/2) u . v,
+  // with the central difference at inner nodes as v, and at both ends of the phase the velocity if it is an unknown.
+  // Degrees above 1: the rates V of the nodes are unknowns; M V is the mean of the momenta that arrive and leave.
+  // Without work_at_ends a torque on a joint with equal angles at both nodes costs nothing, so the cost has no minimum.
   bool work = false, work_at_ends = false;
   std::vector<ForceCondition> forces = {};  // on held coordinates: at every knot, and on the impulse that begins the
                                             // phase
@@ -77,8 +75,8 @@ struct Event {
   int from = 0, to = 0;
   // theta_K -> coordinates, and (theta_K, v-) -> momentum dL/dv-, both relabelled: [n]. Null: no relabelling.
   Element configuration = {}, momentum = {};
-  std::vector<Coefficient> shift = {};  // [n] relabelled coordinates minus those at the start of the next phase; or
-                                        // empty
+  std::vector<Coefficient> shift = {};  // [n] relabelled coordinates minus coordinates at the start of the next phase;
+                                        // empty: zero
 };
 
 // Functions g of a posture, with their derivatives G with respect to the moving coordinates.
@@ -95,14 +93,16 @@ struct PositionFunction {
 struct PositionConstraint {
   int phase = 0;
   PositionFunction function;
-  std::vector<Coefficient> parameters = {};  // numbers that `function` takes besides the model's
+  std::vector<Coefficient> parameters = {};  // numbers that `function` takes in addition to the model's numbers
   std::vector<bool> at_zero;      // [size] true: zero at all knots; false: constant, as at the phase's first node
   bool inherited = false;         // the components that are at zero are already zero at the end of the phase before
   std::optional<int> event = {};  // index of the event at the phase's start in which it exerts an impulse; empty: none
   bool stopped = false;           // the rates at the phase's start already satisfy G v = 0
-  std::vector<ForceCondition> conditions = {};  // on the forces of g at every knot, and on the impulse of the event
-  // Set by add_position_constraint(): `multipliers`, [Kd + 1]: first unknown of the forces at each knot, -1: the knot has
-  // no momentum balance. `impulse`: first unknown of the impulse, -1: none.
+  // On the forces of g at every knot that has a momentum balance, and on the impulse of the event.
+  std::vector<ForceCondition> conditions = {};
+  // Set by add_position_constraint(). `multipliers`, [Kd + 1]: first unknown of the forces at each knot, -1: the knot
+  // has no momentum balance. The unknowns are forces times a factor, see force_per_multiplier(). `impulse`: first
+  // unknown of the impulse, -1: none.
   std::vector<int> multipliers = {};
   int impulse = -1;
 };
@@ -118,21 +118,23 @@ struct Boundary {
 // Indices of the unknowns of a phase.
 struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
-  int halves = 0;      // works of a control per interval that are unknowns: 0, 1 (of the interval) or 2 (of its halves)
-  int degree = 1;      // of the integrator
-  int node_rates = 0;  // rates of a node that are unknowns: 0, or those of all that moves
-  int duration = -1;   // index of the unknown T, or -1
+  int halves = 0;      // unknown works of a control: 0: none; 1: per interval (degree > 1: per part); 2: per half of it
+  int degree = 1;      // degree d of the integrator
+  int node_rates = 0;  // number of unknown rates per inner node: 0 or `moving`
+  int duration = -1;   // index of the unknown T; -1: T is given
   int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not unknowns
   int stride() const { return degree * (moving + (1 + 2 * halves) * controls) + node_rates; }
   int theta(int node) const { return first + node * stride(); }
   int knots() const { return intervals * degree + 1; }
   int knot(int r) const { return theta(r / degree) + r % degree * moving; }
   int control(int interval, int point = 0) const { return theta(interval) + degree * moving + point * controls; }
+  // Return the index of w+ (positive) and w- (negative) of the first control. Valid only if halves > 0.
   int positive(int interval, int half = 0, int part = 0) const {
     return control(interval, degree) + 2 * (part * halves + half) * controls;
   }
   int negative(int interval, int half = 0, int part = 0) const { return positive(interval, half, part) + controls; }
-  // The rates of a node, if they are unknowns.
+  // Returns the index of the first rate of a node. Valid for node 0 (-1: not unknowns); for other nodes only if
+  // node_rates > 0.
   int rate(int node) const { return node == 0 ? velocity_after : theta(node) - node_rates; }
 };
 
@@ -140,14 +142,15 @@ struct PhaseIndex {
 struct PhaseMotion {
   double h = 0.0;                           // length of an interval, s
   Eigen::MatrixXd q;                        // [Kd + 1, n]
-  Eigen::MatrixXd p;                        // [Kd + 1, n] discrete momenta: after node 0, before the others
+  Eigen::MatrixXd p;                        // [Kd + 1, n] discrete momenta: after node 0, before every other node
   Eigen::MatrixXd u;                        // [Kd, controls]
-  Eigen::MatrixXd held_force;               // [Kd + 1, held]: N (N m for turns)
+  Eigen::MatrixXd held_force;               // [Kd + 1, held]: N (N m for turns). At an end whose velocities are not
+                                            // unknowns the values are not forces: the momentum there is missing
   Eigen::VectorXd energy;                   // [Kd] discrete energy of the interval, J
-  Eigen::VectorXd rate_before, rate_after;  // [n] at the end and the start, if events or boundaries have them
+  Eigen::VectorXd rate_before, rate_after;  // [n] at the end and at the start; empty: not unknowns
 };
 struct EventMotion {
-  Eigen::VectorXd impulse;  // [n] on held coordinates, zero elsewhere: N s
+  Eigen::VectorXd impulse;  // [n] on held coordinates of the next phase, zero elsewhere: N s (N m s for turns)
   double loss = 0.0;        // kinetic energy lost, J
 };
 struct Motion {
@@ -155,11 +158,11 @@ struct Motion {
   std::vector<EventMotion> events;
 };
 
-// Weights of effort in a cost; one entry, or one per actuator.
+// Weights of the terms of an effort in a cost.
 struct Effort {
   double absolute_work = 0.0, positive_work = 0.0, squared_control = 0.0;
-  std::vector<Coefficient> loss = {};  // additional weights of squared controls: resistive losses, W per squared unit;
-                                       // or empty
+  // Additional weight of each actuator's squared control, for its resistive losses, W/N^2 or W/(N m)^2; empty: none.
+  std::vector<Coefficient> loss = {};
   bool work() const { return absolute_work != 0.0 || positive_work != 0.0; }
 };
 
@@ -168,13 +171,13 @@ struct MotionWork {
   double absolute = 0.0, positive = 0.0, signed_sum = 0.0;
 };
 
-// Maximum angle of a chart, rad. The chart is singular where the second angle is pi/2. A motion with larger angles must
-// be transcribed again with other references.
+// Maximum magnitude of each angle of a chart, rad; Phase::ranges replace it. The chart is singular where the
+// second angle is +-pi/2. A motion with larger angles must be transcribed again with other references.
 inline constexpr double chart_limit = 1.3;
 
 class MotionProblem {
  public:
-  // `numbers`: of the model, [model.numbers()], for this design.
+  // `numbers`: numbers of the model for this design, [model.numbers()].
   MotionProblem(std::shared_ptr<const System> system, std::vector<Coefficient> numbers);
 
   int add_phase(Phase phase);
@@ -182,13 +185,14 @@ class MotionProblem {
   void add_boundary(Boundary boundary);
   // Adds unknowns, dynamics, events, boundaries and force conditions.
   void transcribe();
-  // jump_row(): first of an event's rows that transfer momenta, one per coordinate that moves afterwards.
-  // set_impulse(): sets the function (theta, v, mass matrix, of the coordinates that move before) -> change of momenta,
-  // for reintegrate().
+  // (theta, v, mass matrix) of the coordinates that move before an event -> change of the momenta of the coordinates
+  // that move after it
   using Impulse =
       std::function<Eigen::VectorXd(const Eigen::VectorXd&, const Eigen::VectorXd&, const Eigen::MatrixXd&)>;
+  // Returns the first of the rows that transfer momenta at an event, one per coordinate that moves after it.
   int jump_row(int event) const { return events_[event].jump; }
   const Event& event(int i) const { return events_[i].event; }
+  // Sets the impulse of an event for reintegrate().
   void set_impulse(int event, Impulse impulse);
   // Returns the first row of the momentum balance at a knot, one per moving coordinate. Returns -1 at an end whose
   // velocities are not unknowns.
@@ -196,11 +200,13 @@ class MotionProblem {
   // Returns the quadrature weight of a knot, in intervals: force at the knot = impulse / (weight h). For degree 1: 1,
   // at both ends 1/2.
   double knot_weight(int phase, int knot) const;
-  // Returns whether a boundary gives zero rates at the start of a phase, or at its end.
+  // Returns whether boundaries fix the rates of all moving coordinates at zero, independent of the design, at the start
+  // of a phase, or at its end.
   bool rests(int phase, bool end) const;
-  // Terms by which forces on fixed coordinates, output i of an element for coordinate i, enter the conditions of the
-  // phase's forces at a knot, and those of the impulse of an event.
+  // Returns the terms by which a generalised force (output i of an element for coordinate i) enters the phase's force
+  // conditions at a knot.
   std::vector<nlp::AssembledProblem::Term> reactions(int phase, int knot) const;
+  // Returns the terms by which a generalised impulse enters the conditions on the impulse of an event.
   std::vector<nlp::AssembledProblem::Term> impulse_reactions(int event) const;
   // Stores a position constraint whose rows add_position_constraint() (position_constraint.hpp) has added.
   void store(PositionConstraint constraint) { phases_[constraint.phase].constraints.push_back(std::move(constraint)); }
@@ -221,7 +227,8 @@ class MotionProblem {
   std::vector<int> node(int phase, int k) const;
   std::vector<int> knot(int phase, int r) const;
   std::vector<int> interval(int phase, int k) const;
-  const Reference& reference(int phase, int k) const;  // of a node; for degrees above 1 of any knot
+  // Returns the reference of a node. Without references every knot has System::no_reference().
+  const Reference& reference(int phase, int k) const;
   // Returns the elements of all intervals of a phase; intervals whose nodes have the same references share one.
   std::vector<Element> on_intervals(int phase, const Function& function, const std::vector<Coefficient>& extra) const;
   // Returns h of a phase whose duration is not an unknown.
@@ -230,15 +237,16 @@ class MotionProblem {
   // Computes velocities and work in x from its nodes, controls and durations.
   void fill(Eigen::VectorXd& x) const;
   Motion motion(const Eigen::VectorXd& x) const;
-  // Returns the work in a phase as add_effort() splits it, whether or not the problem has its unknowns. `at_ends`: see
-  // Phase::work_at_ends.
+  // Returns the work in a phase, with the split of add_effort(). The problem need not have works as unknowns.
+  // `at_ends`: see Phase::work_at_ends.
   MotionWork work(int phase, const Eigen::VectorXd& x, bool at_ends) const;
-  // Returns the rates of the nodes of a phase, [K + 1, moving]: unknowns, or those of the momenta.
+  // Returns the rates of the nodes of a phase, [K + 1, moving]. Rates that are not unknowns follow from the momenta.
   Eigen::MatrixXd node_rates(int phase, const Eigen::VectorXd& x) const;
 
   // Integrates the system with the controls of a motion from its first node through its events. Each step solves for
   // the next posture, from an extrapolation of the last step. Returns the maximum difference of a coordinate at a node
-  // from the motion, infinite if a step fails; for cyclic events including the first interval after the last phase.
+  // from the motion; infinite: a step fails. A cyclic motion is continued by the first interval after the last phase.
+  // The integration ends before an event with impulses of a contact and of position constraints.
   double reintegrate(const Motion& motion) const;
 
  private:
@@ -249,7 +257,7 @@ class MotionProblem {
     std::vector<Element> actions, pushes;  // [intervals]
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
-    int node_rates = -1;  // first of the rows that give the rates of inner nodes
+    int node_rates = -1;  // first of the rows that determine the rates of inner nodes; -1: none
     std::vector<PositionConstraint> constraints;
   };
   struct EventLayout {
@@ -257,11 +265,10 @@ class MotionProblem {
     int jump = 0, configuration = 0, impulse_rows = 0;
     Impulse impulse = {};
   };
-  // Factors of the rows of a phase's dynamics.
   struct DynamicsScale {
-    Coefficient h, inner;  // step; of momenta at inner knots. If the duration is an unknown: 0 and 1
+    Coefficient h, inner;  // step, and factor of momenta at inner knots: h and 1/h; 0 and 1 if the duration is unknown
     int last_knot;
-    // Of the slots of a knot in the rows of its momentum.
+    // Returns the factor of the slot derivatives at a knot in the rows of its momentum balance.
     Coefficient at(int knot) const {
       return knot == 0 ? Coefficient(-1.0) : knot == last_knot ? Coefficient(1.0) : inner;
     }
@@ -269,19 +276,22 @@ class MotionProblem {
   class Reintegration;
   // Adds the unknowns.
   void lay_out();
-  // Adds rows without terms, except those of events and boundaries that are linear.
+  // Adds all rows except the rows of boundaries. They have no terms yet, only the constants of force conditions.
   void add_row_ranges();
+  // Adds the terms of the dynamics. Rows at inner knots are in N m (N for slides) if h is known, because they are
+  // divided by h; otherwise in N m s. Rows at both ends and rows of node rates are always in N m s.
   void add_dynamics(PhaseLayout& laid);
-  // Adds control `i` at a point of interval `k`, of an actuator on a coordinate. `half`: (u, T) -> h u / 2.
+  // Adds the force of control `i` at a point of interval `k`. Its actuator acts on a single coordinate. `half`: the
+  // element (u, T) -> h u / 2; null if the duration is known.
   void add_control(const PhaseLayout& laid, int k, int point, int i, const DynamicsScale& scale, const Element& half);
   // Returns pairs of a block of rows to which the derivative of an interval with respect to a knot contributes, as the
   // row of the first moving coordinate, and its factor there. The blocks are the momentum balance of the knot and, at
   // inner nodes with unknown rates, the rows of these rates. `slot`: index of the knot in the interval.
   std::vector<std::pair<int, Coefficient>> rows_of_slot(const PhaseLayout& laid, const DynamicsScale& scale, int knot,
                                                         int slot) const;
-  // Adds the momenta of the velocities at both ends of a phase.
+  // Adds the momenta dL/dv of the velocities at both ends of a phase to the rows of both ends and of events.
   void add_end_momenta(int phase);
-  // Adds the momenta after an event that has its own momentum map.
+  // Adds the relabelled momenta dL/dv- of an event with Event::momentum.
   void add_event_momentum(const EventLayout& joint);
   void add_event_rows(EventLayout& joint);
   void add_boundary_rows(const Boundary& boundary);
@@ -291,30 +301,34 @@ class MotionProblem {
                  const Coefficient& coefficient) const;
   // Adds a constant force to a row of forces at a knot.
   void add_constant_force(const PhaseLayout& laid, int row, const Coefficient& force);
-  // Predicts the next posture by a fraction of the last step: constant coordinate rates and angular velocities.
+  // Predicts theta of node k + 1: `now` (node k) plus `share` times the last step from `before`. Charts continue their
+  // rotation about its axis.
   Eigen::VectorXd ahead(const PhaseLayout& laid, int k, const Eigen::VectorXd& before, const Eigen::VectorXd& now,
                         double share) const;
-  // Returns the slot derivatives of interval k with all forces, [(d + 1) n]. `theta`: of its knots, [(d + 1) moving];
-  // `u`: of its points, [d controls]. The Jacobian is with respect to all knots but the first.
+  // Returns the slot derivatives of interval k with all forces, [(d + 1) n]. `theta`: coordinates of its knots,
+  // [(d + 1) moving]; `u`: controls of its points, [d controls]. The Jacobian is with respect to all knots except the
+  // first.
   Eigen::VectorXd slots(const PhaseLayout& laid, int k, double h, const Eigen::VectorXd& theta,
                         const Eigen::VectorXd& u, Eigen::MatrixXd* jacobian_of_next = nullptr) const;
-  // Returns the momenta at the inner knots of an interval, [d - 1, n]: of a polynomial of degree d through those at the
-  // quadrature points and at one of the nodes, the mean of both. `knots`: coordinates, [d + 1, n].
+  // Returns the momenta at the inner knots of an interval, [d - 1, n]. They are the mean of two polynomials of degree
+  // d: both go through the momenta at the quadrature points, one through `first` at the first node, one through `last`
+  // at the last node. `knots`: coordinates, [d + 1, n].
   Eigen::MatrixXd inner_momenta(const PhaseLayout& laid, double h, const Eigen::MatrixXd& knots,
                                 const Eigen::VectorXd& first, const Eigen::VectorXd& last) const;
-  // For degree 1 the work of a control u on a joint in an interval, or in half of it: u times the sum of coordinates
-  // times their weights, plus (h/2) u times that of unknown rates.
+  // Work of a control u on a joint for degree 1: u times the weighted sum of coordinates, plus (h/2) u times the
+  // weighted sum of unknown rates.
   struct Work {
     using Weights = std::vector<std::pair<int, double>>;  // unknown, weight
     Weights coordinates = {}, rates = {};
     double of(double u, double h, const Eigen::VectorXd& x) const;
   };
-  // `half`: 0 or 1 of 2 `halves`.
+  // Returns the work in an interval (halves = 1), or in its half 0 or 1 (halves = 2), for degree 1.
   Work work_of(const PhaseIndex& index, int interval, int half, int halves, int joint) const;
   // Returns the element (u, coordinates) -> u times the weighted sum of coordinates.
   Element weighted(const std::vector<double>& weights) const;
-  // The interval_work() of a phase, and its inputs for a control on a joint.
+  // Returns the interval_work() of a phase, for degrees above 1.
   Element split_work(const PhaseLayout& laid, bool at_ends) const;
+  // Returns the inputs of split_work() for a control on a joint.
   std::vector<int> split_inputs(const PhaseIndex& index, int interval, int control, int joint) const;
   void add_parts_of_work(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);
   void add_work_of_intervals(const PhaseLayout& laid, const Effort& effort, const Coefficient& per);

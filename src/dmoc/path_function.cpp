@@ -93,14 +93,15 @@ void refuse_charts(const System& system, const std::vector<Argument>& arguments,
   }
 }
 
-// The state for an expression from the unknowns z at its place: n coordinates, rates and controls, rates of controls.
+// Arguments of an expression at its place: coordinates [n], rates [n], controls, and rates of controls. At knots `u` is
+// empty and the rates are zero; control_rates is empty except at jumps.
 struct StateAt {
   std::vector<Var> q, v, u, control_rates;
 };
 
 // Returns the state from the unknowns `z` of an element. knots: coordinates alone. points: state at quadrature point
-// `point` of an interval, with the interval's control. Otherwise: state at a node, from the nodes and controls around
-// it.
+// `point` of an interval, with the control at that point. jumps: state at an inner node, from both neighbouring nodes
+// and from the controls before and after it.
 StateAt state_at(Place place, const System& system, int point, const std::vector<int>& moving, const Var* z,
                  const Var& h) {
   const int n = system.n(), controls = system.inputs();
@@ -260,7 +261,7 @@ NamedPositionFunction position_function(const System& system, const std::vector<
 
 namespace {
 
-// Returns the element of knot, interval or jump k; of an interval that of its quadrature point `point`.
+// Returns the element at knot k, at quadrature point `point` of interval k, or at the jump at node k.
 Element element_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, int k,
                    int point = 0) {
   const int intervals = problem.index(phase).intervals;

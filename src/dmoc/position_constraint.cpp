@@ -13,7 +13,7 @@ using Term = nlp::AssembledProblem::Term;
 
 namespace {
 
-// Relative size of pivots below which constraints depend on each other.
+// Relative size of a pivot. Below it, constraints depend on each other.
 constexpr double dependent = 1e-10;
 
 std::vector<int> followed_by(std::vector<int> inputs, int first, int count) {
@@ -41,8 +41,7 @@ void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition
   }
 }
 
-// Adds a force, times the factor by which the multipliers at a knot differ from forces, to a row. See
-// force_per_multiplier().
+// Adds a constant force to a row of conditions on multipliers. The force is divided by force_per_multiplier().
 void add_constant_force(MotionProblem& problem, int phase, int knot, int row, const Coefficient& force) {
   const PhaseIndex& index = problem.index(phase);
   const Coefficient weighted = problem.knot_weight(phase, knot) * force;
@@ -148,7 +147,7 @@ VectorXd generalised_constraint_force(const MotionProblem& problem, const Positi
   return value(*push, x(followed_by(problem.knot(constraint.phase, knot), first, constraint.function.size)));
 }
 
-// Inner rows are in N if h is known, otherwise in N s. Rows at the ends are in N s.
+// A multiplier has the unit of its momentum balance: N at inner knots if h is known, otherwise and at both ends N s.
 double force_per_multiplier(const MotionProblem& problem, int phase, int knot, const VectorXd& x) {
   const PhaseIndex& index = problem.index(phase);
   const double h = index.duration >= 0 ? x(index.duration) / index.intervals : problem.step(phase).value,

@@ -18,8 +18,8 @@
 
 namespace dodyn::dmoc {
 
-// Records the functions of a constraint in a phase with these fixed coordinates, from values(tree, numbers, q, parameters) ->
-// g, [size], at a node. q: all coordinates.
+// Records the functions of a constraint in a phase that holds the coordinates `held`. `values_of`:
+// (tree, numbers, q, parameters) -> g, [size], at a node. q: all coordinates.
 template <class F>
 PositionFunction record_position_function(const System& system, const std::vector<int>& held, int parameters, int size,
                                           F values_of) {
@@ -61,8 +61,8 @@ PositionFunction record_position_function(const System& system, const std::vecto
 // Adds the unknowns and rows of a position constraint to a transcribed problem, and stores the constraint there.
 void add_position_constraint(MotionProblem& problem, PositionConstraint constraint);
 
-// Returns G^T lambda on all coordinates, [n], at a knot of the phase; lambda: unknowns from index `first` on. x: the
-// unknowns.
+// Returns G^T lambda on all coordinates, [n], at a knot of the phase. lambda: values in x of the unknowns from index
+// `first` on, not yet converted to forces (see force_per_multiplier()).
 Eigen::VectorXd generalised_constraint_force(const MotionProblem& problem, const PositionConstraint& constraint,
                                              int knot, int first, const Eigen::VectorXd& x);
 
@@ -70,7 +70,7 @@ Eigen::VectorXd generalised_constraint_force(const MotionProblem& problem, const
 // without rows of momenta they are not a number.
 Eigen::MatrixXd constraint_forces(const MotionProblem& problem, const PositionConstraint& constraint,
                                   const Eigen::VectorXd& x);
-// Returns the factor that converts an unknown of a constraint at a knot to a force, N.
+// Returns the factor that converts the multipliers of a constraint at a knot to forces.
 double force_per_multiplier(const MotionProblem& problem, int phase, int knot, const Eigen::VectorXd& x);
 
 // Evaluates the constraints of a phase. Their components are stacked.
@@ -81,7 +81,7 @@ class ConstraintEvaluator {
 
   Eigen::VectorXd values(const Reference& reference, const Eigen::VectorXd& theta);  // g [size]
   Eigen::MatrixXd slopes(const Reference& reference, const Eigen::VectorXd& theta);  // G [size, moving]
-  // (d/dt G) v, [size]
+  // Returns (d/dt G) v, [size].
   Eigen::VectorXd bias(const Reference& reference, const Eigen::VectorXd& theta, const Eigen::VectorXd& v);
   bool empty() const { return constraints_.empty(); }
 

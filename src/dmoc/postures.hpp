@@ -23,7 +23,8 @@ inline Eigen::VectorXd posture(const MotionProblem& problem, int phase, int node
   return q;
 }
 
-// The parts of pairs, scaled by `size`.
+// Computes the frames of all links in one posture at a time, and the contacts and distances of pairs of parts there.
+// The parts are scaled by `size` about the mean of their corners. `system` must outlive the object.
 template <int n>
 class Postures {
  public:
@@ -70,8 +71,8 @@ class Postures {
     return c;
   }
   struct Separation {
-    double gap;                  // if apart: Euclidean distance; otherwise minus the minimum overlap known, m
-    geometry::Vector<n> normal;  // direction of the distance, from the other part to the one
+    double gap;                  // if apart: Euclidean distance; otherwise minus the minimum overlap found, m
+    geometry::Vector<n> normal;  // unit vector along the distance, from part `other` to part `one`
   };
   Separation separation(const PartPair& pair) {
     constexpr double touching = 1e-9;  // relative to a part's radius: for nearer points the direction is undefined
@@ -95,7 +96,7 @@ class Postures {
       }
     return nearest;
   }
-  // Returns the heights of the lowest and the highest corner of a part in a direction.
+  // Returns the heights of the lowest and the highest corner of a part in the direction a.
   std::pair<double, double> extent(int shape, const geometry::Vector<n>& a) const { return extent(shape, a, frames_); }
   std::pair<double, double> extent(int shape, const geometry::Vector<n>& a,
                                    const std::vector<geometry::Frame<n>>& frames) const {

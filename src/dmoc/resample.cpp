@@ -10,7 +10,7 @@ namespace dodyn::dmoc {
 
 namespace {
 
-// `place(k)`: position of the new knot k among the phase's knots 0 ... Kd.
+// Interpolates a phase at new knots. `place(k)`: position of the new knot k among the phase's knots 0 ... Kd.
 template <class Place>
 Sampled sampled(const System& system, const Sampled& phase, Eigen::Index intervals, const Place& place) {
   const Attitudes attitudes(system);

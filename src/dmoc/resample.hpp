@@ -12,11 +12,12 @@ struct Sampled {
   Eigen::MatrixXd u;  // [Kd, controls]
 };
 
-// Interpolates on another number of intervals, linearly between knots. A control is that of the old knot interval at
-// its time.
+// Interpolates a phase on another number of intervals, linearly between knots (spherical joints: about a fixed axis). A
+// new control is equal to the control of the old knot interval at that time.
 Sampled resampled(const System& system, const Sampled& phase, int intervals);
-// Moves the middle of a phase by `nodes` nodes earlier (negative: later). For each node at which a foot may touch the
-// ground, the discrete problem has a local minimum. A time warp gives an initial guess for the next one.
+// Moves the middle of a phase by `nodes` nodes earlier (negative: later). Both ends keep their times. For each node at
+// which a foot may touch the ground, the discrete problem has a local minimum. A time warp gives an initial guess for
+// the minimum of a neighbouring node.
 Sampled time_warped(const System& system, const Sampled& phase, double nodes);
 
 }  // namespace dodyn::dmoc

@@ -81,7 +81,8 @@ class PairInPhase {
         : square_of_normal(element(square_of_length(dimension), {})),
           product_of_normals(element(product(dimension), {})) {}
     const Element square_of_normal, product_of_normals;
-    // Returns the heights of a shape's corners at a node, and their blocks. `inputs`: of its link in the phase.
+    // Returns the element of the heights of a shape's corners at a node, and its blocks. `inputs`: coordinates that
+    // move the shape's link in the phase.
     std::pair<Element, std::vector<Block>>& heights(const MotionProblem& problem, int phase, int node, int shape,
                                                     const NodeInputs& inputs, double size) {
       const Reference& reference = problem.reference(phase, node);
@@ -132,7 +133,7 @@ class PairInPhase {
     NodeInputs inputs;
     bool moves() const { return !inputs.coordinates.empty(); }
   };
-  using Unknowns = std::vector<int>;  // of a plane: normal, offset
+  using Unknowns = std::vector<int>;  // indices of the unknowns of a plane: normal, offset
 
   void add_planes_of_intervals() {
     for (int k = 0; k < problem_.index(phase_).intervals; ++k) {
@@ -158,7 +159,8 @@ class PairInPhase {
       before = plane;
     }
   }
-  // Adds the second Bernstein coefficients of the interval before a node. Heights of a still part are affine.
+  // Adds the rows of the second Bernstein coefficients of the interval before a node. A part that does not move needs
+  // none: its heights are affine in time.
   void add_middle_coefficients(int node, const Unknowns& before, const Unknowns& plane) {
     for (std::size_t side = 0; side < 2; ++side) {
       if (!sides_[side].moves()) continue;
@@ -195,7 +197,7 @@ class PairInPhase {
     rows_.push_back({static_cast<int>(planes_.size()) - 1, row, count});
     return row;
   }
-  // Adds the heights of a part at a node over a plane, times the weight, to rows.
+  // Adds the heights of a part at a node above a plane, times `weight`, to the rows from `row` on.
   void add_heights(std::size_t side, int node, const Unknowns& plane, int row, double weight) {
     auto& [heights, blocks] = heights_at(side, node);
     Shared::Block block{sides_[side].inputs.unknowns(problem_, phase_, node), {}};

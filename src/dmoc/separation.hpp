@@ -1,7 +1,7 @@
 // Collision avoidance: a separating plane for each pair of convex parts and each interval or node. Its normal and
 // offset are unknowns.
 //
-//   |a|^2 = 1,   a.x - b >= margin/2 at the corners x of one part, a.y - b <= -margin/2 at those y of the other,
+//   |a|^2 = 1,   a.x - b >= margin/2 at the corners x of one part, a.y - b <= -margin/2 at the corners y of the other,
 //
 // at both ends of the interval. So the parts are apart at nodes, and between them up to the sag of the corners' arcs
 // (add_turn_limit()). Unlike the distance, these functions are smooth, and they are exact at contact.
@@ -14,11 +14,13 @@
 //
 // It stays above margin/2 if all three do. |a| <= 1 between nodes, so the distance is at least the margin.
 //
-// Parts in scheduled contact that move on together can instead have a plane per node, whose turn between nodes is limited:
+// Parts in scheduled contact that continue together can instead have a plane per node, whose turn between nodes is
+// limited:
 //
 //   a_k.x_k - b_k >= margin/2,   a_k.y_k - b_k <= -margin/2,   a_k.a_{k+1} >= cos(plane_turn)
 //
-// Between nodes it is exact up to |a_{k+1} - a_k| |x_{k+1} - x_k|/4. clearance() (clearance.hpp) checks both.
+// Between nodes the inequalities then apply up to |a_{k+1} - a_k| |x_{k+1} - x_k|/4. clearance() (clearance.hpp) checks
+// the motion between nodes for all kinds of planes.
 #pragma once
 
 #include <optional>
@@ -30,14 +32,15 @@
 namespace dodyn::dmoc {
 
 struct PartPair {
-  int one = 0, other = 0;  // indices of shapes of the model
-  Coefficient margin = 0.0;
-  // Other margins in intervals at whose ends the parts are nearer or in contact: (phase, interval) -> margin
+  int one = 0, other = 0;    // indices of shapes of the model
+  Coefficient margin = 0.0;  // minimum distance, m
+  // Other margins in intervals at whose ends the parts are nearer or in contact: (phase, interval) -> margin. The plane
+  // of a node has the smaller margin of its two intervals.
   std::vector<std::pair<std::pair<int, int>, Coefficient>> nearer = {};
-  // For parts in contact that move together, one plane for both ends of an interval would stop them. So each node has
-  // its own plane. Value: limit on its turn from node to node, rad.
+  // Limit on the turn of a plane from node to node, rad. If it has a value, each node has its own plane: one plane for
+  // both ends of an interval would stop parts in contact that move together.
   std::optional<double> plane_turn = {};
-  bool affine = false;                                    // planes are affine in time between nodes; without plane_turn
+  bool affine = false;                                    // planes are affine in time between nodes; no plane_turn
   bool at_nodes() const { return affine || plane_turn; }  // a plane per node, not per interval
   const Coefficient& margin_in(int phase, int interval) const {
     const Coefficient* margin_there = &margin;
@@ -55,21 +58,21 @@ struct Plane {
 class SeparatingPlanes {
  public:
   SeparatingPlanes() = default;
-  // Adds unknowns and rows to a transcribed problem before finish(). `size`: scale of the parts; below 1 for parts that
-  // grow later.
+  // Adds unknowns and rows to a transcribed problem before finish(). Phases in which neither part of a pair moves have
+  // no planes. `size`: scale of the parts; below 1 for parts that grow later.
   SeparatingPlanes(MotionProblem& problem, std::vector<PartPair> pairs, double size = 1.0);
 
   const std::vector<PartPair>& pairs() const { return pairs_; }
   const std::vector<Plane>& planes() const { return planes_; }
-  // Rows of the corners of a plane. Messages about violated rows use them.
+  // Rows of the corners of one part at one node, for messages about violated rows. `plane`: index in planes().
   struct Rows {
     int plane = 0, first = 0, count = 0;
   };
   const std::vector<Rows>& rows() const { return rows_; }
   int variables() const { return variables_; }
 
-  // Sets the planes in x. The hyperplane program computes the plane of an interval at its mid-configuration, and
-  // that of a node there.
+  // Sets the planes in x from its postures. The hyperplane program computes the normal at the middle of the interval,
+  // or at the node of the plane. The offset is midway between the parts.
   void fill(const MotionProblem& problem, Eigen::VectorXd& x) const;
 
  private:
@@ -80,7 +83,7 @@ class SeparatingPlanes {
   int variables_ = 0;
 };
 
-// Returns the distances of the pairs, [pairs], m, in one posture q, [n], relative to these references.
+// Returns the distances of the pairs, [pairs], m, in one posture q, [n], relative to a reference; negative: overlap.
 std::vector<double> gaps(const System& system, const std::vector<double>& numbers, const Reference& reference,
                          const Eigen::VectorXd& q, const std::vector<PartPair>& pairs);
 

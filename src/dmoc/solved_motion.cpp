@@ -30,7 +30,7 @@ VectorXd MotionProblem::slots(const PhaseLayout& laid, int k, double h, const Ve
     const VectorXd push = value(*pushes, y);
     MatrixXd J;
     if (jacobian_of_next) J = jacobian(*pushes, y).middleCols(m, degree * m);
-    const Eigen::Index by = push.size() > n ? n : 0;  // equal at both ends otherwise
+    const Eigen::Index by = push.size() > n ? n : 0;  // 0: `push` has one force for both ends
     for (int slot = 0; slot <= degree; ++slot) {
       s.segment(slot * n, n) += push.segment(slot * by, n);
       if (jacobian_of_next) jacobian_of_next->middleRows(slot * n, n) += J.middleRows(slot * by, n);
@@ -272,7 +272,7 @@ class MotionProblem::Reintegration {
   Reintegration(const MotionProblem& problem, const Motion& motion) : problem_(problem), motion_(motion) {
     for (const PhaseLayout& laid : problem.phases_) held_.emplace_back(laid.constraints, problem.numbers_);
   }
-  // Returns the largest difference of a coordinate; infinite if a step has no root nearby.
+  // See reintegrate().
   double run();
 
  private:
@@ -283,9 +283,9 @@ class MotionProblem::Reintegration {
     int k;
     double h;
     VectorXd u;                      // [d controls]
-    Eigen::Index size, constraints;  // sizes at a knot
-    Eigen::Index all, forces;        // sizes of an interval
-    VectorXd s = {};                 // values of the slots in the last residual
+    Eigen::Index size, constraints;  // numbers of moving coordinates and of constraints at a knot
+    Eigen::Index all, forces;        // the same numbers for the d unknown knots of the interval
+    VectorXd s = {};                 // MotionProblem::slots() of the interval in the last residual
     MatrixXd J = {};                 // derivatives of `s`
   };
 
@@ -298,7 +298,7 @@ class MotionProblem::Reintegration {
   MatrixXd slopes_at(const PhaseLayout& laid, int k, const VectorXd& at) {
     return held_[number(laid)].slopes(problem_.reference(number(laid), k), at);
   }
-  // Slopes of the position constraints at a knot of the interval.
+  // Returns the derivatives of the position constraints at a knot of the interval.
   MatrixXd held_at(const Step& step, int knot, const VectorXd& at) {
     return knot == 0 ? slopes_at(step.laid, step.k, theta_)
                      : slopes_at(step.laid, step.k + 1, at.segment((knot - 1) * step.size, step.size));
@@ -319,7 +319,7 @@ class MotionProblem::Reintegration {
   const MotionProblem& problem_;
   const Motion& motion_;
   std::vector<ConstraintEvaluator> held_;  // one per phase
-  VectorXd targets_;                       // values that the position constraints of the phase keep
+  VectorXd targets_;                       // values of the position constraints in the phase
   VectorXd theta_, p_;  // moving coordinates and their momenta: before the node, at the first node after it
   double max_difference_ = 0.0;
 };

@@ -204,7 +204,7 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
   const std::lock_guard lock(mutex_);
   auto& stored = held_[held];
   if (stored) return *stored;
-  auto known = std::make_unique<PinnedSystem>();  // stored when it is whole: a recording may throw
+  auto known = std::make_unique<PinnedSystem>();  // stored when it is complete: a recording may throw
   known->held = held;
   for (int i = 0; i < n(); ++i)
     if (std::ranges::find(held, i) == held.end()) known->moving.push_back(i);
@@ -244,7 +244,7 @@ void System::record_pushes(PinnedSystem& known) const {
     for (int point = 0; point < degree; ++point) {
       auto [q, v] = at_point(scheme_, point, at);
       for (Var& rate : v) rate = rate / h;
-      if (degree == 1) {  // equal at both ends, or in directors one after the other
+      if (degree == 1) {  // one force for both ends; in directors `forces` has the force at the start, then at the end
         forces = directors_ ? first.forces(at[0].data(), v.data(), u) : first.forces(q.data(), v.data(), u);
         if (directors_) {
           const std::vector<Var> at_end = last.forces(at[1].data(), v.data(), u);

@@ -1,7 +1,14 @@
 // A mechanical system for transcriptions: functions of its Lagrangian, recorded once for all designs.
 //
 // A model's numbers (systems/model.hpp) are parameters of every recorded function. Another design has other values of
-// them, and one sweep gives the gradient with respect to all of them.
+// the numbers, and one sweep gives the gradient with respect to all numbers.
+//
+// In directors (Johnson 2013, section 3.2.4) the coordinates of a node determine the positions c and the directors d_I
+// of the bodies. L_d(theta, theta') = h (T - V). T is the kinetic energy of the differences over an interval, T = sum
+// m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2. V is the mean of the potentials at both ends of the interval; for gravity the
+// mean equals the potential of the midpoint. Slot derivatives in the coordinates are the reduced equations (4.8),
+// because the derivative of the directors with respect to the coordinates is a null-space matrix. The angles of
+// spherical joints form a chart about the node's reference attitude. With suitable references no attitude is singular.
 #pragma once
 
 #include <algorithm>
@@ -23,36 +30,31 @@ using Coefficient = autodiff::Differential;  // a number and its gradient with r
 using Function = std::shared_ptr<const autodiff::RecordedFunction>;
 using Element = std::shared_ptr<const autodiff::Element>;
 
-// Functions of a system with some coordinates held at zero (a standing foot). theta: the others.
-//
-// In directors (Johnson 2013, section 3.2.4) the coordinates of a node determine the positions c and the directors d_I
-// of the bodies. L_d(theta, theta') = h (T - V). T is the kinetic energy of the differences over an interval, T = sum
-// m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2. V is the mean of the potentials at its ends; for gravity it equals that of the
-// midpoint. Slot derivatives in the coordinates are the reduced equations (4.8), because the derivative of the
-// directors with respect to the coordinates is a null-space matrix. The angles of spherical joints form a chart about
-// the node's reference attitude. With suitable references no attitude is singular.
+// Functions of a system with some coordinates held at zero, such as the position of a standing foot. theta: the moving
+// coordinates.
 struct PinnedSystem {
   std::vector<int> held, moving;  // indices of coordinates, ascending
   // (theta of the interval's knots; h, numbers) -> slot derivatives of the discrete Lagrangian (scheme.hpp) with
   // respect to all coordinates at each knot, [(d + 1) n]. For degree 1 these are D2 L_d and D4 L_d ((3.1.1) of Pekarek
-  // 2010). The rows of a transcription are linear combinations of them. A combination with weights w is the derivative
-  // of L_d in the direction w. So its Hessian is the directional derivative of L_d's Hessian.
+  // 2010). The rows of a transcription are linear combinations of the slot derivatives. A combination with weights w is
+  // the derivative of L_d in the direction w. So its Hessian is the directional derivative of L_d's Hessian.
   Function action;
   // (theta of the knots, T; 1/K, numbers) -> the outputs of `action`, with h = T/K
   Function timed_action;
-  // (theta of the knots, u of the points; h, numbers) -> discrete forces at each knot, [(d + 1) n]: of actuators,
-  // dampers, drag and loads. For degree 1 (h/2) Q at the midpoint, [n], for either end of the interval. Null if the
-  // only forces are actuators on single coordinates.
+  // (theta of the knots, u of the points; h, numbers) -> discrete forces of actuators, dampers, drag and loads at each
+  // knot, [(d + 1) n]. For degree 1 without directors: (h/2) Q at the midpoint, [n], which acts at both ends of the
+  // interval. Null if the only forces are actuators on single coordinates.
   Function forces;
-  Function timed_forces;  // (theta of the knots, u of the points, T; 1/K, numbers)
+  Function timed_forces;  // (theta of the knots, u of the points, T; 1/K, numbers) -> the outputs of `forces`
   Function momentum;      // (theta, theta'; numbers) -> dL/dv, [n], at the velocity theta'
-  // In directors references are additional parameters: those of both nodes after h or 1/K; that of the node for
-  // `momentum`. `forces` are then those at the start and at the end of the interval, [2n].
-  Function energy;  // (theta, theta'; h, references, numbers) -> T + V of an interval, J
+  // In directors, references are additional parameters of all functions: after h or 1/K the references of both nodes;
+  // for `momentum` the reference of the node.
+  Function energy;  // in directors: (theta, theta'; h, references, numbers) -> T + V of an interval, J; otherwise null
 };
 
-// An energy in addition to the model's, J: (tree, numbers, frames of the links at a posture) -> value. In the plane it
-// is evaluated at the midpoint of an interval, in directors half at each end, like the model's potentials.
+// An energy in addition to the model's energy, J: (tree, numbers, frames of the links at a posture) -> value. An
+// interval has the weighted sum over its quadrature points, in directors the mean of both ends, as for the model's
+// potentials.
 using Energy = std::function<autodiff::Var(const systems::Tree<autodiff::Var>&, const std::vector<autodiff::Var>&,
                                            const std::vector<systems::Frame<autodiff::Var>>&)>;
 
@@ -75,7 +77,8 @@ class System {
   bool directors() const { return directors_; }
   // Returns the links with spherical joints (three turns), if directors are used.
   const std::vector<int>& charts() const { return charts_; }
-  bool is_chart(int coordinate) const;  // whether the coordinate is one of their angles
+  bool is_chart(int coordinate) const;  // returns whether the coordinate is an angle of one of charts()
+  // Returns the reference with identity rotations.
   const Reference& no_reference() const { return no_reference_; }
   // Sets the references of a tree. `at`: [9 charts()].
   template <class T>
@@ -87,12 +90,14 @@ class System {
     }
   }
 
+  // Returns the functions for these held coordinates. The first call with a list records them. The result is valid for
+  // the life of the system.
   const PinnedSystem& pinned(const std::vector<int>& held) const;
   // Returns the function of this name. The first call with a name records it.
   const Function& known_as(const std::string& name, const std::function<Function()>& record_it) const;
   // Returns the coordinates on which a link's pose depends, ascending; none for the ground, -1.
   std::vector<int> coordinates_of(int link) const;
-  // (q, v), all coordinates -> v . dL/dv - L, J
+  // (q, v), all coordinates -> v . dL/dv - L plus the additional energies, J
   const Function& energy() const { return energy_; }
 
   // Records f(tree, z) as a function of z, [inputs]. Parameters: `extra` ones, the third argument of f, then the tree's
@@ -138,8 +143,8 @@ class System {
           return f(trees, numbers, z, first);
         });
   }
-  // Returns the discrete action of an interval. `at`: coordinates of its knots; `parameters`: h, the directors of the
-  // references of both ends, and the model's numbers.
+  // Returns the discrete action of an interval. `at`: coordinates of its knots; `parameters`: h or 1/K, the references
+  // of both ends, and the model's numbers.
   autodiff::Var discrete_action(const std::vector<std::vector<autodiff::Var>>& at, const autodiff::Var& h,
                                 const std::vector<autodiff::Var>& parameters) const;
   Function record_action(const std::vector<int>& moving, bool timed) const;

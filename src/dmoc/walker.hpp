@@ -30,6 +30,7 @@ struct Walker {
   std::vector<Knee> knees;
   std::vector<double> spread;     // [joints] relative size of the deviations in cold starts
   std::vector<int> feet() const;  // returns the coordinates that are held while the foot stands: 0 ... base - 1
+  // Returns the factor of a coordinate of a point when the legs are exchanged: -1 for y in 3D.
   double mirror(int axis) const { return base == 3 && axis == 1 ? -1.0 : 1.0; }
 
   Function swing_height;  // theta -> m
@@ -39,11 +40,11 @@ struct Walker {
   // (theta, velocity) -> dL/dv of the same motion in the coordinates of exchanged legs, [n]
   Function exchanged_momentum;
   Function points;    // theta -> foot and link ends, [points base]
-  Function segments;  // theta -> both ends of each of the legs' links, [links 2 3]; in the plane z = 0
+  Function segments;  // theta -> both ends of each of the legs' links, [links 2 3], m; in 2D the third component is 0
 
-  // In space, with the arguments of `height`: distances of the legs' joints and feet from the vertical plane of walking
-  // through the middle of the hips, on their own sides, at the fraction s, m. First both hips, then the points of
-  // `Legs::reach`. Null in the plane.
+  // 3D only, otherwise null. With the arguments of `height`: distances of points of the legs from the vertical plane of
+  // walking through the middle of the hips, at the fraction s, m; positive on the leg's own side. First one distance
+  // for both hips, then the points of `Legs::reach`.
   Function sides;
 
   // The legs of a design. Segments are indices in `segments`.

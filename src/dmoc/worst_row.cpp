@@ -10,7 +10,7 @@ namespace dodyn::dmoc {
 
 namespace {
 
-constexpr double allowed = 1e-6;
+constexpr double allowed = 1e-6;      // violation that is not reported, in the unit of the row
 constexpr std::size_t max_named = 4;  // limit of the conditions in a message
 
 std::string short_number(double x) {
@@ -19,8 +19,8 @@ std::string short_number(double x) {
   return text;
 }
 
-// Returns the actuators that are at a limit in some interval of a phase: " (at the limit: hip in 19, knee in 17 of 20
-// intervals)".
+// Returns the actuators that are within 0.1 % of their range of a limit in some interval of a phase: " (at the limit:
+// hip in 19, knee in 17 of 20 intervals)". Empty: none.
 std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int phase) {
   const auto& index = problem.index(phase);
   const auto& actuators = problem.system().structure().actuators;
