@@ -35,15 +35,16 @@ class AssembledProblem : public Problem {
   int add_rows(int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
   // `inputs`: the variable of each input of the element. Adds each term's output times its coefficient to its row.
   void add_element(std::shared_ptr<const autodiff::Element> element, std::vector<int> inputs, std::vector<Term> terms);
-  void add_linear(int row, int variable, Coefficient coefficient);  // row: or objective_row, likewise below
-  void add_constant(int row, Coefficient constant);
+  // Adds coefficient * x to a row or to the objective (objective_row).
+  void add_linear(int row, int variable, Coefficient coefficient);
+  void add_constant(int row, Coefficient constant);        // row: index of a row, or objective_row
   void add_square(int variable, Coefficient coefficient);  // adds coefficient * x^2 to the objective
-  // Fixes the patterns; afterwards nothing can be added.
+  // Fixes bounds and patterns. Call it once; afterwards nothing can be added.
   void finish();
 
   // Returns the gradient of the optimal cost with respect to the design, [designs], at a solution x with these
-  // multipliers: the derivative of f + multipliers . c at fixed x, plus the contribution of bounds, whose multipliers
-  // follow from stationarity.
+  // multipliers: the derivative of f + multipliers . c at fixed x, plus the contribution of bounds that depend on the
+  // design. The multipliers of variables' bounds follow from stationarity.
   Eigen::VectorXd design_gradient(const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers, int designs) const;
 
   double objective(const Eigen::VectorXd& x) const override;
@@ -89,16 +90,17 @@ class AssembledProblem : public Problem {
   struct Workspace {
     std::vector<double> z, values, weights, jacobians, hessians;
   };
-  Workspace& workspace() const;  // of this thread
+  Workspace& workspace() const;  // returns the buffers of the calling thread, large enough for a batch
 
   // Calls f(element, blocks, count) for all blocks for which `wanted` is true, in their order. Neighbours that share
   // their element are passed together.
   template <class Wanted, class F>
   void for_batches(Wanted wanted, F f) const;
-  // Evaluates the terms of the blocks in the chosen rows; calls add(row, value).
+  // Evaluates all blocks for which `wanted` is true; calls add(term, value of its output) for each term.
   template <class Wanted, class Add>
   void add_values(const Eigen::VectorXd& x, Wanted wanted, Add add) const;
-  // Fills the outputs whose pointers are not null.
+  // Adds to `gradient` and sets the values of Jacobian and Hessian; a null pointer: not computed. `multipliers` may be
+  // null if `hessian_values` is null.
   void differentiate(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd* multipliers,
                      double* gradient, double* jacobian_values, double* hessian_values) const;
   static void gather(const Block& block, const Eigen::VectorXd& x, double* z);

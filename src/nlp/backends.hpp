@@ -10,7 +10,8 @@ namespace dodyn::nlp {
 
 using Clock = std::chrono::steady_clock;
 
-// The limits of time of a solve, from its construction on.
+// Limits of wall clock and processor time of a solve. Both times begin when the object is constructed, in the thread of
+// the solve.
 class Deadline {
  public:
   explicit Deadline(const Options& options);

@@ -102,8 +102,8 @@ DODYN_INLINE void subtract_product(int stride, int count, const double* a, int a
   }
 }
 
-// Thresholds of the first pass: a pivot relative to its column; the remainder of cancelled numbers relative to their
-// size.
+// Threshold of the first pass for a pivot, relative to its column. Size below which a column counts as cancelled,
+// relative to the updates of its diagonal.
 constexpr double well_sized = 0.01, cancelled = 1e-14;
 
 // State of eliminate(): the first `done.pivots` variables of the front are eliminated.

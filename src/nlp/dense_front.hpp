@@ -27,12 +27,14 @@ struct Run {
   int from, to, length;
 };
 
-// Adds the lower triangle of a block (columns of `stride`) to a front with `own` variables and possibly delayed ones.
+// Adds the lower triangle of a block (columns of `stride`) to a front. `own`: number of the front's own variables,
+// which precede delayed variables.
 void add_block(const double* block, int stride, std::span<const Run> runs, int own, const DenseFront& front);
 
-// Eliminates as many of a front's variables as have stable pivots. Completes their columns (both triangles of the pivot
-// rows) and updates them; the rest is unchanged. `variables` [p] are permuted with them. `grown` [p]: the sum of
-// the magnitudes of all updates of their diagonals. `diagonal` [2 p]: (d, 0); for a 2 x 2 pivot (a, b), (c, NaN).
+// Eliminates the variables of a front that have stable pivots, and moves them to the front of the panel. First
+// completes both triangles of the pivot rows. Updates the panel; DenseFront::rest is unchanged. `variables` [p] and
+// `grown` [p] are permuted with the columns. `grown`: sum of the magnitudes of all updates of a variable's diagonal; in
+// and out. `diagonal` [2 p], out: (d, 0); for a 2 x 2 pivot (a, b), (c, NaN).
 struct Eliminated {
   int pivots = 0, positive = 0, negative = 0;
 };
@@ -43,12 +45,12 @@ Eliminated eliminate(const DenseFront& front, int* variables, double* grown, dou
 void update_rest(const DenseFront& front, int pivots, const double* diagonal, double* scaled, double* added);
 
 // Subtracts w D^-1 w^T from the lower triangle of the block (columns of `stride`). w has `count` columns of `stride`
-// numbers, padded. `scaled` and `added` as above.
+// numbers, padded. `scaled`: work space of count x stride numbers. `added` [stride]: as in update_rest().
 void subtract_squares(int stride, int count, const double* w, const double* inverse_pivot, double* block,
                       double* scaled, double* added);
 
-// Substitution with a panel of eliminate(), x in the order of its rows. forward: subtracts L of the pivots, then
-// divides by D; backward: subtracts L^T.
+// Substitute with a panel of eliminate(). x: right side in the order of the panel's rows, in and out. forward: solves
+// with L of the pivots, then with D; backward: solves with L^T.
 void substitute_forward(const double* panel, int pivots, int p, int left, const double* diagonal, double* x);
 void substitute_backward(const double* panel, int pivots, int p, int left, double* x);
 

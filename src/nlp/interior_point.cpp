@@ -4,10 +4,10 @@
 //   minimise f(x)   subject to   c(x) - s = 0 (s: slack of an inequality row, or its fixed value),   bounds on (x, s),
 //
 // with the exact Hessian and a factorisation analysed once (symmetric_factor.hpp). There are two differences. First,
-// the objective is scaled up as well as down, so that its slope and curvature at the start are of order one. If they
-// are small, such as those of a gait's cost, the usual first barrier parameter would dominate and the iterates would
-// wander. Second, feasibility is restored by regularised Newton steps on the least squares of the constraints inside
-// the bounds.
+// the objective is scaled up as well as down, so that its slope and curvature at the start are of order one. Without
+// this, the usual first barrier parameter would dominate a flat objective, such as a gait's cost, and the iterates
+// would move far away. Second, feasibility is restored by regularised Newton steps on the least squares of the
+// constraints inside the bounds.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -47,7 +47,7 @@ struct Parameters {
   double tau_min = 0.99;  // fraction of the distance to a bound
   // start (section 3.6)
   double cold_push = 1e-2, warm_push = 1e-6;  // kappa_1 = kappa_2
-  double min_warm_slack = 1e-3;               // a warm start has bound multipliers >= mu / max(this, slack)
+  double min_warm_slack = 1e-3;               // multipliers of a neighbour's bounds are >= mu / max(this, slack)
   double max_multiplier = 1e3;                // lambda_max of (36), and of bounds after a restoration
   // inertia correction (section 3.1). The first shift after a needed one is specific to this implementation, see
   // find_direction()
@@ -56,7 +56,7 @@ struct Parameters {
   double delta_c = 1e-8, kappa_c = 0.25;  // regularisation of dependent rows: delta_c mu^kappa_c
   double rank_delta = 1e-13;              // see rows_depend()
   double max_dy = 1e8;                    // change of a multiplier above which rows may depend on each other
-  int attempts_to_doubt = 4;              // failed corrections of the inertia after which they may, too
+  int attempts_to_doubt = 4;              // failed corrections of the inertia after which rows_depend() is called
   // relative errors of a solution of the linear system
   double small_error = 1e-11;     // above it the pivots of leaves are chosen by a stricter threshold
   double accepted_error = 1e-10;  // above it the matrix is factorised again with a stricter threshold
@@ -68,13 +68,13 @@ struct Parameters {
   double gamma_theta = 1e-5, gamma_phi = 1e-8, delta = 1.0, s_theta = 1.1, s_phi = 2.3, eta = 1e-8;
   double gamma_alpha = 0.05, min_alpha = 1e-12;
   double rounding = 10.0;                    // error of the barrier function, in units in the last place
-  double theta_max = 1e4, theta_min = 1e-4;  // (21), relative to the constraint violation at the start
+  double theta_max = 1e4, theta_min = 1e-4;  // (21), relative to max(1, constraint violation at the start)
   int p_max = 4;                             // second-order corrections (section 2.4)
   double kappa_soc = 0.99;
   double kappa_sigma = 1e10;       // (16)
   double soft_reduction = 0.9999;  // reduction of the error by a soft step (section 3.3)
-  int max_soft_steps = 5;          // consecutive ones
-  double diverged = 1e20;          // magnitude of an unknown
+  int max_soft_steps = 5;          // limit on consecutive soft steps
+  double diverged = 1e20;          // magnitude of an unknown above which the iterates diverge
 };
 constexpr Parameters parameters;
 
@@ -95,7 +95,7 @@ struct RestorationParameters {
   // relative to the tolerance
   double infeasible = 1e-6, infeasible_gap = 1e2;
   double feasible_gap = 1e-2;  // violation that counts as none, relative to the tolerance
-  double sufficient = 0.9;     // violation that ends it, relative to that at the start
+  double sufficient = 0.9;     // violation below which it ends if the filter accepts, relative to the start of it
 };
 constexpr RestorationParameters restoration;
 
@@ -120,7 +120,7 @@ class InteriorPoint {
   Solution run(const VectorXd& x0, const Solution* neighbour);
 
  private:
-  // A primal point: x and slacks with their function values, all scaled.
+  // A primal point: x and slacks, and the scaled function values there.
   struct Point {
     VectorXd x;  // point of the original problem, with fixed variables
     VectorXd v;  // [free variables, slacks]
@@ -148,19 +148,21 @@ class InteriorPoint {
   void set_rounding_of_stationarity() const;
   bool feasible_within(double tolerance) const;
   bool late() const { return deadline_.passed(); }
-  // Returns whether further iterations are useless because rows depend on each other. Then multipliers grow without bound,
-  // pivots are unstable, variables are delayed from front to front, and a factorisation takes a hundred times as long.
-  // Initial guesses rarely recover from that. Factorisations with a diagonal for dependent rows do not count.
+  // Returns whether further iterations are useless because rows depend on each other. Then multipliers grow without
+  // bound, pivots are unstable, variables are delayed from front to front, and a factorisation takes a hundred times as
+  // long. The iterates rarely recover. Factorisations with a diagonal for dependent rows do not count.
   bool is_stalled() const { return unstable_factorisations_ > parameters.max_unstable_factorisations; }
 
-  // Factorises the system [H + D, A^T; A, -E] (dv, dy) = -(g, gap) with A = [J, -1], slacks eliminated. If only the
-  // correct inertia is of use, a factorisation stops as soon as the inertia is certainly wrong.
+  // Factorises the system [H + D + shift, A^T; A, -E] (dv, dy) = -(g, gap) with A = [J, -1], slacks eliminated. A null
+  // `hessian` counts as zero. `convex`: stops as soon as the inertia is certainly wrong. Returns false, without usable
+  // factors, as SymmetricFactor::factorise() does.
   bool factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, bool convex = false);
   double solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy);
   bool right_inertia() const { return factor_.inertia().negative == m_ && factor_.inertia().zero == 0; }
   // Sets the diagonal E of the rows: zero, unless rows depend on each other.
   void set_row_diagonal(bool dependent);
-  // Returns whether rows depend on each other at the iterate. Overwrites the factors, the direction and the row diagonal.
+  // Returns whether rows depend on each other at the iterate. Overwrites the factors and the direction, and sets the
+  // row diagonal to zero.
   bool rows_depend();
 
   void add_barrier();
@@ -175,7 +177,7 @@ class InteriorPoint {
     VectorXd y, lower_z, upper_z;  // multipliers at the initial point
     bool was_feasible = false;
     VectorXd weight;    // R^2, [v]
-    VectorXd gradient;  // of the barrier problem without the constraints' least squares, [v]
+    VectorXd gradient;  // gradient of merit() without the constraints' least squares, [v]
     double zeta = 0.0, mu = 0.0, damping = 0.0;
     void damp() { damping = std::max(restoration.min_damping, restoration.damping_factor * damping); }
   };
@@ -216,7 +218,7 @@ class InteriorPoint {
   double scale_f_ = 1.0;
   VectorXd scale_c_;  // [rows]
 
-  // present iterate
+  // current iterate
   Point at_;
   VectorXd y_, lower_z_, upper_z_;  // [rows], [v], [v]
   VectorXd gradient_;               // [free], scaled
@@ -228,7 +230,7 @@ class InteriorPoint {
   VectorXd dv_, dy_, dlower_z_, dupper_z_;
   VectorXd D_, E_, g_;
   bool dependent_before_ = false;          // whether rows depended on each other at an earlier iterate
-  double last_shift_ = 0.0, shift_ = 0.0;  // last shift that was not zero, and that of the last direction
+  double last_shift_ = 0.0, shift_ = 0.0;  // last shift that was not zero, and the shift of the last direction
   bool at_once_ = false;                   // whether the first shift tried gave the last direction
   VectorXd right_, left_;
 
@@ -236,7 +238,7 @@ class InteriorPoint {
   Point trial_, corrected_;
   VectorXd sigma_, corrected_gap_, corrected_dv_, corrected_dy_;
 
-  // filter: pairs (theta, barrier); a new point must not be dominated by one
+  // filter: pairs (theta, barrier); no pair may dominate a new point
   std::vector<std::pair<double, double>> filter_;
   double theta_max_ = 0.0, theta_min_ = 0.0;
 
@@ -319,8 +321,8 @@ void InteriorPoint::set_barrier(Point& point) const {
   point.barrier = point.f - mu_ * sum;
 }
 
-// Computes gradient and Jacobian at the current iterate, and the Hessian with the multipliers y. Returns false if a value
-// is not finite.
+// Computes gradient and Jacobian at the current iterate; if `with_hessian`, also the Hessian with the multipliers y.
+// Returns false if a value is not finite.
 bool InteriorPoint::differentiate(bool with_hessian) {
   const Stopwatch watch(solution_.timing.derivatives);
   if (with_hessian) {
@@ -370,8 +372,8 @@ double InteriorPoint::barrier_error(double mu) const {
       {residual_.lpNorm<Eigen::Infinity>() / scale_dual, feasibility, complementarity / scale_complementarity});
 }
 
-// Returns whether the unscaled optimality conditions hold as solve() verifies them: within the tolerance, or within the
-// tolerance plus the effect of rounding.
+// Returns whether the unscaled optimality conditions are satisfied as solve() verifies them: within tolerance_ (half of
+// Options::tolerance), or within tolerance_ plus the effect of rounding.
 bool InteriorPoint::optimal() const {
   if (!first_order_within(tolerance_, no_rounding_, 0.0)) {
     set_rounding_of_stationarity();
@@ -398,8 +400,8 @@ bool InteriorPoint::first_order_within(double tolerance, const VectorXd& allowed
   for (int j = n_; j < N_; ++j) {
     const int i = slack_row_[j - n_];
     if (!within(excess(j) * scale_c_[i])) return false;
-    // The distance of the row from its bound differs from that of its slack by the gap, and its multiplier differs from
-    // the slack's.
+    // The row's distance from its bound differs from its slack's distance by the gap. The row's multiplier differs from
+    // the multiplier of the slack's bound.
     const double row = at_.v[j] + at_.gap[i], distance = y_[i] > 0.0 ? upper_[j] - row : row - lower_[j];
     if (std::isfinite(distance) && !complementary(j, std::abs(distance), std::abs(y_[i]))) return false;
   }
@@ -415,8 +417,8 @@ void InteriorPoint::set_rounding_of_stationarity() const {
   for (int j = n_; j < N_; ++j) rounding_[j] += unit_roundoff * std::abs(y_[slack_row_[j - n_]]);
 }
 
-// Returns whether each unscaled row is violated by at most the tolerance plus its rounding error, by the present
-// Jacobian.
+// Returns whether each unscaled row is violated by at most the tolerance plus its rounding error (from the current
+// Jacobian).
 bool InteriorPoint::feasible_within(double tolerance) const {
   if ((at_.gap.array().abs() <= tolerance * scale_c_.array()).all()) return true;
   const VectorXd rounding = rounding_of_rows(problem_, at_.x, jacobian_);
@@ -459,9 +461,9 @@ void InteriorPoint::set_row_diagonal(bool dependent) {
 }
 
 // Scales the columns of J to norm one, so that units do not matter, and then the rows. With these rows N, inverse
-// iteration finds the smallest eigenvalue of N N^T + delta, which is sigma^2 + delta, sigma the smallest singular value.
-// It begins with signs without a pattern, so that no combination of rows is orthogonal to them. Rows depend on each other
-// if sigma^2 is below delta, which is above rounding.
+// iteration finds the smallest eigenvalue of N N^T + delta, which is sigma^2 + delta, sigma the smallest singular
+// value. The first vector has pseudo-random signs, so that it is not orthogonal to the combination of rows. Rows depend
+// on each other if sigma^2 is below delta, which is above rounding, or if the factorisation fails.
 bool InteriorPoint::rows_depend() {
   const double* J = matrix_.data() + hessian_entries_.size() + n_;
   VectorXd &D = corrected_dv_, &size = corrected_gap_, &r = corrected_dy_;
@@ -526,9 +528,10 @@ void InteriorPoint::make_room(const VectorXd& x0) {
   filter_.reserve(256);
 }
 
-// Sets scale_f_ and scale_c_ by slopes and curvatures at the start. The objective is scaled down by the mean of its slopes
-// that are not zero: by the largest one, a single unknown such as a duration, on which the whole cost depends, would make
-// the cost of all others so small that the shift of the inertia correction outweighs it.
+// Sets scale_f_ and scale_c_ from slopes and curvatures at the start. The objective is scaled down by the mean of its
+// slopes that are not zero, not by the largest slope. A single unknown on which the whole cost depends, such as a
+// duration, has a large slope: it would make the cost of the other unknowns smaller than the shift of the inertia
+// correction.
 void InteriorPoint::scale_functions() {
   differentiate(false);
   values_m_.setZero();
@@ -599,8 +602,8 @@ void InteriorPoint::take_multipliers_of(const Solution& neighbour) {
   }
 }
 
-// Sets y to the least-squares multipliers (36), or to zero if they are large or not finite. Keeps y if the factors become
-// too large.
+// Sets y to the least-squares multipliers (36), or to zero if they exceed max_multiplier or are not finite. Leaves y
+// unchanged if the factorisation fails.
 void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
   set_row_diagonal(false);
@@ -621,7 +624,7 @@ void InteriorPoint::least_squares_multipliers() {
 
 // ---- direction
 
-// Computes the bounds' part of the Hessian, sigma_, and the gradient of the barrier function, g_.
+// Computes the bounds' part of the Hessian, sigma_, and the gradient of the barrier problem's Lagrangian, g_.
 void InteriorPoint::add_barrier() {
   sigma_.setZero(N_);
   g_ = slope_;
@@ -637,7 +640,8 @@ void InteriorPoint::add_barrier() {
   }
 }
 
-// Computes the direction (dv_, dy_). Returns false if no factorisation has the right inertia or the result is not finite.
+// Computes the direction (dv_, dy_). Returns false if no factorisation has the right inertia, if a factorisation fails,
+// or if the result is not finite.
 bool InteriorPoint::find_direction() {
   add_barrier();
   // (IC), section 3.1: requires n positive and m negative eigenvalues
@@ -657,15 +661,16 @@ bool InteriorPoint::find_direction() {
     }
     return whole && right_inertia();
   };
-  // Rounding hides that rows depend on each other: their pivots are tiny instead of zero, with a sign that means nothing.
+  // Rounding hides that rows depend on each other: their pivots are tiny instead of zero, and their signs are
+  // arbitrary.
   const auto attempt_regularised = [&] {
     if (dependent || !rows_depend()) return false;
     dependent_before_ = true;
     regularise();
     return attempt();
   };
-  // If the last iterate needed a shift, this one starts from half of it, or from a quarter if the first shift tried had
-  // succeeded. (IC) starts from none every time, and most of its first factorisations fail.
+  // If the last iterate needed a shift, this iterate starts from half of it, or from a quarter if the first shift tried
+  // had succeeded. (IC) starts without a shift every time, and most of its first factorisations fail.
   if (shift_ > 0.0) {
     shift_ *= at_once_ ? 0.25 : 0.5;
     if (shift_ < parameters.negligible_shift) shift_ = 0.0;
@@ -745,8 +750,8 @@ void InteriorPoint::find_multiplier_direction(double mu) {
   }
 }
 
-// Takes a step along the direction that the filter accepts, unless the time limit is reached. Returns false if the step
-// becomes too short.
+// Searches along the direction for a step that the filter accepts, and takes it. Returns false if the step becomes too
+// short. After the time limit: returns true without a step.
 bool InteriorPoint::search() {
   constexpr auto& p = parameters;
   find_multiplier_direction(mu_);
@@ -811,7 +816,7 @@ bool InteriorPoint::search() {
   return false;
 }
 
-// Adds the present point to the filter (22).
+// Adds the current point to the filter (22).
 void InteriorPoint::extend_filter() {
   filter_.emplace_back((1.0 - parameters.gamma_theta) * at_.theta, at_.barrier - parameters.gamma_phi * at_.theta);
 }
@@ -843,8 +848,8 @@ void InteriorPoint::log(const char* what, double alpha) const {
               dv_.lpNorm<Eigen::Infinity>(), alpha, factor_.delayed_pivots());
 }
 
-// Takes a step that the filter refuses if it reduces the error of the barrier problem's optimality conditions (section
-// 3.3).
+// Takes the full step, although the filter refuses it, if it reduces the error of the barrier problem's optimality
+// conditions (section 3.3). Otherwise returns false without a step.
 bool InteriorPoint::soft_step() {
   const double before = barrier_error(mu_);
   const double alpha = std::min(max_step(at_.v, dv_, tau_), max_multiplier_step(tau_));
@@ -874,7 +879,7 @@ bool InteriorPoint::soft_step() {
   return false;
 }
 
-// Sets the multipliers after a restoration: those of bounds from the barrier, those of rows by least squares.
+// Sets the multipliers after a restoration: of bounds from the barrier, of rows by least squares.
 void InteriorPoint::estimate_multipliers() {
   for (const int i : bounded_below_) lower_z_[i] = std::min(parameters.max_multiplier, mu_ / (at_.v[i] - lower_[i]));
   for (const int i : bounded_above_) upper_z_[i] = std::min(parameters.max_multiplier, mu_ / (upper_[i] - at_.v[i]));
@@ -901,8 +906,8 @@ InteriorPoint::Restoration InteriorPoint::begin_restoration() {
   return r;
 }
 
-// Ends at a feasible point. If the initial point was feasible, its multipliers are kept: it may be solved up to
-// rounding, which stops a line search.
+// Ends at a feasible point. If the initial point was feasible, returns to it with its multipliers: the problem may be
+// solved there up to rounding, which stops a line search.
 Ending InteriorPoint::end_feasible(Restoration& r) {
   if (r.was_feasible) {
     at_ = r.first;
@@ -922,8 +927,8 @@ double InteriorPoint::merit(const Restoration& r, const Point& p) const {
   return sum;
 }
 
-// Computes the Newton direction of the restoration's barrier problem, and its gradient. Returns false if it is not
-// finite or the factors become too large.
+// Computes the gradient and the Newton direction of the restoration's barrier problem. Returns false if the direction
+// is not finite or the factorisation fails.
 bool InteriorPoint::find_restoring_direction(Restoration& r) {
   VectorXd D = r.zeta * r.weight, y(m_);
   r.gradient = D.cwiseProduct(at_.v - r.first.v);
@@ -942,8 +947,9 @@ bool InteriorPoint::find_restoring_direction(Restoration& r) {
   return finite(dv_);
 }
 
-// Takes a step along the direction that reduces the merit function, and adapts damping and barrier. Returns false if no
-// step is short enough. `slope`: gradient of the constraints' least squares.
+// Searches along the direction for a step that reduces the merit function, takes it, and adapts damping and barrier.
+// Returns false if no step above the minimum length reduces it enough. `slope`: gradient of the constraints' least
+// squares.
 bool InteriorPoint::take_restoring_step(Restoration& r, const VectorXd& slope) {
   constexpr auto& p = restoration;
   const double descent = (r.gradient + slope).dot(dv_), before = merit(r, at_);

@@ -1,5 +1,5 @@
-// Ipopt (Waechter and Biegler, Mathematical Programming 106, 2006) with MUMPS. Debian 12 has Ipopt 3.11.9: no
-// wall-clock limit and no thread safety of its own. The deadline and the lock below replace them.
+// Ipopt (Waechter and Biegler, Mathematical Programming 106, 2006) with MUMPS. Ipopt 3.11.9 of Debian 12 has no
+// wall-clock limit and is not thread-safe. The deadline and the lock below replace both.
 #include <IpIpoptApplication.hpp>
 #include <IpTNLP.hpp>
 #include <mutex>
@@ -27,7 +27,8 @@ class ScopedUnlock {
   ScopedUnlock& operator=(const ScopedUnlock&) = delete;
 };
 
-// Adapts a Problem to Ipopt's interface TNLP. A callback that returns false makes Ipopt take a shorter step.
+// Adapts a Problem to Ipopt's interface TNLP. A callback that returns false makes Ipopt take a shorter step. After the
+// deadline all evaluations of functions fail, until the callback of the next iteration ends the solve.
 class Adapter : public Ipopt::TNLP {
  public:
   Adapter(const Problem& problem, const VectorXd& x0, const Solution* neighbour, const Deadline& deadline)
@@ -186,7 +187,7 @@ Ending ending(Ipopt::ApplicationReturnStatus status) {
 }
 
 void set_options(Ipopt::OptionsList& ipopt, const Options& options, bool with_multipliers) {
-  // All tolerances are that of solve()'s residuals, halved to allow for rounding.
+  // All tolerances are half the tolerance of solve()'s residuals, to allow for rounding.
   const double tolerance = 0.5 * options.tolerance;
   for (const char* name : {"tol", "dual_inf_tol", "constr_viol_tol", "compl_inf_tol"})
     ipopt.SetNumericValue(name, tolerance);

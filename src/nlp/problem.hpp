@@ -39,11 +39,10 @@ class Problem {
   virtual void objective_gradient(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> gradient) const = 0;
   virtual void constraint_values(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> values) const = 0;
   virtual void jacobian(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> values) const = 0;
-  // Returns the Hessian of objective_factor * f + multipliers . c
+  // Computes the Hessian of objective_factor * f + multipliers . c, in the order of hessian_pattern.
   virtual void hessian(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
                        Eigen::Ref<Eigen::VectorXd> values) const = 0;
-  // Computes gradient, Jacobian and Hessian at one point, for solvers that need all; a problem may share work between
-  // them.
+  // Computes gradient, Jacobian and Hessian at one point. A problem may override this function to share work.
   virtual void derivatives(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
                            Eigen::Ref<Eigen::VectorXd> gradient, Eigen::Ref<Eigen::VectorXd> jacobian_values,
                            Eigen::Ref<Eigen::VectorXd> hessian_values) const {

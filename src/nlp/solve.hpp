@@ -15,16 +15,18 @@ enum class Backend {
   ipopt,   // primal-dual interior point, sparse, exact Hessian (MUMPS)
 };
 
-// Returns whether this build contains the backend. Ipopt is optional (CMake option DODYN_IPOPT). solve() with a missing backend
-// returns the status `failed` and the reason.
+// Returns whether this build contains the backend. Ipopt is optional (CMake option DODYN_IPOPT). solve() with a missing
+// backend returns the status `failed` and the reason.
 bool available(Backend backend);
 
 enum class SolveStatus {
   solved,         // first-order optimal: the KKT residual, computed by solve(), is within the tolerance or rounding
-  infeasible,     // the solver converged to a point of locally minimal infeasibility
+  infeasible,     // the solver converged to a point of locally minimal infeasibility; or all variables are fixed and
+                  // violate a constraint
   not_converged,  // iteration limit, stalled, restoration failed, ...; x is the last accepted iterate
   timed_out,      // time limit reached; x is the last accepted iterate
-  failed,         // the problem is invalid, or could not be evaluated at the start (NaN)
+  failed,         // bounds contradict each other, a value at the start is not finite, the backend is missing, or Ipopt
+                  // reports an internal error
 };
 
 struct Options {
@@ -45,11 +47,12 @@ struct Options {
 
 // Residuals of the first-order conditions at (x, y, z), unscaled, maximum norm.
 struct Residuals {
-  double stationarity = 0.0;     // |grad f + J^T y - z_lower + z_upper|
-  double feasibility = 0.0;      // maximum violation of a constraint or bound
-  double complementarity = 0.0;  // maximum |multiplier * slack| of constraints and bounds; |multiplier| if its sign is
-                                 // wrong or the bound is missing
-  double max() const;            // the maximum of the three
+  double stationarity = 0.0;  // |grad f + J^T y - z_lower + z_upper|
+  double feasibility = 0.0;   // maximum violation of a constraint or bound
+  double complementarity =
+      0.0;             // maximum |multiplier * slack| of inequality constraints and bounds; |multiplier| if its
+                       // sign is wrong or the bound is missing
+  double max() const;  // the maximum of the three
 };
 
 // Times of the steps of a solve, wall clock, s; only the native solver fills it.
@@ -75,11 +78,12 @@ struct Solution {
 };
 
 // Solves from x0, which is moved into the bounds first. Does not throw if the problem is hard; throws
-// std::invalid_argument if sizes do not match. Several threads may call it concurrently. Ipopt's own work (not the
-// problem's callbacks) is then serialised, because MUMPS is not thread-safe.
+// std::invalid_argument if sizes do not match, or if an entry of a pattern is out of range. Several threads may call it
+// concurrently. Ipopt's own work (not the problem's callbacks) is then serialised, because MUMPS is not thread-safe.
 Solution solve(const Problem& problem, const Eigen::VectorXd& x0, const Options& options = {});
 
-// Solves from the solution of a neighbouring problem with its multipliers. Implies options.warm_start.
+// Solves from the solution of a neighbouring problem with its multipliers. Implies options.warm_start. Throws
+// std::invalid_argument as above, and if the multipliers have other sizes.
 Solution solve(const Problem& problem, const Solution& neighbour, const Options& options = {});
 
 // Returns the processor time of the calling thread, s. Only differences have a meaning.

@@ -15,7 +15,7 @@ namespace {
 
 // Limits of the panels' size: this many numbers, or this many times the size without delayed pivots. Delayed pivots
 // enlarge the fronts up to the root, in the worst case each to the whole matrix. Motions of 15 500 rows were solved
-// with a factor of 140 (14e6 numbers).
+// with panels that were 140 times larger than without delayed pivots (14e6 numbers).
 constexpr long small_panels = 1 << 24, max_growth = 50;
 
 }  // namespace
@@ -52,7 +52,7 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   block_.resize(s.max_bundle);
   grown_.resize(size);
   local_grown_.resize(size);
-  local_.resize(size + 8);  // largest front, padded
+  local_.resize(size + 8);  // a front has at most `size` rows, and each of its two parts is padded by up to 3
   delayed_variables_.reserve(size);
   b_.resize(size);
   x_.resize(size);
@@ -171,7 +171,7 @@ SymmetricFactor::Progress SymmetricFactor::eliminate_node(int at, bool convex) {
   return Progress::done;
 }
 
-// Reserves space on one of the stacks. Returns its begin.
+// Reserves space on one of the stacks. Returns the begin of the space.
 double* SymmetricFactor::room(bool odd, long size) {
   std::vector<double>& stack = stack_[odd];
   const long begin = stack_top_[odd];
@@ -269,8 +269,8 @@ void SymmetricFactor::place_delayed(int at, std::size_t first_child, const Dense
   }
 }
 
-// Stores the variables without a stable pivot after the block of the last pushed node: their columns from the diagonal
-// on, then its rows.
+// Stores the variables without a stable pivot after the block of the last pushed node: of each column the entries of
+// the delayed variables (from the diagonal on), then the entries of the rows below.
 void SymmetricFactor::leave_delayed(int at, int pivots, const DenseFront& front, const int* variables) {
   const int delayed = front.p - pivots, left = front.left, stride = delayed + left;
   Block& block = blocks_.back();

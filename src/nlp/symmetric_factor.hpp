@@ -31,20 +31,22 @@ class SymmetricFactor {
   const Inertia& inertia() const { return inertia_; }
 
   // Like factorise(), but stops as soon as the matrix certainly has more negative eigenvalues than the saddle point has
-  // rows. Then inertia().negative is at least saddle_rows + 1, and there are no usable factors.
+  // rows. Then returns true, inertia().negative is at least saddle_rows + 1, and there are no usable factors.
   bool factorise_convex(const Eigen::VectorXd& values);
 
-  // Solves A x = b by the factors and iterative refinement, until |b - A x| / (|A| |x| + |b|) <= tolerance (maximum norms)
-  // or there is no more progress. Returns that ratio.
+  // Solves A x = b by the factors and iterative refinement, until |b - A x| / (|A| |x| + |b|) <= tolerance (maximum
+  // norms), there is no more progress, or ten rounds have passed. Returns that ratio. `b` and `x` must be two vectors,
+  // and x must have the size of b.
   double solve(const Eigen::VectorXd& b, Eigen::VectorXd& x, double tolerance = 1e-15) const;
 
-  // Smallest admissible ratio of a pivot to its column. Larger values are more stable and slower. Used by the next
-  // factorise().
+  // Minimum ratio of a pivot to the largest other entry of its column. Larger values are more stable and slower. Used
+  // by the next factorise().
   double pivot_threshold = 1e-8;
-  // Smallest ratio for single-variable leaves, such as inequality rows. Leaves with smaller pivots move to their
-  // parent's front.
+  // Minimum ratio for single-variable leaves, such as inequality rows, if it is above pivot_threshold. Leaves with
+  // smaller pivots move to their parent's front.
   double leaf_threshold = 1e-4;
 
+  // Returns the number of variables that the last factorisation moved to a parent's front; each move counts.
   int delayed_pivots() const { return delayed_; }
 
  private:
@@ -72,9 +74,9 @@ class SymmetricFactor {
   void multiply(const Eigen::VectorXd& x, Eigen::VectorXd& y) const;
 
   std::shared_ptr<const SymmetricPattern> pattern_;
-  std::vector<double> values_;  // of the permuted lower triangle in compressed columns
+  std::vector<double> values_;  // entries of the permuted lower triangle in compressed columns
   double max_entry_ = 0.0;      // maximum magnitude of an entry
-  // the factors; those of the leaves are the matrix's own columns
+  // The factors. The columns of L for leaves are columns of the matrix times the inverse pivot.
   std::vector<double> leaf_pivot_;  // inverse; 0 if the leaf has moved to its parent
   std::vector<Front> fronts_;
   std::vector<double> panels_, diagonals_;  // diagonals_: (d, 0); for a 2 x 2 pivot (a, b), (c, NaN)

@@ -24,7 +24,7 @@ std::vector<int> elimination_tree(int n, const std::vector<std::vector<int>>& up
   return parent;
 }
 
-// Returns a postorder: children before parents. The child with the largest column is last, so that it can be merged
+// Returns a postorder: children before parents. The child with the largest `weight` is last, so that it can be merged
 // with its parent.
 std::vector<int> postorder(const std::vector<int>& parent, const std::vector<int>& weight) {
   const int n = parent.size();
@@ -287,7 +287,7 @@ Sparse whole_matrix(const SymmetricPattern& s) {
   return pattern;
 }
 
-// The symbolic factor in the present order: its elimination tree, and the rows of its columns below the diagonal.
+// The symbolic factor in the current order: its elimination tree, and the rows of its columns below the diagonal.
 struct Symbolic {
   std::vector<int> position, parent;  // position: by original index
   std::vector<std::vector<int>> structure;

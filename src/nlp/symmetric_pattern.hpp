@@ -18,7 +18,7 @@ struct SymmetricPattern {
     int children = 0;                  // number of child nodes, without single-column leaves
     int runs_begin = 0, runs_end = 0;  // range in runs: its rows in the parent's front
     int bundles_begin = 0, bundles_end = 0;
-    int touched = 0;   // number of rows of the saddle point in its subtree or below it
+    int touched = 0;   // number of saddle-point rows among the variables of its subtree and the rows of its front
     bool odd = false;  // parity of the depth
   };
   // Single-column leaves without fill. A saddle point with slacks usually has one for each inequality row. Leaves of
@@ -30,15 +30,15 @@ struct SymmetricPattern {
   };
 
   int size = 0, saddle_rows = 0;
-  std::vector<int> rows, columns;  // of the entries, as given
+  std::vector<int> rows, columns;  // positions of the entries, as given
   std::vector<int> order;          // permuted position -> original index
   // the permuted lower triangle in compressed columns
   std::vector<int> column_start, row_of, slot_of_entry;
-  std::vector<int> place;   // position of each of its entries in the front of its node, or in the block of its bundle
-  std::vector<Node> nodes;  // children before parents
+  std::vector<int> place;  // [entries of the triangle] position in the front of its node, or in the block of its bundle
+  std::vector<Node> nodes;                   // children before parents
   std::vector<int> node_rows, parent_place;  // rows below a node, and their positions in the parent's front
   std::vector<Bundle> bundles;
-  std::vector<int> leaves;  // their columns
+  std::vector<int> leaves;  // columns of the leaves, bundle by bundle
   std::vector<int> bundle_rows;
   std::vector<Run> runs;
   // memory of a factorisation without delayed variables
