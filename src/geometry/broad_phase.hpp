@@ -18,13 +18,15 @@ struct Box {
   }
 };
 
-// Finds pairs of overlapping boxes by a uniform grid. Boxes larger than four times the median (a floor) are tested
-// against all. The cells have the size of the largest other box. For boxes of similar size the time is linear in the
-// number of boxes and pairs, except for the sort of the cells. Keeps its memory between calls.
+// Finds pairs of overlapping boxes by a uniform grid. Boxes larger than four times the median size, such as a floor,
+// are tested against all others. The cells are at least as large as the largest remaining box. For boxes of similar
+// size the time is linear in the number of boxes and pairs, except for the sort of the cells. Keeps its memory between
+// calls.
 template <int n>
 class Grid {
  public:
-  // Returns the pairs (i, j), i < j, in ascending order. The reference is valid until the next call. Boxes are finite.
+  // Returns the pairs (i, j), i < j, in ascending order. The reference is valid until the next call. Boxes must be
+  // finite.
   const std::vector<std::pair<int, int>>& overlapping(const std::vector<Box<n>>& boxes);
 
  private:

@@ -34,9 +34,9 @@ std::vector<Vector<3>> edge_directions(const Polytope<3>& k, const Frame<3>& fra
   return all;
 }
 
-// Returns the unit vector from body 2 to body 1 along which the gap between the bodies is widest. Of bodies that overlap
-// it is that of the shortest translation. It is normal to a facet of their Minkowski difference: to a facet of one of
-// them or, in space, to an edge of each.
+// Returns the unit vector from body 2 to body 1 along which the gap between the bodies is widest. If the bodies
+// overlap, the shortest translation that separates them has this direction. The vector is normal to a facet of the
+// Minkowski difference: to a facet of one body or, in 3D, to an edge of each body.
 template <int n>
 Vector<n> direction_of_widest_gap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k2,
                                   const Frame<n>& frame2) {

@@ -10,7 +10,7 @@
 //   alpha and beta point from body 2 to body 1
 //   g is measured along beta;  normal_gap() = g/|alpha| is the same overlap along the contact normal alpha/|alpha|
 //
-// A configuration is q = [position; d_1; ...; d_n], n(n+1) coordinates (12 in space, 6 in the plane; 3.21).
+// A configuration is q = [position; d_1; ...; d_n], n(n+1) coordinates (12 in 3D, 6 in 2D; 3.21).
 #pragma once
 
 #include <Eigen/Core>
@@ -50,11 +50,13 @@ struct Contact {
   Vector<n> beta_force = Vector<n>::Zero();
 
   std::array<Feature, 2> feature{Feature::vertex, Feature::vertex};  // contact type: vertex on face, edge on edge, ...
-  std::array<int, 2> feature_size{0, 0};                             // vertices of the feature
-  std::array<std::array<std::int16_t, max_listed>, 2> vertex;        // their indices in the part
-  std::array<std::array<double, max_listed>, 2> dual;  // their multipliers pi >= 0; those of a side sum to 1
-  bool primal_degenerate = false;  // such as face on face: the multipliers are those of minimum norm (2.70)
-  bool dual_degenerate = false;    // such as vertex on vertex: alpha is that of minimum norm (2.71)
+  std::array<int, 2> feature_size{0, 0};                             // number of vertices of the feature
+  // Indices in the part, and multipliers pi >= 0, of the first min(feature_size, max_listed) vertices; the other
+  // entries are not set. The multipliers of all vertices of a side sum to 1.
+  std::array<std::array<std::int16_t, max_listed>, 2> vertex;
+  std::array<std::array<double, max_listed>, 2> dual;
+  bool primal_degenerate = false;  // such as face on face: the multipliers have minimum norm (2.70)
+  bool dual_degenerate = false;    // such as vertex on vertex: alpha has minimum norm (2.71)
 
   Vector<n> normal() const { return alpha.normalized(); }
   double normal_gap() const { return gap / alpha.norm(); }

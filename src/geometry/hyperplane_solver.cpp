@@ -56,7 +56,7 @@ auto HyperplaneSolver<n>::solve(Basis<n>& basis, Query query) -> Termination {
   return ending;
 }
 
-// Sets the columns of the given basis. Returns whether it has a valid one.
+// Takes the valid columns of a given basis. Returns whether the basis has a valid column.
 template <int n>
 bool HyperplaneSolver<n>::begin_at(const Basis<n>& basis) {
   count_ = 0;

@@ -88,17 +88,17 @@ class HyperplaneSolver {
   Vector<n> offset_;                 // position of body 1 relative to body 2, in these axes
   Across shift_ = Across::Zero();    // shift of the line against cycling
   bool shifted_ = false;
-  double size_, rounding_, feature_;  // lengths, m
-  int passes_ = 0;                    // over the corners
+  double size_, rounding_, feature_;  // sum of radii, rounding error of a height, reach of a feature: m
+  int passes_ = 0;                    // number of passes over the corners
 
   std::array<Column, n> p_;  // basic columns
   int count_ = 0;
   Across t_;          // alpha = beta + t
-  Vector<n> weight_;  // of the basic columns
+  Vector<n> weight_;  // weights of the basic columns
   double value_ = 0.0;
 
-  std::array<Support, 2> lowest_;  // of the last pricing: K1's lowest corner and K2's highest corner
-  std::array<std::array<double, max_corners>, 2> heights_;     // of the last pass over all corners
+  std::array<Support, 2> lowest_;  // result of the last pricing: K1's lowest corner and K2's highest corner
+  std::array<std::array<double, max_corners>, 2> heights_;     // heights in the last pass over all corners
   std::array<std::array<std::int16_t, max_corners>, 2> list_;  // indices of the corners on the supporting planes
   std::array<int, 2> active_;                                  // number of corners in each list
   std::array<std::array<double, max_corners>, 2> pi_;          // multipliers of the listed corners

@@ -5,9 +5,9 @@
 //
 // Solution. The dual finds the lowest point of the Minkowski difference M = K1 - K2 on the line along beta: F is the
 // smallest mu with mu beta in M. The optimal basis is a facet of M's lower hull that the line pierces: n corners x_i -
-// y_j. The basis of the simplex method on the dual is such a facet. A pivot prices all |K1| |K2| columns at once: the lowest
-// corner of M in the direction alpha is the lowest corner of K1 minus the highest corner of K2: one pass over the
-// corners of each body, in body coordinates. In phase one the facet's projection across the line does not contain the
+// y_j. The basis of the simplex method on the dual is such a facet. A pivot prices all |K1| |K2| columns by one pass
+// over the corners of each body, in body coordinates: the lowest corner of M in the direction alpha is the lowest
+// corner of K1 minus the highest corner of K2. In phase one the facet's projection across the line does not contain the
 // line. Then an artificial column carries the missing weight, at a finite price per metre (the slope of alpha relative
 // to beta). The price rises when it binds, so there is no loss of accuracy as with a big M.
 //
@@ -57,16 +57,17 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
 // Solves the program with beta fixed in body 2, a unit vector in its coordinates, such as the upward normal of a floor.
 // A fixed beta can fail: the program is unbounded (no translation along beta brings the bodies together), or it reports
 // an overlap although the bodies are apart in a direction more than 90 degrees from beta. Both cases are solved again
-// with the centroids' line, which contact.beta then has. beta is directors * beta_in_body2, of unit length if the
-// directors are a rotation.
+// with beta along the line of centroids, unless the centroids coincide. contact.beta shows which beta was used. beta is
+// directors * beta_in_body2, of unit length if the directors are a rotation. `basis`: for the fixed beta, and for the
+// line of centroids. Returns the number of passes over the corners. Throws std::runtime_error as above.
 template <int n>
 int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k2, const Frame<n>& frame2,
                  const Vector<n>& beta_in_body2, std::array<Basis<n>, 2>& basis, Contact<n>& contact);
 
-// Tests only whether the polytopes overlap or touch. `plane`: normal of the last separating plane (world coordinates,
-// from body 2 to body 1, any length; zero: unknown). One pass over the corners along it settles most pairs that were
-// apart before. Otherwise the program ends as soon as a separating plane or a common point is found. Updates the plane
-// if they are apart. Within rounding of touching either answer is possible.
+// Returns whether the polytopes overlap or touch. `plane`: normal of the last separating plane (world coordinates, from
+// body 2 to body 1, any length; zero: unknown). One pass over the corners along the normal decides most pairs that were
+// apart before. Otherwise the program ends as soon as a separating plane or a common point is found. Updates `plane` if
+// the program finds another separating plane. Within rounding of touching both results are possible.
 template <int n>
 bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k2, const Frame<n>& frame2,
              Basis<n>& basis, Vector<n>& plane);
@@ -78,8 +79,8 @@ struct Distance {
 };
 
 // Computes the Euclidean distance by the algorithm of Gilbert, Johnson and Keerthi (IEEE J. Robotics and Automation 4,
-// 1988), starting from the feature of the last query in `basis`. A contact's gap is along beta, and -normal_gap() is at
-// most this distance. Relative error about 1e-12, or 1e-14 of the bodies' size.
+// 1988), starting from the feature of the last query in `basis`, and stores the new feature there. A contact's gap is
+// along beta, and -normal_gap() is at most this distance. Relative error about 1e-12, or 1e-14 of the bodies' size.
 template <int n>
 Distance<n> find_distance(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k2, const Frame<n>& frame2,
                           Basis<n>& basis);

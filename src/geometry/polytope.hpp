@@ -25,8 +25,9 @@ inline constexpr int few_corners = 64;
 template <int n>
 class Polytope {
  public:
-  // Every point must be a corner of the convex hull of all (no points inside, on an edge, or repeated), and the hull
-  // must have volume. Throws std::invalid_argument with the polytope's `name`.
+  // Every point must be a corner of the convex hull of all points (not inside, on an edge, or repeated), and the hull
+  // must have volume. Throws std::invalid_argument with the polytope's `name` if this is not so, if a coordinate is not
+  // finite, or if there are more than max_corners points.
   explicit Polytope(const std::vector<Vector<n>>& corners, const std::string& name = "polytope");
 
   int size() const { return size_; }
@@ -43,25 +44,26 @@ class Polytope {
   // The boundary as outward-oriented simplices: edges counter-clockwise in the plane, triangles in space (a flat face
   // with more than three corners is several triangles).
   const std::vector<std::array<int, n>>& facets() const { return facets_; }
-  // Returns the outward normal of a facet. Its length is twice the area of the triangle (in the plane that of the edge).
+  // Returns the outward normal of a facet. Its length is twice the area of the triangle, or in 2D the edge's length.
   Vector<n> normal(const std::array<int, n>& facet) const;
 
-  // Corners that share an edge of `facets()` with corner i, and their coordinates one after the other. Only for
-  // polytopes with more than few_corners corners.
+  // Return the corners that share an edge of `facets()` with corner i, and the coordinates of these corners one after
+  // the other. Only for polytopes with more than few_corners corners.
   std::span<const std::int16_t> neighbours(int i) const {
     return {neighbours_.data() + first_neighbour_[i], neighbours_.data() + first_neighbour_[i + 1]};
   }
   const double* neighbour_coordinates(int i) const { return neighbour_coordinates_.data() + n * first_neighbour_[i]; }
 
-  // Returns a corner from which a walk down the edges starts: the lowest one in a direction of the same cell as d, on a
-  // cube around the origin. d must not be zero. Only for polytopes with more than few_corners corners.
+  // Returns a corner that is low in the direction d, as the start of a walk along edges: the lowest corner in the
+  // direction of the centre of d's cell. The cells divide the faces of a cube around the origin. d must not be zero.
+  // Only for polytopes with more than few_corners corners.
   int low_corner(const Vector<n>& d) const { return low_corner_[cell(d)]; }
 
   double volume() const { return volume_; }                   // m^n
   const Vector<n>& centroid() const { return centroid_; }     // of the volume, m
   const Matrix<n>& second_moment() const { return moment_; }  // int (x - centroid)(x - centroid)^T dV, m^(n+2)
-  double radius() const { return radius_; }                   // of the bounding ball about the centroid, m
-  Polytope moved(const Frame<n>& frame) const;                // the polytope whose corners are frame(corner)
+  double radius() const { return radius_; }                   // radius of the bounding ball about the centroid, m
+  Polytope moved(const Frame<n>& frame) const;                // returns the polytope whose corners are frame(corner)
 
  private:
   void keep_neighbours(const std::vector<Vector<n>>& corners);  // also fills the low corners
@@ -113,7 +115,8 @@ struct MassProperties {
   }
 };
 
-// Returns the mass properties of a body of uniform density, kg/m^3 (kg/m^2 in the plane). Throws std::invalid_argument unless it is positive.
+// Returns the mass properties of a body of uniform density, kg/m^3 (2D: kg/m^2). Throws std::invalid_argument unless
+// the density is positive and finite.
 template <int n>
 MassProperties<n> mass_properties(const Polytope<n>& polytope, double density);
 // Returns the mass properties of the union of two bodies that do not overlap.
