@@ -265,8 +265,9 @@ double HybridIntegrator::locate(const Guard& guard, const HybridState& from, dou
   return located_root(f, low, value, h, f(h));
 }
 
-// Returns the time after `from` at which a contact closes, if it closes and opens again within a step h; -1: it does not.
-// g0, v0, g1, v1: gap and its rate at both ends, v0 < 0 < v1. Searches only if the cubic through them comes near zero.
+// Returns the time after `from` at which a contact closes, if it closes and opens again within a step h; otherwise -1.
+// g0, v0, g1, v1: gap and its rate at both ends, v0 < 0 < v1. Searches only if the cubic with these values comes near
+// zero.
 double HybridIntegrator::locate_brief_closure(int contact, const HybridState& from, double h, double g0, double v0,
                                               double g1, double v1) const {
   double min_cubic = g0;

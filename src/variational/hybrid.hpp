@@ -46,6 +46,8 @@ struct Assembly {
   std::vector<Reset> resets;
 };
 
+// discrete_energy: (3.2.4) of Pekarek 2010. It applies to impacts of a single frictionless contact with restitution 1;
+// all other impacts conserve momentum as with `momentum`.
 enum class JumpLaw { momentum, discrete_energy };
 
 struct IntegratorOptions {
@@ -53,14 +55,14 @@ struct IntegratorOptions {
   int order = 2;       // 2 (midpoint rule); 4 or 6 by composition
   JumpLaw jump = JumpLaw::momentum;
   double rest_speed = 1e-6;  // m/s: up to this separation speed a contact that forces press together stays closed
-  int max_events = 100000;
+  int max_events = 100000;   // limit since start() or resume()
 };
 
 enum class ContactState { open, slide, stick };
 struct Mode {
   std::vector<ContactState> states;  // [contacts]
   std::vector<int> slip_directions;  // [contacts] sign of the slip if sliding; 0: frictionless
-  std::vector<double> anchors;       // [contacts] slip position if sticking
+  std::vector<double> anchors;       // [contacts] slip position if sticking; not compared by ==
   bool operator==(const Mode& other) const {
     return states == other.states && slip_directions == other.slip_directions;
   }
@@ -69,8 +71,8 @@ struct Mode {
 struct Event {
   enum Kind { impact, reset, lift_off, slip, stick, rest, touch } kind = impact;
   double time = 0.0;
-  int which = -1;     // index of the contact or the reset; of simultaneous ones the first
-  double loss = 0.0;  // of kinetic energy, J
+  int which = -1;     // index of the contact or the reset; of simultaneous impacts the first contact
+  double loss = 0.0;  // loss of kinetic energy, J
 };
 
 // State of a motion: q and p at a time (s), and its mode.
@@ -85,37 +87,38 @@ class HybridIntegrator {
  public:
   HybridIntegrator(const Assembly& assembly, const IntegratorOptions& options);
 
-  // Starts at (q, v). Closed contacts and bilateral constraints must be consistent with it. Returns an error message;
-  // empty: success.
+  // Starts at (q, v). q must satisfy the constraints, and no gap may be negative. Rates that violate constraints are
+  // projected; closed contacts that approach collide at once. Returns an error message; empty: success.
   std::string start(double time, const Eigen::VectorXd& q, const Eigen::VectorXd& v);
-  // Continues from an earlier state and clears all records (events, energies, maximum penetration).
+  // Continues from an earlier state and clears all records (events, energies, maximum penetration, stop).
   void resume(const HybridState& state);
-  // Applies the reset with index `which` now, with the impact that it causes. Returns an error message; empty: success.
+  // Applies the reset with index `which` now, with the impact that it causes. Returns an error message, for example if
+  // a contact is then below its surface or if the reset would apply again; empty: success.
   std::string apply_reset(int which);
-  // Moves to `time` in one step, which events and failures of Newton's method divide. Ends earlier at an event for which
-  // `stop` returns true. Returns an error message; empty: success.
+  // Moves to `time` in one step. Events and failures of Newton's method divide the step. Ends earlier at an event for
+  // which `stop` returns true. Returns an error message; empty: success.
   std::string advance(double time, const std::function<bool(const Event&)>& stop = {});
 
   const HybridState& now() const { return now_; }
   Eigen::VectorXd velocity() const { return mechanics_.velocity(now_.q, now_.p); }
-  // Computes the contact forces now, N, [contacts]: normal ones and those along the slip. Forces of open contacts are
-  // zero.
+  // Computes the contact forces now, N, [contacts]: normal forces, and friction forces along the slip. Forces of open
+  // contacts are zero.
   void forces(Eigen::VectorXd& normal, Eigen::VectorXd& tangential) const;
   const std::vector<Event>& events() const { return events_; }
   double dissipated_energy() const { return dissipated_energy_; }  // kinetic energy lost in all events, J
   double reset_energy() const { return reset_energy_; }            // potential energy that resets added, J
   bool stopped() const { return stopped_; }  // whether the last advance() ended at an event for which `stop` was true
-  double max_penetration() const { return max_penetration_; }  // largest penetration at any node, m
+  double max_penetration() const { return max_penetration_; }  // largest penetration of an open contact at a node, m
   bool applies_resets = true;                                  // whether resets happen in advance()
   // Called with the states before and after each event, if set.
   std::function<void(const HybridState&)> observer;
 
-  // Makes one step of length h (s, may be negative) from a state in its mode, without regard to guards. Returns false if
-  // Newton's method finds no solution.
+  // Makes one step of length h (s, may be negative) from a state in its mode. Ignores guards. Returns false if Newton's
+  // method finds no solution.
   bool flow(const HybridState& from, double h, HybridState& to) const;
 
-  // Rows held in a mode: gradients G and directions of reactions B, both [held, n]. A row that depends linearly on those
-  // before it is left out.
+  // Rows held in a mode: gradients G and directions of reactions B, both [held, n]. A row that depends linearly on
+  // earlier rows is left out.
   struct ActiveRows {
     std::vector<int> rows;
     std::vector<double> targets;  // values at which the rows are held
@@ -128,8 +131,8 @@ class HybridIntegrator {
     enum Kind { gap, push, cone_up, cone_down, slip, resets } kind;
     int which;
   };
-  // Makes one stage of length h from (q0, p0) in the mode of `to`. Sets q, p and the discrete energy of `to`. `rows`: the
-  // held rows, at q0 on entry and at q1 on return. Returns false if Newton's method finds no solution.
+  // Makes one stage of length h from (q0, p0) in the mode of `to`. Sets q, p and the discrete energy of `to`. `rows`:
+  // the held rows, at q0 on entry and at q1 on return. Returns false if Newton's method finds no solution.
   bool substep(ActiveRows& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h, HybridState& to) const;
   std::vector<Guard> guards(const Mode& mode) const;
   Eigen::VectorXd values(const HybridState& at, const std::vector<Guard>& guards, Eigen::VectorXd* gap_rates) const;
@@ -138,7 +141,7 @@ class HybridIntegrator {
                               double v1) const;
   std::string handle(const Guard& guard, double rest_of_step);
   std::string collide(double rest_of_step);
-  // A transition that is not allowed next, because a guard has just ended that state.
+  // A transition that choose_mode() avoids, because a guard has just ended that state.
   struct ForbiddenTransition {
     int contact;
     std::optional<ContactState> state;  // nullopt: every state that closes the contact

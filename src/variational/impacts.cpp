@@ -39,8 +39,8 @@ struct HybridIntegrator::Combinations {
   const Choice& chosen(std::size_t j) const { return choices[j][at[j]]; }
 };
 
-// Returns the contacts that are closed with a separation speed of at most `slow` (m/s), and their possible states. Fills
-// the slip speeds (m/s) and the anchors of contacts with friction.
+// Returns the contacts that are latched, or closed with a gap rate of at most `slow` (m/s), and their possible states.
+// Sets all contacts of `mode` to open. Fills the slip speeds (m/s) and the anchors of contacts with friction.
 HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& rows, const VectorXd& v, double slow,
                                                                   Mode& mode, std::vector<double>& slips) const {
   const std::size_t count = assembly_.contacts.size();
@@ -118,7 +118,7 @@ std::string HybridIntegrator::choose_mode(std::optional<ForbiddenTransition> for
     return c.contact_state == *forbidden->state &&
            (c.contact_state != ContactState::slide || c.direction == forbidden->direction);
   };
-  // repeats with the forbidden transition if no other combination is admissible
+  // If no other combination is admissible, the second pass allows the forbidden transition.
   for (const bool forbidding : {forbidden.has_value(), false}) {
     touching.first();
     do {
@@ -239,8 +239,8 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
   return p;
 }
 
-// Removes separation speeds up to rest_speed, with the slip speeds up to rest_speed of these contacts. Returns whether
-// there was such a separation speed above rounding.
+// Removes separation speeds up to rest_speed, and the slip speeds up to rest_speed of these contacts. Changes nothing
+// and returns false if all of these separation speeds are within rounding.
 bool HybridIntegrator::stay_at_rest(const Impact& impact, const Rows& rows) {
   const VectorXd v = impact.mass.solve(now_.p);
   std::vector<int> resting(assembly_.constraints);
@@ -283,9 +283,9 @@ std::string HybridIntegrator::collide(double rest_of_step) {
   return choose_mode();
 }
 
-// Applies (3.2.4) of Pekarek 2010: the discrete energies of the intervals before and after the impact are equal, instead
-// of the energy at the impact. Takes the root nearest to the reflected momentum. The root without an impulse would let
-// the bodies pass through each other.
+// Applies (3.2.4) of Pekarek 2010: the discrete energies of the intervals before and after the impact are equal,
+// instead of the energies at the impact. The secant method starts at the reflected momentum, because the root without
+// an impulse would let the bodies pass through each other. If it does not converge, the reflected momentum remains.
 void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
   const double wanted = now_.discrete_energy;
   const VectorXd reflected = now_.p, normal = mechanics_.row(now_.q).gradient.row(assembly_.contacts[contact].gap);

@@ -19,7 +19,8 @@ namespace {
 
 // Change of a state by a stride, relative to the state, below which the search begins.
 constexpr double near_enough = 1e-2;
-// If the difference of state and image falls below this fraction per iteration, the Jacobian is updated, not recomputed.
+// If the difference of state and image falls below this fraction per iteration, the Jacobian is updated instead of
+// recomputed.
 constexpr double useful_reduction = 0.1;
 constexpr double max_step = 0.5;            // relative to the norm of the state + 1
 constexpr double wide_difference = 2e-4;    // step of the differences of fourth order, at the gait
@@ -38,7 +39,8 @@ class ReturnMap {
             const GaitOptions& options)
       : integrator_(integrator), assembly_(assembly), steps_(steps), options_(options), n_(assembly.mechanics->n()) {}
 
-  // Advances to just before the next reset. Sets `period` (s) unless it is null. Returns an error message; empty: success.
+  // Advances through the next reset. Sets `section` to the state just before it, and `period` (s) unless it is null.
+  // Returns an error message; empty: success.
   std::string approach(Section& section, double* period) {
     const double begin = integrator_.now().time;
     HybridState last, before_last;
@@ -135,8 +137,9 @@ class ReturnMap {
     }
   }
 
-  // Computes J = N^T dP N by columns; P is the return map. `exactly`: at the gait, f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d). Otherwise,
-  // during the search: (f(d) - f(0))/d. Returns an error message if a stride fails.
+  // Computes J = N^T dP N by columns; P is the return map. `exactly`: at the gait,
+  // f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d). Otherwise, during the search: (f(d) - f(0))/d. Returns an error
+  // message if a stride fails; empty: success.
   std::string differentiate(const Section& now, const Section& after, const MatrixXd& N, bool exactly, MatrixXd& J) {
     const double d = exactly ? wide_difference : narrow_difference;
     const std::vector<std::pair<double, double>> stencil =

@@ -9,8 +9,8 @@
 
 namespace dodyn::variational {
 
-// The surface between the two sides. If `coordinate` >= 0, inside is where this coordinate is positive. If it is -1, the
-// system has one angle z (rad): inside is |z| < angle, and outside is the rest of the circle, measured in
+// The surface between the two sides. If `coordinate` >= 0, this coordinate is positive inside. If it is -1, the system
+// has one angle z (rad): inside is |z| < angle, and outside is the rest of the circle, measured in
 // (angle, 2 pi - angle).
 struct Switch {
   int coordinate = -1;
@@ -34,7 +34,7 @@ class SwitchedFlow {
   const std::vector<double>& crossings() const { return crossings_; }  // times, s
 
  private:
-  double depth(const Eigen::VectorXd& z) const;  // distance from the surface, > 0 on the present side
+  double depth(const Eigen::VectorXd& z) const;  // distance from the surface, > 0 on the current side
   Switch law_;
   Assembly sides_[2];
   HybridIntegrator steps_[2];
