@@ -1,4 +1,4 @@
-// Records a model for the hybrid integrator: its Lagrangian, contacts, bilateral constraints and exchanges.
+// Prepares a model for the hybrid integrator: its Lagrangian, contacts, bilateral constraints and resets.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,13 @@
 
 namespace dodyn::systems {
 
-// Records a model's functions, with its numbers as parameters. Rows: the gap of each contact and its slip, if any; then
-// the constraints. Watched: the guard of each exchange and its new values.
+// Returns a model's functions for variational::record(). The model's numbers are the parameters. `system` must outlive
+// the result. Rows: gap and slip (if any) of each contact, then the constraints. Watched: guard and new values of each
+// reset.
 variational::Formulation formulation(const HybridModel& system);
 
-// Returns the assembly of `mechanics`, whose parameters must be the same numbers. Throws ConfigError if a contact
-// that latches bounces.
+// Returns the assembly of `mechanics`, which must have values.numbers as parameters and must outlive the result. Throws
+// ConfigError if a contact with latch has a restitution above 0.
 variational::Assembly assembly(const HybridModel& system, const Values<double>& values,
                                const variational::Mechanics& mechanics);
 

@@ -8,7 +8,8 @@
 
 namespace dodyn::systems {
 
-// Returns the constraints with these values of the model's numbers. In the plane angles may exceed half a turn.
+// Returns the constraints with these values of the model's numbers. In 2D angles may exceed half a turn. A constraint
+// without bodies has a constant gap.
 template <int n>
 std::vector<rigid::OneSidedConstraint<n>> recorded_constraints(const Bodies<n>& view,
                                                                const std::vector<GapContact>& contacts,

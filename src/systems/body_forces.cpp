@@ -125,7 +125,7 @@ std::vector<Stop> stops_of(const Tree<double>& tree) {
 
 namespace {
 
-// Wrenches on bodies while they are recorded.
+// Sums of the forces and torques on each body as autodiff variables, world axes, about the centre of mass.
 template <int n>
 struct Wrenches {
   const Bodies<n>& view;
@@ -136,8 +136,9 @@ struct Wrenches {
   Wrenches(const Bodies<n>& of, const std::vector<Frame<Var>>& bodies, const TreeState<Var>& links)
       : view(of), frames(bodies), state(links), force(bodies.size(), {Var(0.0), Var(0.0), Var(0.0)}), torque(force) {}
 
-  // Torques in world axes are not converted to link axes: a link's frame at a midpoint is not exactly a rotation, and
-  // the conversion and its inverse would reduce them. Forces of actuators come last.
+  // Adds forces and torques at places. `pushes` must end with the forces of actuators on links. Torques of actuators in
+  // world axes are not converted to link axes: a link's frame at a midpoint is not exactly a rotation, and the
+  // conversion and its inverse would reduce the torques.
   template <class Pushes>
   void add_pushes(const Pushes& pushes, const std::vector<Var>& u) {
     std::vector<std::size_t> pushing;
@@ -160,7 +161,7 @@ struct Wrenches {
     }
   }
 
-  // The force on a coordinate of a link, with its reaction on the body that the joint is on.
+  // Adds the force (or torque) on a coordinate of a link, and its reaction on the parent's body.
   void add_joint_force(std::size_t l, Move::Kind kind, const Vector3<Var>& way) {
     const int b = view.links[l].body;
     int parent = view.tree.links[l].parent;  // the nearest ancestor on another body
@@ -182,9 +183,9 @@ struct Wrenches {
 
 }  // namespace
 
-// Outside of the unnamed namespace, since the function that recorded_force() returns holds it. Recorded functions.
-// Frames and twists of bodies -> q, v of the tree. The same inputs, then controls and forces of stops -> wrenches on
-// bodies.
+// Recorded functions. states: frames and twists of bodies -> q, v of the tree. wrenches: these inputs, then controls
+// and forces of stops -> wrenches on bodies. The type is outside of the unnamed namespace because the function that
+// recorded_force() returns holds it.
 struct ForcePrograms {
   std::shared_ptr<const autodiff::Program> states, wrenches;
 };
@@ -242,8 +243,8 @@ double push_of(const Stop& stop, double x, double rate) {
 
 }  // namespace
 
-// Damping, loads, actuators and stops as wrenches on the bodies, recorded as functions of frames, twists and controls;
-// q and v for the control, too.
+// The wrenches are recorded as functions of frames, twists and controls. q and v are computed only if the control or
+// stops need them.
 template <int n>
 rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops) {
   std::vector<double> limits;

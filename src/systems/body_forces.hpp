@@ -9,22 +9,24 @@ namespace dodyn::systems {
 template <int n>
 rigid::Potential<n> recorded_potential(const Bodies<n>& view);
 
-// The limits of a coordinate. Beyond its range a spring and a damper push it back (never pull). Beyond its largest
-// speed a damper brakes it. Angles are known within half a turn.
+// Limits of a coordinate. Beyond its range a spring and a damper push it back (never pull). Beyond its maximum speed a
+// damper brakes it. Angles are known within half a turn.
 struct Stop {
   int coordinate = 0;
-  double from = 0.0, to = 0.0, speed = 0.0;  // ends of the range, infinite: none; largest speed
-  double stiffness = 0.0, damping = 0.0;
+  double from = 0.0, to = 0.0, speed = 0.0;  // ends of the range, and maximum speed; infinite: none
+  double stiffness = 0.0, damping = 0.0;     // N/m and N s/m; for angles N m/rad and N m s/rad
 };
-// Time constant of the stops of a tree's ranges, which are critically damped at the posture of smallest inertia.
-constexpr double stop_time = 5e-3;  // s
+constexpr double stop_time = 5e-3;  // time constant of stops, s
+// Returns the stops of a tree's ranges. They are critically damped, with the time constant stop_time, for the minimum
+// inertia of the coordinate at 16 test postures.
 std::vector<Stop> stops_of(const Tree<double>& tree);
 
-// Returns the forces of damping, loads, actuators and stops as wrenches on the bodies.
+// Returns the forces of damping, loads, actuators and stops as wrenches on the bodies. Controls are clipped to the
+// actuators' limits; without a `control` they are zero.
 template <int n>
 rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops);
 
-// Whether a force depends on the control of an actuator.
+// Returns whether a force depends on the control of an actuator.
 bool uses_controls(const AppliedForce<double>& force);
 
 // Adds the wrenches of actuators, and of [force] sections with their controls, to those of the bodies, for the controls

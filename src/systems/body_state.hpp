@@ -63,7 +63,7 @@ void add_slides(const Link<double>& link, const Frame<T>& before, const Frame<T>
   }
 }
 
-// A joint's turns one after the other: angles, axes in the world, and the attitude after each.
+// A joint's turns in their order: angles, axes in the world, and the attitude after each turn.
 template <class T>
 struct JointRotations {
   std::vector<T> angles;
@@ -95,7 +95,7 @@ JointRotations<T> turned(const Link<double>& link, const std::vector<Move>& turn
   return all;
 }
 
-// The vectors whose products with a relative angular velocity are the rates of turns about these axes.
+// Returns the vectors whose products with a relative angular velocity are the rates of turns about these axes, 1 or 3.
 template <class T>
 std::vector<Vector3<T>> dual_of(const std::vector<Vector3<T>>& axes) {
   if (axes.size() != 3) return axes;

@@ -83,7 +83,7 @@ std::string impossible_inertia(const Link<double>& link) {
          number(moments[1]) + " kg m2";
 }
 
-// Returns whether the bodies view exists, and if not why.
+// Returns the numbers of bodies and joints of the bodies view; if there is none, "no: " and the reason.
 std::string simulated(const Model& model, const Values<double>& values, const std::vector<GapContact>& contacts) {
   try {
     check_honoured(model, "simulation");
@@ -105,7 +105,7 @@ std::string simulated(const Model& model, const Values<double>& values, const st
 
 }  // namespace
 
-// Whole: it reads as its output does, one table after the other, and no table uses another.
+// This function is not divided, because it has the order of its output: one independent table after the other.
 std::string description(const Model& model, const Values<double>& values, const std::vector<GapContact>& contacts) {
   const auto tree = model.tree(values.numbers);
   const int d = model.dimension;

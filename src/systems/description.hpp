@@ -8,7 +8,7 @@
 
 namespace dodyn::systems {
 
-// `contacts`: the model's [contact NAME] and [stop NAME].
+// Returns the tables of a model's parts with these values. `contacts`: the model's [contact NAME] and [stop NAME].
 std::string description(const Model& model, const Values<double>& values, const std::vector<GapContact>& contacts = {});
 
 }  // namespace dodyn::systems

@@ -28,7 +28,7 @@ struct Reset {
   std::string name;
   // The reset occurs when the guard crosses zero downwards
   Formula<Number> guard;
-  std::vector<std::pair<int, Formula<Number>>> coordinates, rates;  // the coordinates and rates with new values
+  std::vector<std::pair<int, Formula<Number>>> coordinates, rates;  // indices and new values of what changes
 };
 struct StartValue {
   int coordinate = 0;
@@ -46,9 +46,9 @@ struct HybridModel {
   HybridParts pieces;
 };
 
-// Like read_model() with `judge` false.
+// Reads a model and its hybrid parts like read_model() with `judge` false.
 HybridModel read_hybrid_model(std::string_view text, const std::string& origin);
-// Like read_model() with these values of the parameters on which counts depend.
+// Reads a model and its hybrid parts like read_model() with `given` (repetition.hpp): the values are checked.
 HybridModel read_hybrid_model(std::string_view text, const std::string& origin,
                               const std::map<std::string, double>& given);
 

@@ -19,7 +19,8 @@ Eigen::Matrix3d inertia_of(const Link<double>& link);
 // Returns the coordinates with which no mass moves at q.
 std::vector<int> massless_coordinates(const Tree<double>& tree, std::span<const double> q);
 
-// Returns the sentence that refuses such a coordinate. `more`: a further reason, such as ", and no force acts on it".
+// Returns the sentence that refuses a massless coordinate. `more`: a further reason, such as ", and no force acts on
+// it".
 std::string massless_text(const Tree<double>& tree, int coordinate, const char* more = "");
 
 }  // namespace dodyn::systems

@@ -47,7 +47,8 @@ struct Parameter {
   std::string name;
   Definition definition;
   std::string comment;  // comment after it in the file: a unit, a meaning
-  // Unit in SI: that of its number, or the beginning of its comment, or by its use; "1": none.
+  // SI unit: from the unit of its number, otherwise from the beginning of its comment, otherwise from the formulas that
+  // use it; "1": none.
   std::string unit = "1";
   bool counts = false;  // the number of links depends on it, so that the model is valid for one value only
 };
@@ -70,7 +71,7 @@ struct Shape {
   std::vector<Turn> turns;                       // applied before the translation, in this order, about the axes of the
                                                  // shape
   std::optional<Number> density, mass;           // kg/m^3 (kg/m^2 in the plane), or total kg; neither: massless
-  std::optional<std::array<Number, 3>> outward;  // for a floor or a wall: its normal
+  std::optional<std::array<Number, 3>> outward;  // for a floor or a wall: outward normal of a face, any length
   int line = 0;
 };
 struct PointMass {
@@ -99,7 +100,7 @@ struct Model {
   std::string name, origin;
   int dimension = 2;
   std::vector<Parameter> parameters;
-  std::vector<Definition> definitions;  // of the first numbers
+  std::vector<Definition> definitions;  // definitions of the first numbers; completions compute the others
   Tree<Number> structure;
   std::vector<PointMass> masses;
   std::vector<Shape> shapes;
@@ -111,7 +112,7 @@ struct Model {
   // Numbers computed for a link, which follow the definitions.
   struct Completion {
     int link = 0;
-    bool composite = false;  // true: mass, centre, inertia, products; false: the centre only
+    bool composite = false;  // true: mass, centre, inertia, products; false: only the centre, halfway to the end
     Number mass;             // mass of the link itself in the file
     std::array<Number, 3> centre, inertia, products;
     int first = 0;  // index of its first number
@@ -141,10 +142,10 @@ struct Model {
   // Returns the index of a parameter; -1: unknown name.
   int parameter(std::string_view parameter_name) const;
 
-  // Returns the values of all parameters (those in `given` replace the file's values) and of all numbers. T: double, or
-  // a number type with arithmetic and, if the model uses them, sin, cos, sqrt, exp, log, abs, max (argument-dependent
-  // lookup). Throws ConfigError if a name is not a parameter or a requirement is violated. For types with value_of it
-  // also throws if a number is not finite or outside its bounds.
+  // Returns the values of all parameters (`given` replaces values of the file) and of all numbers. T: double, or a
+  // number type with arithmetic and, if the model uses them, sin, cos, sqrt, exp, log, abs, max (argument-dependent
+  // lookup). Throws ConfigError if a name is not a parameter. For types with value_of it also throws if a number is not
+  // finite, and as check_requirements(), check_numbers() and (3D) check_inertias() do.
   template <class T>
   Values<T> evaluate(const std::map<std::string, T>& given = {}) const;
 
@@ -161,7 +162,7 @@ struct Model {
 
   // Returns the unit of a variable; for a parameter Parameter::unit.
   std::string_view unit(const Variable& variable) const;
-  bool slides(int coordinate) const;  // whether it is a length, m; otherwise an angle, rad
+  bool slides(int coordinate) const;  // returns whether a coordinate is a length, m; otherwise it is an angle, rad
 
   std::vector<const Shape*> shapes_of(int link) const;
   // Returns the corners of a shape in its link's frame.
@@ -177,10 +178,12 @@ struct Model {
 
   [[noreturn]] void fail(int line, const std::string& complaint) const;
   [[noreturn]] void fail_unknown(const std::string& parameter_name) const;
-  // Throw ConfigError where a requirement does not hold, a number is outside its bounds, or a link has a negative
-  // principal moment of inertia. `defined`: the numbers of `definitions`; `all_numbers`: those computed from them, too.
+  // Throws ConfigError if a requirement is violated.
   void check_requirements(const std::vector<double>& parameter_values) const;
+  // Throws ConfigError if a number is outside its bounds, a range has from above to, the vertices of a shape are not
+  // convex, or a shape has no face with the normal `outward`. `defined`: the numbers of `definitions`.
   void check_numbers(const std::vector<double>& defined) const;
+  // Throws ConfigError if a link with products of inertia has a negative principal moment.
   void check_inertias(const std::vector<double>& all_numbers) const;
   int swing_line = 0;
   std::vector<int> link_lines, range_lines;
@@ -200,7 +203,8 @@ void check_legs(const Model& model);
 // For walkers with these numbers: throws ConfigError if the exchanged legs differ.
 void check_walker(const Model& model, const Tree<double>& tree);
 
-// Return a shipped model or a file: its text, or the model read from it. Throw ConfigError.
+// Return the text of a shipped model or of a file, or the model read from it. Shipped models have priority. Throw
+// ConfigError.
 std::string model_text(const std::string& name_or_path);
 Model find_model(const std::string& name_or_path);
 

@@ -42,8 +42,8 @@ struct MassMoments {
   }
 };
 
-// Returns the facets of the convex hull of corners, oriented outwards (edges in the plane, triangles in space). They
-// are found from values, so that sums over them can be differentiated.
+// Returns the facets of the convex hull of corners, oriented outwards (2D: edges, 3D: triangles). They are found from
+// values, so that sums over them can be differentiated. Throws std::invalid_argument as geometry::Polytope does.
 std::vector<std::array<int, 3>> facets(const std::vector<Vector3<double>>& corners, int dimension,
                                        const std::string& name);
 
@@ -124,14 +124,14 @@ std::vector<Vector3<T>> Model::corners(const Shape& shape, const std::vector<T>&
   return r;
 }
 
-// Whether numbers of a type have values that a model can refuse.
+// True if numbers of a type have values that a model can check.
 template <class T>
 inline constexpr bool has_value = requires(const T& x) {
   autodiff::value_of(x);
 };
 
-// Returns the moments of a link: its own mass and inertia in the file, its point masses and its shapes. `x`: the
-// numbers computed before.
+// Returns the moments of a link's own mass in the file (at its centre, without its own inertia), its point masses and
+// its shapes. `x`: the numbers computed before. Throws ConfigError if a shape has no convex hull with these corners.
 template <class T>
 MassMoments<T> moments_of(const Model& model, const Model::Completion& completion, const std::vector<T>& x) {
   MassMoments<T> moments;
@@ -162,7 +162,9 @@ MassMoments<T> moments_of(const Model& model, const Model::Completion& completio
   return moments;
 }
 
-// Appends mass, centre, inertia and products of a link about its centre: J = tr(S) 1 - S, S the second moment there.
+// Appends the numbers of a completion to x. Composite: mass, centre, then inertia and products about the centre, J =
+// tr(S) 1 - S plus the link's own inertia, with the second moment S about the centre. Otherwise: the centre halfway to
+// the end.
 template <class T>
 void append_completion(const Model& model, const Model::Completion& completion, std::vector<T>& x) {
   const auto at = [&](const Number& number) { return Model::at(number, x); };

@@ -54,8 +54,8 @@ void ModelReader::read_mass(const Section& section) {
       {section.name, on, vector_or_zero(section, "at", "m"), at_least_zero(section, "mass", 0.0, "kg")});
 }
 
-// Refuses a point mass that differs from that on its link's counterpart. The exchange of the legs requires equal
-// masses.
+// Refuses a counterpart of a point mass that is not on the counterpart of its link. check_walker() compares the mass
+// properties of both links.
 void ModelReader::check_counterpart(const Section& mass) const {
   const Entry* counterpart = mass.find("counterpart");
   if (!counterpart) return;

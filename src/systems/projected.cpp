@@ -90,7 +90,7 @@ struct Maps {
 
   std::size_t place(int c) const { return std::ranges::find(kept, c) - kept.begin(); }
 
-  // q with a row solved for its coordinate
+  // Returns q with coordinate c such that the row, which is affine in it, has the value `wanted`.
   Vars solved(Vars q, int row, int c, const Var& wanted, const Vars& p) const {
     q[c] = Var(0.0);
     const Var at_0 = original.rows(q, p)[row];
@@ -112,7 +112,7 @@ struct Maps {
     return wire < 0 ? q : solved(q, constraint_row, wire, Var(0.0), p);
   }
 
-  // M^-1 grad(gap), its component along grad(gap) being 1
+  // Returns M^-1 grad(gap), scaled such that its product with grad(gap) is 1.
   Vars delta(const Vars& z, const Vars& p) const {
     const Vars q = unnormalised(z, p);
     // The gap is c q_normal + r, with c and r functions of the other coordinates; its gradient follows.
@@ -135,7 +135,7 @@ struct Maps {
     return x;
   }
 
-  // (14)-(16)
+  // Returns the coordinates outside by (14)-(16).
   Vars reflected(const Vars& z, const Vars& p) const {
     const Vars D = delta(z, p);
     const std::size_t at = place(normal);
@@ -145,7 +145,7 @@ struct Maps {
     return inside(moved, p);
   }
 
-  // The cubic map of section V: one angle, walls at an angle `alpha`.
+  // Returns the angle outside by the cubic map of section V, with walls at the angle `alpha`.
   Vars cubic(const Vars& z, const Vars& p) const {
     using std::numbers::pi;
     const Var alpha = p[original.parameters], rest = pi - alpha, b1 = (pi - 4.0 * alpha) / (2.0 * rest),
@@ -153,7 +153,7 @@ struct Maps {
     return {b1 * x + b3 * (x * x * x)};
   }
 
-  // d delta_i / dz_k, i and k not the normal one
+  // Returns d delta_i / dz_k, row by row, for i and k other than the normal coordinate.
   Vars slope(const Vars& z, const Vars& p) const {
     const Vars D = delta(z, p);
     Vars all;
@@ -166,7 +166,7 @@ struct Maps {
     return all;
   }
 
-  // The mechanics of z where q = map(z).
+  // Records the mechanics of z where q = map(z).
   template <class Map>
   variational::Recorded record(Map map) const {
     const auto rate = [&](const Vars& z, const Vars& v, const Vars& p) { return directional(map(z, p), z, v); };
@@ -214,8 +214,8 @@ Projected::Projected(const HybridModel& system) : system_(system) {
                               [&](const Vars& z, const Vars& p) { return maps.slope(z, p); });
 }
 
-// Estimates the largest spectral norm over all angles and over positions within 10 m: the maximum over points spread in
-// that box, refined.
+// Estimates the largest spectral norm over all angles, over positions within 10 m and over gaps from -3 to 0: takes 600
+// points in this box and refines the best five by a coordinate search.
 double Projected::bound(const std::vector<double>& parameters) const {
   const int m = size() - 1;
   if (m == 0) return 0.0;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_copies = 20000;
 
-// Whether a name occurs in the text as a whole word.
+// Returns whether a name occurs in the text as a whole word.
 bool mentions(std::string_view text, std::string_view name) {
   const auto in_name = [&](std::size_t at) {
     return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');

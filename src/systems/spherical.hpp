@@ -8,8 +8,8 @@
 
 namespace dodyn::systems {
 
-// Returns whether a joint is spherical or spatial: its last three moves are turns, none about the axis of the one
-// before, and its other moves are slides.
+// Returns whether a joint is spherical or spatial: its last three moves are turns, no two successive turns have the
+// same axis, and its other moves are slides.
 inline bool is_spherical(const std::vector<Move>& moves) {
   const auto is_turn = [](const Move& move) { return move.kind == Move::turn; };
   const auto same_axis = [](const Move& a, const Move& b) { return a.axis == b.axis; };

@@ -70,7 +70,7 @@ struct Link {
   std::array<P, 3> products{};  // -int y z dm, -int x z dm, -int x y dm about the centre of mass
   std::array<P, 3> end{};       // far end: a foot, the next joint, the end of the drawn line
   int counterpart = -1;         // the link of the other leg, whose role this link takes when the legs are exchanged
-  // If the angles of a spherical joint are a chart about a reference attitude: that rotation, applied before them.
+  // Reference attitude, if the angles of a spherical joint are a chart about it. It is applied before the turns.
   std::optional<std::array<std::array<P, 3>, 3>> reference;
   int first = 0;  // index of its first coordinate
 };
@@ -171,7 +171,7 @@ struct Tree {
   std::string name;
   int dimension = 2;
   P gravity = P(9.81);               // downwards, m/s^2
-  bool has_lateral_gravity = false;  // whether there is a lateral uniform acceleration too
+  bool has_lateral_gravity = false;  // lateral_gravity, m/s^2, acts in addition to gravity
   std::array<P, 3> lateral_gravity{};
   P charge_constant{};  // N m^2 per unit charge squared
   std::vector<Link<P>> links;
@@ -271,7 +271,7 @@ struct Tree {
   template <class T>
   std::vector<T> forces(const T* q, const T* v, const T* u) const;
 
-  // Returns these forces before the projection on coordinates.
+  // Returns the forces of forces() before the projection on coordinates.
   template <class T>
   Applied<P, T> applied(const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
   // Returns the energy of springs, charges and users' potentials.
