@@ -1,4 +1,4 @@
-// A number and its gradient with respect to the design: the type of a model's parameters if some of them are free.
+// A number and its gradient with respect to the design: the type of a model's parameters if some parameters are free.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,10 +15,10 @@ struct Differential {
   Differential() = default;
   Differential(double constant) : value(constant) {}  // NOLINT: a constant is a number like any other
   Differential(double v, Eigen::VectorXd g) : value(v), gradient(std::move(g)) {}
-  // Depends on one design variable only.
+  // Constructs a number in a problem with a single design variable: gradient [1].
   Differential(double v, double slope) : value(v), gradient(Eigen::VectorXd::Constant(1, slope)) {}
 
-  // Returns d value / d design i.
+  // Returns d value / d design i; zero for a constant.
   double slope(Eigen::Index i) const { return i < gradient.size() ? gradient(i) : 0.0; }
   // Computes sum += factor * gradient.
   void add_gradient(double factor, Eigen::Ref<Eigen::VectorXd> sum) const {
@@ -56,7 +56,8 @@ struct Differential {
   friend Differential abs(const Differential& a) { return a.value < 0.0 ? -a : a; }
   friend Differential max(const Differential& a, const Differential& b) { return a.value < b.value ? b : a; }
 
-  // Return f(a) with the gradient slope * a', and f(a, b) with the gradient slope_a * a' + slope_b * b'.
+  // chained() returns f(a) with the gradient slope * a', combined() f(a, b) with the gradient slope_a * a' + slope_b *
+  // b'. Gradients that are not empty must have equal sizes.
   static Differential chained(double value, double slope, const Differential& a) {
     return a.gradient.size() == 0 ? Differential(value) : Differential(value, slope * a.gradient);
   }

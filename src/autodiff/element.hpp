@@ -24,9 +24,10 @@ class Element {
     jacobian(z, jacobian_values);
     hessian(z, weights, hessian_values);
   }
-  // Evaluates `count` points; every array has the data of one point after the other. The results of a point are
-  // bit-identical to those of the functions above and do not depend on the other points. An implementation may write only
-  // the lower triangle of a Hessian. Null pointers: Jacobians or Hessians (then also weights) are not computed.
+  // Evaluate `count` points; every array has the data of one point after the other. The results of a point are
+  // bit-identical to the results of the functions above and do not depend on the other points. An implementation may
+  // write only the lower triangle of a Hessian. `jacobians` or `hessians` null: not computed; without Hessians
+  // `weights` may be null.
   virtual void evaluate_all(int count, const double* z, double* values) const {
     for (int k = 0; k < count; ++k) evaluate(z + k * inputs, values + k * outputs);
   }

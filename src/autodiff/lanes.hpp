@@ -18,10 +18,10 @@ using LaneBits = std::int64_t __attribute__((vector_size(Program::lanes * sizeof
 // k_cos.c). |x| < 10^6 (see sines_reach).
 [[gnu::always_inline]] inline void sine_of_lanes(const Lanes& x, int quarter, Lanes& to) {
   constexpr double two_over_pi = 6.36619772367581382433e-01;
-  // pi/2 in three parts: the first two have 33 bits each, so up to 2^20 multiples of them are exact
+  // pi/2 in three parts: the first two have 33 bits each, so their multiples up to 2^20 are exact
   constexpr double first = 1.57079632673412561417e+00, second = 6.07710050630396597660e-11,
                    third = 2.02226624879595063154e-21;
-  // added and subtracted, it rounds to the nearest integer; the last bits of the sum are those of the integer
+  // Adding and subtracting this number rounds to the nearest integer. The last bits of the sum are the integer's bits.
   constexpr double rounder = 0x1.8p52;
   const Lanes shifted = x * two_over_pi + rounder, multiple = shifted - rounder;
   const LaneBits turns = reinterpret_cast<const LaneBits&>(shifted) + quarter;

@@ -49,7 +49,7 @@ class Graph {
  public:
   struct Node {
     Operation operation;
-    int a = -1, b = -1;     // operands; for an input its index in a
+    int a = -1, b = -1;     // operands; for an input `a` is its index among inputs (or among parameters)
     double constant = 0.0;  // value of a constant node
     bool uniform = false;   // equal at all points: depends on constants and parameters only
   };
@@ -164,25 +164,26 @@ class Program {
   // Uses all parameters of the graph and its first `inputs` other inputs; the rest is zero.
   Program(const Graph& graph, const std::vector<int>& outputs, int inputs);
 
-  // Returns the values that depend on parameters only; pass them to every run.
+  // Returns the values that depend on parameters only; pass them to every start().
   std::vector<double> prepared(const std::vector<double>& parameters) const;
 
   // A run has three steps. start() returns this thread's buffer with the constants and prepared values; write input i
-  // of point l to [i * lanes + l]. Then the operations run on all lanes (unused ones must contain the numbers of a
-  // point). Then read the outputs. The numbers of one lane do not depend on the other lanes. The buffer is valid until
-  // this thread starts any program again.
+  // of point l to [i * lanes + l]. Then run() executes the operations on all lanes; `points`: number of lanes in use, 1
+  // to lanes; the other lanes must contain the numbers of a point, too. Then read the outputs. The numbers of one lane
+  // do not depend on the other lanes. The buffer is valid until this thread starts any program again.
   double* start(const std::vector<double>& prepared = {}) const;
   void run(double* room, int points) const;
-  const double* output(const double* room, int j) const { return room + outputs_[j]; }  // its lanes
+  const double* output(const double* room, int j) const { return room + outputs_[j]; }  // returns the lanes of output j
 
-  int operations() const { return static_cast<int>(steps_.size()); }  // of a run
+  int operations() const { return static_cast<int>(steps_.size()); }  // number of operations in a run
 
   struct Step {
-    std::uint32_t to, a, b, c;  // positions of their first lanes
+    std::uint32_t to, a, b, c;  // positions of the first lanes of result and operands
   };
 
  private:
-  // Builds the steps. `given`: nodes whose values a run receives, in the order of their positions 0, 1, ...; -1: unused.
+  // Builds the steps. `given`: nodes whose values a run receives, in the order of their positions 0, 1, ...; -1:
+  // unused.
   void build(const Graph& graph, const std::vector<int>& outputs, const std::vector<int>& given);
 
   std::uint32_t inputs_ = 0, prepared_ = 0, places_ = 0;
@@ -197,7 +198,7 @@ class Program {
   std::shared_ptr<const Program> prologue_;  // computes the prepared values from the parameters; null: there are none
 };
 
-// The programs of a vector function f(z; parameters). Those of derivatives are built at their first use.
+// The programs of a vector function f(z; parameters). The programs of derivatives are built at their first use.
 class RecordedFunction {
  public:
   struct Derivatives {
