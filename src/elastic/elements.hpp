@@ -3,7 +3,7 @@
 //   W = mu/2 (tr F^T F - n) - mu ln J + lambda/2 (ln J)^2,   F = sum_j x_j (x) grad N_j,   J = det F     J/m^3 (J/m^2)
 //   P = dW/dF = mu (F - F^-T) + lambda ln J F^-T,            force on node j = -volume P grad N_j
 //
-// In the plane it is plane strain, per metre of depth. For small strains lambda and mu are Lame's constants.
+// 2D means plane strain, per metre of depth. For small strains lambda and mu are Lame's constants.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,8 +14,8 @@
 namespace dodyn::elastic {
 
 struct Material {
-  double lambda = 1e4, mu = 5e3;  // Pa (N/m in the plane)
-  double density = 1000.0;        // kg/m^3 (kg/m^2)
+  double lambda = 1e4, mu = 5e3;  // Pa (2D: N/m)
+  double density = 1000.0;        // kg/m^3 (2D: kg/m^2)
 };
 
 // Positions, velocities or forces of nodes, [n, nodes].
@@ -25,7 +25,8 @@ using Nodes = Eigen::Matrix<double, n, Eigen::Dynamic>;
 template <int n>
 class Elements {
  public:
-  // Adds the cells of a body, whose nodes are numbered from the present count on. Throws std::invalid_argument.
+  // Adds the cells of a body. Its nodes are numbered from nodes() on. Throws std::invalid_argument for an invalid mesh
+  // (Mesh::check()) or material.
   void add(const std::string& name, const Mesh<n>& mesh, const Material& material);
 
   int nodes() const { return static_cast<int>(mass_.size()); }
@@ -35,6 +36,7 @@ class Elements {
   // Returns W over all cells, J; sets `force` to the force on each node, N. Stops at the first inverted cell:
   // `inverted` is its index (otherwise -1), and `force` is then not valid.
   double forces(const Nodes<n>& x, Nodes<n>& force, int& inverted) const;
+  // Returns the minimum J over all cells.
   double smallest_jacobian(const Nodes<n>& x) const;
 
   struct Cell {

@@ -1,5 +1,5 @@
 // Contacts of deformable and rigid bodies as rows: gradients of the overlaps with respect to nodes and rigid bodies, in
-// the metric of their masses. Impulses that prevent the overlaps from growing.
+// the metric of their masses. Computes impulses that prevent the growth of overlaps.
 #pragma once
 
 #include <array>
@@ -36,12 +36,13 @@ struct Rates {
   Nodes<n>& nodes;
   std::vector<rigid::Twist<n>>& bodies;
 };
+// Returns dg/dt, m/s; positive: the overlap grows.
 template <int n>
 double rate(const ContactRow<n>& row, const Rates<n>& rates);
 
-// Computes the smallest impulses r >= 0 along -dg/dq after which no row's rate exceeds its limit; if r > 0 the rate
-// equals the limit. Sweeps over the rows (projected Gauss-Seidel). Returns false if `tolerance` is not reached within
-// `most` sweeps.
+// Applies impulses r >= 0 along -dg/dq to `rates`, after which no row's rate exceeds its limit; if r > 0 the rate
+// equals the limit. Sweeps over the rows (projected Gauss-Seidel). `limits`: [rows], m/s. Returns false if the changes
+// of the rates do not fall to `tolerance` (m/s) within `most` sweeps; the impulses are then applied, too.
 template <int n>
 bool push_apart(const std::vector<ContactRow<n>>& rows, const std::vector<double>& limits, double tolerance, int most,
                 const Rates<n>& rates);

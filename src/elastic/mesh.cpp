@@ -12,7 +12,7 @@ namespace {
 template <int n>
 using Face = std::array<int, n>;
 
-// Returns the face opposite a corner, as a set of nodes.
+// Returns the face opposite a corner, as ascending indices of nodes.
 template <int n>
 Face<n> face(const std::array<int, n + 1>& cell, int opposite) {
   Face<n> f;

@@ -67,9 +67,9 @@ std::vector<rigid::Twist<n>> Simulation<n>::twists() const {
   return all;
 }
 
-// P v is the velocity nearest to v, in the metric of the masses, that closes no overlap. Sweeps compute it to their
-// tolerance. The factor of v - P v is chosen such that the kinetic energy changes by -(1 - e^2) of the part that P
-// removes. So elastic contacts conserve it to round-off.
+// P v is the velocity nearest to v, in the metric of the masses, that closes no overlap. The sweeps of push_apart()
+// compute P v to their tolerance. The factor of v - P v is chosen such that the kinetic energy changes by -(1 - e^2) of
+// the part that P removes. So elastic contacts conserve the kinetic energy to round-off.
 template <int n>
 void Simulation<n>::turn_round() {
   const auto closed = rows(0.0);
@@ -104,7 +104,8 @@ void Simulation<n>::turn_round() {
   for (int b = 0; b < rigid_; ++b) momentum_[b] -= turn * taken[b];
 }
 
-// Applies impulses at closed gaps, which reverse the closing rates. Returns false and sets reason_ if there are none.
+// Applies impulses at closed gaps. They reverse the closing rates, times the restitution. Without closing gaps nothing
+// changes. Returns false and sets reason_ if the sweeps of push_apart() do not converge.
 template <int n>
 bool Simulation<n>::collide() {
   const auto closed = rows(-near);

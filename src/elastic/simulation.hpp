@@ -1,4 +1,4 @@
-// Deformable bodies and free rigid ones, in contact.
+// Simulates deformable bodies and free rigid bodies in contact.
 //
 //   Simulation<3> simulation(world, options);
 //   simulation.start(places);                         // repeatable
@@ -6,12 +6,13 @@
 //
 // A surface element of a deformable body is an additional body in the world of rigid bodies (rigid/world.hpp), with
 // free directors. Its frame {mean of its corners, F} is linear in its nodes. So gap and gradient with respect to
-// position and directors (geometry/contact.hpp) give those with respect to the nodes. Gravity, charges, users'
+// position and directors (geometry/contact.hpp) give the gradient with respect to the nodes. Gravity, charges, users'
 // potentials and contact use the same code for both kinds of bodies:
 //   penalty  a potential C/2 g^2 of each overlap (3.38);
 //   exact    the step is divided where a gap closes, and impulses reverse closing velocities;
-//   decomposition  if bodies overlap after a step, the closing part of the momenta is reversed (3.4), for all overlaps together:
-//            v+ = v + (1 + e) (P v - v), P the projection in the metric of the masses on velocities that close none.
+//   decomposition  if bodies overlap after a step, the closing part of the momenta is reversed (3.4), for all overlaps
+//            together: v+ = v + (1 + e) (P v - v), P the projection in the metric of the masses on velocities that
+//            close no overlap.
 //
 // Explicit Newmark, gamma = 1/2 and beta = 0 (Johnson 2013, section 3.3.4, which prints beta = 1/2): x += h v + h^2/2
 // a, v += h/2 (a + a+). Rigid bodies rotate about their principal axes in turn. So linear and angular momentum are
@@ -57,9 +58,9 @@ struct Options {
   double step = 1e-3;        // h, s
   double stiffness = 300.0;  // stiffness C of a pair of overlapping convex parts, N/m (N/m per metre of depth)
   rigid::Response response = rigid::Response::penalty;  // penalty, exact or decomposition
-  double restitution = 1.0;                             // of the impulses, for both impulse responses
+  double restitution = 1.0;                             // restitution e of exact and decomposition
   double tolerance = 1e-9;                              // remaining overlap with `exact`, m
-  int most_impacts = 2000;                              // limit per step
+  int most_impacts = 2000;                              // limit per step with `exact`
 };
 
 struct Energies {
@@ -71,12 +72,13 @@ struct Energies {
 template <int n>
 class Simulation {
  public:
-  // Throws std::invalid_argument, one line.
+  // Throws std::invalid_argument, one line, for invalid options, bodies or meshes, and if there is no deformable body.
   Simulation(World<n> world, const Options& options);
 
-  // Throws std::invalid_argument if numbers of bodies do not match or bodies overlap.
+  // Sets the state at time 0. Throws std::invalid_argument if numbers of bodies do not match, if a value is not finite,
+  // or if bodies overlap by more than 1e-9 m.
   void start(const Start<n>& start);
-  // Makes one step of h. Returns false if it failed; reason() has the reason.
+  // Makes one step of h. Returns false if it fails; reason() has the reason. Then all later steps fail until start().
   bool step();
 
   double time() const { return time_; }
@@ -87,39 +89,40 @@ class Simulation {
   // Nodes of all deformable bodies, one body after another.
   const Nodes<n>& nodes() const { return x_; }
   std::span<const rigid::Pose<n>> poses() const { return poses_; }
-  rigid::Twist<n> twist(int body) const;  // of a rigid body
+  rigid::Twist<n> twist(int body) const;  // returns the twist of a rigid body; fixed: zero
 
   Energies energies() const;
   rigid::Momenta<n> momenta() const;
-  Vector<n> centre(int deformable) const;    // of mass, m
+  Vector<n> centre(int deformable) const;    // centre of mass, m
   Vector<n> velocity(int deformable) const;  // of the centre of mass, m/s
-  // Returns the pairs of bodies that overlap now, or that the last step's impulses separated; rigid bodies before
-  // deformable ones; ascending.
+  // Returns the pairs of bodies that overlap now, or (with `exact`) that impulses separated in the last step;
+  // ascending. Indices: rigid bodies, then deformable bodies.
   std::vector<std::pair<int, int>> touching() const;
   double overlap() const;            // largest overlap, m; 0: none
   double smallest_jacobian() const;  // smallest J of any element
-  // Returns an estimate of the longest stable step: the shortest time in which a pressure wave crosses an element, or
-  // the period scale of a node on one overlap.
+  // Returns an estimate of the longest stable step, s: the shortest time in which a pressure wave crosses an element;
+  // with `penalty` at most 2 sqrt(mass/stiffness) of every node.
   double stable_step() const;
 
  private:
-  bool act();    // computes forces at x_, poses_ -> force_, wrench_, energies
+  bool act();    // finds contacts and computes forces at x_, poses_ -> force_, wrench_, energies; false: see reason_
   void place();  // sets frames_ from x_, poses_
-  bool look();   // finds contacts at frames_; false: an overlap is too deep
+  bool look();   // checks the contacts that act() found; false: an overlap is deeper than half an element
   void kick(double h);
   void drift(double h);
   bool exact_step();
   std::vector<ContactRow<n>> rows(double above) const;  // rows of contacts with an overlap above this, m
-  bool collide();                                       // applies impulses at closed gaps
+  bool collide();                                       // applies impulses at closed gaps; false: see reason_
   void turn_round();                                    // reverses the closing part of the momenta
-  std::vector<rigid::Twist<n>> twists() const;          // of rigid bodies; fixed ones: 0
+  std::vector<rigid::Twist<n>> twists() const;          // returns the twists of rigid bodies; fixed: zero
   int whole(int body) const {                           // returns the index of the whole body to which an entry of
                                                         // bodies_ belongs
     const int kin = kin_[body];
     return kin < 0 ? body : rigid_ + kin;
   }
   static constexpr double near = 1e-8;  // m: gaps up to this count as closed for impulses
-  rigid::Twist<n> turned(int body, const rigid::Twist<n>& momentum, bool inverse) const;  // M^-1, or M
+  // Returns M^-1 (inverse) or M times a vector of a rigid body.
+  rigid::Twist<n> turned(int body, const rigid::Twist<n>& momentum, bool inverse) const;
 
   World<n> world_;
   Options options_;
