@@ -307,7 +307,7 @@ class ContactRows {
   Element at_node(const Function& f, int phase, int node) const {
     return element(f, problem_.numbers(), {}, {problem_.reference(phase, node)});
   }
-  // Returns the unknowns of the inputs at a node, then those of their velocities.
+  // Returns the unknowns of the inputs at a node, then the unknowns of their velocities.
   std::vector<int> with_velocities(int phase, int node, int first_velocity) const {
     std::vector<int> all = inputs_.unknowns(problem_, phase, node);
     const int by = first_velocity - problem_.index(phase).theta(node);

@@ -1,8 +1,8 @@
 // Periodic gaits of a legged model by discrete mechanics and optimal control (DMOC; Pekarek 2010, section 4.2). The
 // motion is one step, from just after touch-down to the next touch-down, on K intervals of equal length h = T/K. The
 // stance foot is pinned at the origin, so the unknowns of a node are the joint angles theta_k. The torques u_k are
-// constant over an interval. The formulas below are those of order 2; orders 4 and 6 have knots and points
-// (scheme.hpp). The order is that of the walker's system. Touch-down is the last node: it is plastic (the new foot
+// constant over an interval. The formulas below are for order 2; orders 4 and 6 have knots and points (scheme.hpp). The
+// walker's system determines the order. Touch-down is the last node: it is plastic (the new foot
 // sticks), the old stance foot is released, the legs exchange their roles, and the motion is periodic with period K h
 // at the momentum level. Exchanging the legs twice changes nothing.
 //

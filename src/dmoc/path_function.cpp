@@ -213,7 +213,8 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
 
 namespace {
 
-// Returns the arguments of an expression of positions; adds its parameters to those of `all`.
+// Returns the arguments of an expression of positions; adds its parameters to all.parameters. Throws ExpressionError as
+// check_position() does.
 std::vector<Argument> position_arguments(const System& system, const Expression& expression,
                                          const std::vector<std::string>& motion_parameters, PathFunction& all) {
   std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, all);

@@ -15,7 +15,7 @@
 
 namespace dodyn::dmoc {
 
-// Returns the values at s of the Lagrange polynomials that are 1 at one of the abscissae and 0 at the others.
+// Returns the values of all Lagrange polynomials at s. Polynomial j is 1 at abscissa j and 0 at every other abscissa.
 Eigen::VectorXd lagrange(const Eigen::VectorXd& abscissae, double s);
 
 struct Scheme {

@@ -189,7 +189,7 @@ class PairInPhase {
   auto& heights_at(std::size_t side, int node) {
     return shared_.heights(problem_, phase_, node, sides_[side].shape, sides_[side].inputs, size_);
   }
-  // Adds rows that keep a part on its side of the last plane. Returns the first of them.
+  // Adds rows that keep a part on its side of the last plane. Returns the index of the first row.
   int add_rows(std::size_t side, int node, const Coefficient& margin) {
     const int count = heights_at(side, node).first->outputs;
     const int row = side == 0 ? nlp_.add_rows(count, 0.5 * margin, nlp::infinity)

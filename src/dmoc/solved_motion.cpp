@@ -381,7 +381,8 @@ VectorXd MotionProblem::Reintegration::correction(const Step& step, const Vector
   return D.completeOrthogonalDecomposition().solve(residual);  // constraints may depend on each other
 }
 
-// Takes one step by damped Newton iterations: theta and p become those of the next node. Returns false if it fails.
+// Takes one step by damped Newton iterations: theta_ and p_ are then at the next node. Returns false if it fails;
+// theta_ and p_ are then unchanged.
 bool MotionProblem::Reintegration::advance(const PhaseLayout& laid, int k, const VectorXd& guess) {
   const PhaseMotion& m = planned(number(laid));
   const Scheme& scheme = problem_.system_->scheme();

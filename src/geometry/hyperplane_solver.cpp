@@ -210,9 +210,9 @@ double HyperplaneSolver<n>::segment(int a, int b, double& u) const {
   return (p_[a].z + u * e).squaredNorm();
 }
 
-// Reduces the columns to those of the face nearest to the line. Sets the slope t at which these have equal heights, of
-// minimum norm if they are fewer than n. Returns the distance from the line (0 if it pierces the face) and the unit
-// vector from the face to the line.
+// Reduces the columns to the columns of the face nearest to the line. Sets the slope t at which these columns have
+// equal heights; with fewer than n columns the t of minimum norm. Returns the distance of the face from the line (0 if
+// the line pierces the face). Sets `direction`, the unit vector from the face to the line, if the distance is not 0.
 template <int n>
 double HyperplaneSolver<n>::make_basis(Across& direction) {
   const double touching = 100.0 * rounding_;

@@ -46,7 +46,7 @@ struct Basis {
 // Distance within which a corner belongs to the contacting feature, relative to the smaller body's radius.
 inline constexpr double feature_tolerance = 1e-9;
 
-// Solves the program with beta = the unit vector from the centroid of K2 to that of K1. The centroids are inside, so
+// Solves the program with beta = the unit vector from the centroid of K2 to the centroid of K1. They are inside, so
 // the program is bounded and the sign of g is correct for every pair. If the centroids coincide, beta is the last
 // director of body 2. Sets all of `contact` except `body` and `part`. Returns the number of passes over the corners.
 // Throws std::runtime_error if the simplex method does not terminate (NaN in a configuration).

@@ -88,7 +88,7 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
 }
 
 // min |pi|^2 s.t. sum of pi over either side = 1, sum_1 pi z - sum_2 pi z = 0, pi >= 0: (2.70) with the sign
-// constraint. Returns false if rounding leaves no such multipliers; they are then those of the basis.
+// constraint. Returns false if rounding leaves no such multipliers; then basic_multipliers() sets them.
 template <int n>
 bool HyperplaneSolver<n>::least_norm_multipliers() {
   for (int side = 0; side < 2; ++side) {
@@ -115,8 +115,9 @@ bool HyperplaneSolver<n>::is_on_line() const {
 
 // On a given support (corners with pi > 0) the optimum is pi = 1/m +- <z - mean z, lambda>. m: number of its corners on
 // the side; lambda = -(S_1 + S_2)^-1 (mean z_1 - mean z_2); S: sums of squares about the means. Starts from all
-// corners. Each support is that of the last multipliers: Newton's method with the sums eliminated, which ends when the
-// support is unchanged. Returns false if it does not end within a few rounds, or if the multipliers miss the line.
+// corners. Every round uses the support of the last multipliers: Newton's method with the sums eliminated, which ends
+// when the support is unchanged. Returns false if it does not end within six rounds, or if the multipliers miss the
+// line.
 template <int n>
 bool HyperplaneSolver<n>::multipliers_on_support() {
   constexpr int rounds = 6;
@@ -293,7 +294,7 @@ void HyperplaneSolver<n>::least_norm_slope(int rank, const Across& along) {
     }
     if (count == std::ssize(cuts) || cut.z.norm() <= feature_) break;
     cuts[count++] = cut;
-    // the point of minimum norm that satisfies all cuts: on none, one or two of them
+    // The point of minimum norm that satisfies all cuts is on one or two cuts.
     double best = std::numeric_limits<double>::infinity();
     Across chosen = optimal - base;
     const auto consider = [&](const Across& s) {

@@ -27,7 +27,7 @@ Vector<3> normal(const Points<3>& x, const std::array<int, 3>& f) {
   return (x[f[1]] - x[f[0]]).cross(x[f[2]] - x[f[0]]);
 }
 
-// Finds a simplex of n + 1 points, each as far as possible from the span of those before it.
+// Finds a simplex of n + 1 points, each as far as possible from the span of the earlier points.
 template <int n>
 std::array<int, n + 1> first_simplex(const Points<n>& x, double tolerance, const std::string& name) {
   std::array<int, n + 1> chosen{};

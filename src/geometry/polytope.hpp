@@ -21,7 +21,7 @@ inline constexpr int max_corners = 256;
 inline constexpr int few_corners = 64;
 
 // A convex polytope of full dimension in body coordinates (m). Corners are stored axis by axis and padded to whole
-// vector registers with copies of the last one. So a pass over all of them needs few instructions.
+// vector registers with copies of the last one. So a pass over all corners needs few instructions.
 template <int n>
 class Polytope {
  public:

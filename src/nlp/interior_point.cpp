@@ -33,7 +33,7 @@ struct Ending {
 };
 
 // Parameters of the method, for scaled functions. Parameters with an equation or a section have the name and value of
-// the source; the others are specific to this implementation.
+// the source; all other parameters are specific to this implementation.
 struct Parameters {
   // scaling (section 3.8)
   double max_slope = 100.0;  // limit on the mean slope of the objective and the largest slope of each row at the start

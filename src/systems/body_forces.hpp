@@ -29,8 +29,8 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
 // Returns whether a force depends on the control of an actuator.
 bool uses_controls(const AppliedForce<double>& force);
 
-// Adds the wrenches of actuators, and of [force] sections with their controls, to those of the bodies, for the controls
-// u, [actuators]. Limits do not apply.
+// Adds the forces of actuators, and of [force] sections that use controls, to the wrenches of the bodies. u: controls,
+// [actuators]. Limits do not apply.
 template <int n>
 using ActuatorForce = std::function<void(rigid::Frames<n>, std::span<const rigid::Twist<n>>, std::span<const double> u,
                                          std::span<rigid::Twist<n>> wrench)>;

@@ -72,8 +72,8 @@ std::string joint(const Link<double>& link) {
   return text.empty() ? "fixed" : text;
 }
 
-// Returns a sentence if the moments of inertia of a link in space are impossible, because the largest exceeds the sum
-// of the others. Empty: they are possible.
+// Returns a sentence if the moments of inertia of a link in 3D are impossible, because the largest moment exceeds the
+// sum of the other two. Empty: they are possible.
 std::string impossible_inertia(const Link<double>& link) {
   constexpr double rounding = 1e-6;  // relative; files give few digits
   const Eigen::Vector3d moments =

@@ -84,7 +84,7 @@ struct Surface {
   std::string name;
   Number restitution = 1.0, friction = 0.0;
 };
-// Whether two links may touch.
+// States whether two links may touch.
 struct ContactRule {
   int one = 0, other = 0;
   bool allowed = true;

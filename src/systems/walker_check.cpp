@@ -37,7 +37,7 @@ void check_legs(const Model& model) {
     model.fail(model.swing_line, "swing-foot = " + links[structure.swing_link].name +
                                      " must be the counterpart of the first link, " + links[0].name);
   for (std::size_t i = 0; i < links.size(); ++i) {  // finds the link whose joint, traversed in the other direction,
-                                                    // becomes that of link i
+                                                    // becomes the joint of link i
     const int k = links[i].parent < 0 ? -1 : links[links[i].parent].counterpart;
     if (k >= 0 && links[k].parent == links[i].counterpart && links[i].moves.size() == 1 && links[k].moves.size() != 1)
       model.fail(link_lines[i], "exchanging the legs does not put a joint in the place of that of " + links[i].name +
