@@ -26,7 +26,7 @@ class Attitudes {
                           const Reference& to, double s) const;
   // Converts momenta p: the momenta of charts' angles become components along the axes of the joint's parent frame.
   Eigen::VectorXd along_axes(const Eigen::VectorXd& p, const Eigen::VectorXd& q, const Reference& reference) const;
-  // The inverse of along_axes().
+  // Inverts along_axes(): returns the momenta of the charts' angles.
   Eigen::VectorXd about_angles(const Eigen::VectorXd& p, const Eigen::VectorXd& q, const Reference& reference) const;
 
  private:

@@ -8,8 +8,9 @@ namespace dodyn::dmoc {
 
 using Eigen::Vector3d;
 
-// Computes s for unbounded lines and clamps it to its part, then the t nearest to s, clamped, then the s nearest to t
-// (Ericson, Real-Time Collision Detection, 2005, section 5.1.9). For parallel lines the first s is the part's start.
+// Computes s for unbounded lines and clamps it to its part. Then computes the t nearest to s, clamped, and at last the
+// s nearest to t (Ericson, Real-Time Collision Detection, 2005, section 5.1.9). For parallel lines the first s is the
+// part's start.
 double squared_distance(const double* ends, const Pair& pair) {
   const double *p = ends + 6 * pair.one, *q = ends + 6 * pair.other;
   const Eigen::Map<const Vector3d> a(p), b(p + 3), c(q), d(q + 3);

@@ -64,7 +64,7 @@ struct GaitSettings {
 
   double clearance = 0.0;    // minimum height of the swing foot at mid-step, m; at the share s: times 4 s (1 - s)
   int clearance_points = 0;  // number of checks between neighbouring knots, in addition to those at inner knots
-  double leg_radius = 0.0;   // in space: half the minimum distance of links of different legs, m; 0: they may cross
+  double leg_radius = 0.0;   // 3D: half the minimum distance of links of different legs, m; 0: legs may cross
   double torque_limit = nlp::infinity;  // N m
   double rate_limit = nlp::infinity;    // maximum speed of every joint at the quadrature points, rad/s (slides: m/s)
   bool knee_stops = false;              // knees bend in one direction only
@@ -103,7 +103,7 @@ struct GaitReport {
   double min_normal_force = 0.0;                                                             // over all knots, N
   double max_friction_ratio = 0.0;  // |tangential| / normal force; infinite if the ground would have to pull
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // at touch-down: N s; |tangential| / normal impulse
-  double min_clearance = 0.0;                                 // of the swing foot at inner knots, m
+  double min_clearance = 0.0;                                 // minimum height of the swing foot at inner knots, m
   double max_foot_penetration = 0.0;  // depth of the swing foot below the ground, at nodes and between them, m
   double scrape = 0.0;                // path length of the swing foot below scrape_height, m
   double foot_path = 0.0;             // total path length of the swing foot along the ground, m
@@ -151,7 +151,7 @@ class WalkerGait {
   Eigen::MatrixXd cold_path(std::uint64_t seed) const;
   // Returns the unknowns along cold_path(), with zero torques.
   Eigen::VectorXd cold_start(std::uint64_t seed) const;
-  // Returns the unknowns from joint angles and torques of another gait: `q` [Kd + 1, n], `u` [Kd, inputs].
+  // Returns the unknowns of a gait with these joint angles and torques: `q` [Kd + 1, n], `u` [Kd, inputs].
   Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;
 
   GaitMotion motion(const Eigen::VectorXd& x) const;

@@ -221,8 +221,8 @@ class IntervalWork final : public autodiff::Element {
   bool timed_;
   nlp::Coefficient step_;
   MatrixXd bernstein_, of_controls_;  // [d, d] values of the controls at the points -> beta
-  // Maps from the coordinates at the knots, [d + 1, d + 1], and from (h V_0, h V_1), [d + 1, 2], to the coefficients of
-  // h v by powers of s.
+  // Coefficients of h v by powers of s: of_knots_ [d + 1, d + 1] times the coordinates at the knots, plus of_rates_
+  // [d + 1, 2] times (h V_0, h V_1).
   MatrixXd of_knots_, of_rates_;
 };
 

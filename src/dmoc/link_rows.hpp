@@ -16,7 +16,7 @@ namespace dodyn::dmoc {
 struct NodeInputs {
   std::vector<int> coordinates;  // indices in the system, ascending
   std::vector<int> unknowns(const MotionProblem& problem, int phase, int node) const;
-  std::string name() const;  // suffix of the names of functions recorded for them
+  std::string name() const;  // returns a suffix for the names of functions that are recorded for these coordinates
   template <class T>
   std::vector<T> whole(int n, const T* values) const {
     return dmoc::whole(n, coordinates, values);

@@ -331,7 +331,7 @@ void MotionProblem::add_control(const PhaseLayout& laid, int k, int point, int i
       else
         problem_.add_linear(first + row, u,
                             first == momentum && knot != 0 && knot != scale.last_knot
-                                ? Coefficient(share(slot))  // fewer rounding errors than the other form
+                                ? Coefficient(share(slot))  // fewer rounding errors than (share h) (1/h)
                                 : share(slot) * scale.h * factor);
   }
   if (!terms.empty()) problem_.add_element(half, {u, index.duration}, std::move(terms));

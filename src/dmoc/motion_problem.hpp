@@ -42,7 +42,7 @@ inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 struct ForceCondition {
   std::vector<std::pair<int, Coefficient>> forces =
       {};                      // coordinate (of a position constraint: component), coefficient
-  Coefficient constant = 0.0;  // in the units of the sum
+  Coefficient constant = 0.0;  // in the unit of the sum of forces
   // A constant of value 0 counts if its gradient has an entry that is not zero. A gradient of zeros does not count.
   bool has_constant() const { return constant.value != 0.0 || (constant.gradient.array() != 0.0).any(); }
 };
@@ -284,9 +284,9 @@ class MotionProblem {
   // Adds the force of control `i` at a point of interval `k`. Its actuator acts on a single coordinate. `half`: the
   // element (u, T) -> h u / 2; null if the duration is known.
   void add_control(const PhaseLayout& laid, int k, int point, int i, const DynamicsScale& scale, const Element& half);
-  // Returns pairs of a block of rows to which the derivative of an interval with respect to a knot contributes, as the
-  // row of the first moving coordinate, and its factor there. The blocks are the momentum balance of the knot and, at
-  // inner nodes with unknown rates, the rows of these rates. `slot`: index of the knot in the interval.
+  // Returns the blocks of rows to which the derivative of an interval's action with respect to a knot contributes:
+  // first row of each block, and factor of the derivative there. The blocks are the momentum balance of the knot and,
+  // at inner nodes with unknown rates, the rows of these rates. `slot`: index of the knot in the interval.
   std::vector<std::pair<int, Coefficient>> rows_of_slot(const PhaseLayout& laid, const DynamicsScale& scale, int knot,
                                                         int slot) const;
   // Adds the momenta dL/dv of the velocities at both ends of a phase to the rows of both ends and of events.

@@ -132,9 +132,9 @@ StateAt state_at(Place place, const System& system, int point, const std::vector
 
 }  // namespace
 
-// The recorded function has these parameters: first the step, or 1/K if the duration is an unknown. Then the number of
-// steps that a value represents, the part of the time that does not depend on unknown durations (s), and the steps
-// since the start of the phase. Parameters of the expression follow.
+// The recorded function has these parameters: the step (1/K if the duration is an unknown); the number of steps that a
+// value represents; the part of the time that does not depend on unknown durations, s; the steps since the start of the
+// phase; the parameters of the expression.
 PathFunction path_function(const System& system, const std::vector<int>& held, const PhaseClock& clock,
                            const Expression& expression, const std::vector<std::string>& motion_parameters,
                            bool integrated) {
@@ -392,7 +392,7 @@ std::pair<Element, std::vector<int>> at_end(const MotionProblem& problem, int ph
 
 Element end_element(const PathFunction& f, const std::vector<Coefficient>& numbers, const Lookup& values,
                     const Reference& reference) {
-  std::vector<Coefficient> extra(first_parameter, 0.0);  // without a step and a time
+  std::vector<Coefficient> extra(first_parameter, 0.0);  // an end function has no step and no time
   for (const std::string& name : f.parameters) extra.push_back(values(name));
   return element(f.functions.front(), numbers, extra, {reference});
 }
@@ -416,7 +416,7 @@ double end_value(const MotionProblem& problem, int phase, bool end, const PathFu
   const int node = end ? index.intervals : 0;
   Eigen::VectorXd rates = Eigen::VectorXd::Zero(index.moving);
   if (f.place != Place::knots) {
-    // Momenta at such an end include half an interval's impulse of the constraints.
+    // Momenta at an end without unknown velocities include half an interval's impulse of the constraints.
     if ((end ? index.velocity_before : index.velocity_after) < 0 && !problem.position_constraints(phase).empty())
       return std::numeric_limits<double>::quiet_NaN();
     rates = problem.node_rates(phase, x).row(node).transpose();

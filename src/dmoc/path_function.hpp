@@ -36,8 +36,8 @@ struct PhaseClock {
 
 // Records an expression. `motion_parameters`: names in addition to the model's parameters. `integrated`: the expression
 // is a cost that is integrated over time. Throws ExpressionError if the expression contains another name or an angle of
-// a spherical joint, if it is integrated and depends on parameters alone, if it contains rates of controls and the
-// order is above 2, or if it has points of a system with charts and is not evaluated at knots.
+// a spherical joint, or if it is integrated and depends on parameters alone. It also throws for rates of controls if
+// the order is above 2, and for points of a system with charts if the place is not `knots`.
 PathFunction path_function(const System& system, const std::vector<int>& held, const PhaseClock& clock,
                            const Expression& expression, const std::vector<std::string>& motion_parameters,
                            bool integrated = false);

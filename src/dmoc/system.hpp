@@ -100,8 +100,9 @@ class System {
   // (q, v), all coordinates -> v . dL/dv - L plus the additional energies, J
   const Function& energy() const { return energy_; }
 
-  // Records f(tree, z) as a function of z, [inputs]. Parameters: `extra` ones, the third argument of f, then the tree's
-  // numbers. f: (const Tree<Var>&, const std::vector<Var>& z, const std::vector<Var>& extra) -> std::vector<Var>
+  // Records f(tree, z) as a function of z, [inputs]. Parameters: first `extra` numbers, which are the third argument of
+  // f, then the tree's numbers. f: (const Tree<Var>&, const std::vector<Var>& z, const std::vector<Var>& extra) ->
+  // std::vector<Var>
   template <class F>
   Function record(int inputs, int extra, F f) const {
     return record_at(0, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
@@ -166,12 +167,12 @@ class System {
   mutable std::map<std::string, Function> known_;
 };
 
-// Returns a recorded function with values of its parameters: `extra` ones, references of nodes, then the numbers of a
+// Returns a recorded function with values of its parameters: `extra`, then references of nodes, then the numbers of a
 // design.
 Element element(const Function& function, const std::vector<Coefficient>& numbers,
                 const std::vector<Coefficient>& extra = {}, const std::vector<Reference>& references = {});
 
-// Returns all coordinates from the moving ones; held ones are zero.
+// Returns all coordinates from the moving coordinates; held coordinates are zero.
 template <class T>
 std::vector<T> whole(int n, const std::vector<int>& moving, const T* theta) {
   std::vector<T> q(n, T(0.0));

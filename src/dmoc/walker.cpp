@@ -139,7 +139,7 @@ Walker::Legs Walker::legs(const Tree<Coefficient>& design) const {
   Legs legs;
   legs.segments.resize(leg_links_.size());
   Coefficient from_hip = 0.0;
-  // the stance leg is traversed from its foot to the hip, the swing leg from its hip down
+  // Links of the stance leg are in order from the foot to the hip, links of the swing leg from the hip to the foot.
   for (int i = of_stance_ - 1; i >= 0; --i) {
     const auto p = ends(leg_links_[i]);
     const Coefficient farther = from_hip + distance(&p[0], &p[3]);

@@ -93,13 +93,13 @@ class Simulation {
 
   Energies energies() const;
   rigid::Momenta<n> momenta() const;
-  Vector<n> centre(int deformable) const;    // centre of mass, m
-  Vector<n> velocity(int deformable) const;  // of the centre of mass, m/s
+  Vector<n> centre(int deformable) const;    // returns the centre of mass, m
+  Vector<n> velocity(int deformable) const;  // returns the velocity of the centre of mass, m/s
   // Returns the pairs of bodies that overlap now, or (with `exact`) that impulses separated in the last step;
   // ascending. Indices: rigid bodies, then deformable bodies.
   std::vector<std::pair<int, int>> touching() const;
-  double overlap() const;            // largest overlap, m; 0: none
-  double smallest_jacobian() const;  // smallest J of any element
+  double overlap() const;            // returns the maximum overlap, m; 0: none
+  double smallest_jacobian() const;  // returns the minimum J of all elements
   // Returns an estimate of the longest stable step, s: the shortest time in which a pressure wave crosses an element;
   // with `penalty` at most 2 sqrt(mass/stiffness) of every node.
   double stable_step() const;

@@ -25,7 +25,7 @@ namespace dodyn::geometry {
 // Dimension of the contacting feature of a body's boundary.
 enum class Feature : std::int8_t { vertex = 0, edge = 1, face = 2 };
 
-// Number of listed vertices of a feature; larger features have only the first ones.
+// Maximum number of listed vertices of a feature. For larger features only the first vertices are listed.
 inline constexpr int max_listed = 8;
 
 template <int n>

@@ -29,7 +29,8 @@ class HyperplaneSolver {
   enum class Query { optimum, sign };
   Termination solve(Basis<n>& basis, Query query = Query::optimum);
 
-  // Reads value, alpha, multipliers and features of the optimum; non-unique ones have minimum norm.
+  // Reads value, alpha, multipliers and features of the optimum into c. alpha and multipliers that are not unique have
+  // minimum norm.
   void read(const Frame<n>& f1, const Frame<n>& f2, Contact<n>& c);
 
   Vector<n> across_beta() const { return axes_.template leftCols<across>() * t_; }  // (I - beta beta^T) alpha

@@ -117,7 +117,8 @@ Facets<n> hull(Points<n> x, double tolerance, const std::string& name) {
   return facets;
 }
 
-// Every edge of a closed boundary occurs once in either direction.
+// Throws std::invalid_argument if the boundary is not closed. Every edge of a closed boundary occurs once in either
+// direction.
 void check_closed(const Facets<3>& facets, const std::string& name) {
   std::vector<std::array<int, 2>> ridges;
   for (const auto& f : facets)
@@ -128,7 +129,8 @@ void check_closed(const Facets<3>& facets, const std::string& name) {
   if (!closed) refuse(name, too_flat);
 }
 
-// A point is a corner if it alone is farthest in the direction of the mean of the normals around it.
+// Throws std::invalid_argument if a point is not a corner. A point is a corner if no other point is as far in the
+// direction of the mean of the normals around it.
 template <int n>
 void check_corners(const Points<n>& x, const Facets<n>& facets, double tolerance, const std::string& name) {
   std::vector<Vector<n>> outward(x.size(), Vector<n>::Zero());

@@ -60,7 +60,7 @@ class Polytope {
   int low_corner(const Vector<n>& d) const { return low_corner_[cell(d)]; }
 
   double volume() const { return volume_; }                   // m^n
-  const Vector<n>& centroid() const { return centroid_; }     // of the volume, m
+  const Vector<n>& centroid() const { return centroid_; }     // centroid of the volume, m
   const Matrix<n>& second_moment() const { return moment_; }  // int (x - centroid)(x - centroid)^T dV, m^(n+2)
   double radius() const { return radius_; }                   // radius of the bounding ball about the centroid, m
   Polytope moved(const Frame<n>& frame) const;                // returns the polytope whose corners are frame(corner)
@@ -74,7 +74,7 @@ class Polytope {
   std::vector<std::int16_t> neighbours_;
   std::vector<int> first_neighbour_;  // the neighbours of corner i begin at first_neighbour_[i]
   std::vector<double> neighbour_coordinates_;
-  std::vector<std::int16_t> low_corner_;  // by cell
+  std::vector<std::int16_t> low_corner_;  // [cells of the cube]
 
   static constexpr int cells = 8;  // number along a side of the cube
   static int cell(const Vector<n>& d) {

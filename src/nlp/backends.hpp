@@ -22,7 +22,8 @@ class Deadline {
   double processor_end_;
 };
 
-// `neighbour`: solution whose multipliers are the initial ones; may be null. x0 is within the bounds.
+// Solve with one backend. `neighbour`: its multipliers are the initial multipliers; may be null. x0 must be within the
+// bounds.
 Solution solve_native(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
                       const Options& options, const Deadline& deadline);
 Solution solve_ipopt(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,

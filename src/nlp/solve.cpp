@@ -92,7 +92,7 @@ Solution unsolved(const Problem& problem, const VectorXd& x0, const std::string&
   return solution;
 }
 
-// No variable is free: x0 is the solution or there is none.
+// Returns x0, as a solution or as infeasible: all variables are fixed.
 Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const Options& options) {
   VectorXd values = VectorXd::Zero(problem.constraints());
   problem.constraint_values(x0, values);

@@ -147,8 +147,9 @@ SymmetricFactor::Progress SymmetricFactor::eliminate_node(int at, bool convex) {
   inertia_.positive += done.positive;
   inertia_.negative += done.negative;
   negative += done.negative;
-  // Assume that the matrix is convex on the rows' null space. Then the rows are independent, and those outside the
-  // subtree have as many negative pivots to come. So the subtree has at most as many as it touches.
+  // Assume that the matrix is convex on the rows' null space. Then the number of negative pivots is the number of rows,
+  // and each row outside of the subtree still needs its negative pivot. So a subtree has at most as many negative
+  // pivots as it touches rows.
   if (convex && negative > node.touched) {
     inertia_.negative = std::max(inertia_.negative, s.saddle_rows + 1);
     return Progress::not_convex;

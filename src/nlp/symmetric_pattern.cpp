@@ -53,7 +53,7 @@ struct Group {
   bool leaf = false, merged = false;
 };
 
-// Groups columns of equal structure, each the parent of the one before it.
+// Groups neighbouring columns of equal structure. Each column of a group is the parent of the column before it.
 std::vector<Group> dense_groups(const std::vector<int>& parent, const std::vector<std::vector<int>>& structure,
                                 const std::vector<char>& leaf) {
   const int n = parent.size();

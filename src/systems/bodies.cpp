@@ -57,8 +57,8 @@ class Builder {
     model_.fail(line(link), "link " + view_.tree.links[link].name + " is not a body of a contact simulation: " + what);
   }
 
-  // Returns whether the link is massless and only adds an axis to the joint of the next link. The hinges of both then
-  // go through one point.
+  // Returns whether the link is massless and only adds an axis to the joint of the next link. The hinges of the two
+  // links then go through one point.
   bool is_massless_intermediate(std::size_t l) const {
     const auto& links = view_.tree.links;
     const auto hinged = [](const Link<double>& link) {

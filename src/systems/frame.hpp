@@ -69,8 +69,8 @@ struct Frame {
   Matrix3<T> rotation;          // from the link's axes to world axes
   Vector3<T> spin;              // angular velocity in the link's axes
   // Successive turns about one axis are merged into one:
-  int axis = -1;                    // that axis; -1: there was no turn yet
-  T angle = T(0.0), rate = T(0.0);  // sum of the angles and rates about it
+  int axis = -1;                    // axis of the merged turns; -1: none
+  T angle = T(0.0), rate = T(0.0);  // sums of their angles and rates
   Matrix3<T> rotation_before;       // rotation of the frame before the merged turn
   Vector3<T> spin_before;           // angular velocity before the merged turn
 

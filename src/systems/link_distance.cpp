@@ -13,7 +13,7 @@ namespace {
 
 constexpr double printed_zero = 1e-12;  // m or 1; smaller components are rounding errors
 
-// A part in its place.
+// A part with the frame of its link.
 template <int n>
 struct PlacedPart {
   const Shape* shape;

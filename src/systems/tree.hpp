@@ -110,8 +110,8 @@ struct Potential {
   std::string name;
   Formula<P> energy;
 };
-// A mass (or flywheel) outside the links that coordinates drive: its position `place` (m, or rad) is an expression of
-// them. Its kinetic energy is mass/2 (d place/dt)^2; it has no weight.
+// A mass (or flywheel) that belongs to no link. Coordinates drive it: its position `place` (m, or rad) is an expression
+// of coordinates and parameters. Its kinetic energy is mass/2 (d place/dt)^2; it has no weight.
 template <class P>
 struct Rotor {
   std::string name;

@@ -119,7 +119,8 @@ bool HybridIntegrator::substep(ActiveRows& before, const VectorXd& q0, const Vec
   }
   if (!converged) return false;
   const auto& interval = mechanics_.interval(q0, q1, h);
-  // p1 = plus, and p0 + minus + B^T r = 0. The sum of both keeps p0 to round-off, even for short intervals.
+  // p1 = plus, and p0 + minus + B^T r = 0. The sum of both equations contains p0 without error, even for short
+  // intervals.
   p1 = p0 + (interval.minus + interval.plus);
   if (m > 0) p1 += before.B.transpose() * r;
   to.discrete_energy = interval.energy;

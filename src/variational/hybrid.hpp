@@ -80,7 +80,7 @@ struct HybridState {
   double time = 0.0;
   Eigen::VectorXd q, p;
   Mode mode;
-  double discrete_energy = 0.0;  // of the interval that ends here, J; at order 4 and 6 of its last stage
+  double discrete_energy = 0.0;  // energy of the interval that ends here (order 4 and 6: of its last stage), J
 };
 
 class HybridIntegrator {

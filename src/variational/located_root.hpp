@@ -6,9 +6,9 @@
 
 namespace dodyn::variational {
 
-// Chandrupatla's method (1997), to round-off; its first step is a secant. It uses inverse quadratic interpolation if
-// that is safe, otherwise bisection. fa, fb: values at a and b. If they have the same sign, returns the end with the
-// smaller absolute value.
+// Returns the root to round-off, by Chandrupatla's method (1997) with a secant as the first step. The method uses
+// inverse quadratic interpolation if that is safe, otherwise bisection. fa, fb: values at a and b. If they have the
+// same sign, returns the end with the smaller absolute value.
 template <class F>
 double located_root(F f, double a, double fa, double b, double fb) {
   if (fa == 0.0) return a;

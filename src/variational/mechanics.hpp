@@ -24,7 +24,7 @@ struct Formulation {
   std::function<Vars(const Vars& q, const Vars& v, const Vars& p)> watched;  // scalars of the state; empty: none
 };
 
-// The recorded functions; they are the same for all values of the parameters.
+// The recorded functions of a system, for all values of its parameters.
 struct Recorded {
   using Function = std::shared_ptr<const autodiff::RecordedFunction>;
   int n = 0, rows = 0, watched = 0;
