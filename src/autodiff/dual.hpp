@@ -99,8 +99,8 @@ struct Dual {
   }
 };
 
-// Operations of a parameter with derivatives of its own and a number one level higher: the parameter is constant at
-// that level.
+// Operations between a parameter that has derivatives, Dual<S>, and a number with one more level of derivatives. The
+// parameter is constant at this additional level.
 template <class S>
 Dual<Dual<S>> operator*(const Dual<S>& a, const Dual<Dual<S>>& b) {
   return {a * b.value, a * b.tangent};

@@ -68,7 +68,7 @@ class Graph {
   Derivatives differentiate(int output, const std::vector<int>& variables);
   // Records the gradient of a node by reverse differentiation, [variables].
   std::vector<int> gradient(int output, const std::vector<int>& variables);
-  // Returns the directional derivatives of the outputs; each input changes at the rate that another node gives.
+  // Records the directional derivatives of the outputs: input i changes at the rate of node rates[i].
   std::vector<int> directional(const std::vector<int>& outputs, const std::vector<int>& inputs,
                                const std::vector<int>& rates);
 
@@ -257,7 +257,8 @@ class RecordedElement final : public Element {
   mutable Prepared prepared_;
 };
 
-// Makes the programs of outputs that depend on these `variables`, a graph's first inputs, and on these `parameters`.
+// Returns the function of these outputs of a graph. `variables`: nodes of the graph's first inputs; `parameters`: nodes
+// of its parameters.
 std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
                                                           std::vector<int> parameters, std::vector<int> outputs);
 

@@ -29,18 +29,18 @@
 namespace dodyn::dmoc {
 
 struct ContactEvent {
-  int event = 0;                              // index of the event
-  int point = -1;                             // index of a named point of the model; -1: a corner or an edge touches
-  int part = -1, corner = -1;                 // index of the touching shape and of its corner; -1: named point
-  std::optional<EdgePair> edges = {};         // or the edges of `part` and of `shape` that touch
-  int shape = 0;                              // `outward` selects its face: the supporting plane in that direction
+  int event = 0;                       // index of the event
+  int point = -1;                      // index of a named point of the model; -1: a corner or an edge touches
+  int part = -1, corner = -1;          // index of the touching shape and of its corner; -1: named point
+  std::optional<EdgePair> edges = {};  // edges of `part` and of `shape` that touch; nullopt: a point or a corner
+  int shape = 0;                       // index of the other shape; its face is the supporting plane along `outward`
   std::array<double, 3> outward = {0, 0, 1};  // outward normal of the face in its link, unit length
   Coefficient restitution = 1.0;
   bool sticks = false, slides = false;    // neither: frictionless
   std::array<double, 3> way = {0, 0, 0};  // mean direction of the tangential motion, in the face's link. In 2D the
                                           // point slides in this direction; in 3D without effect
   bool stays = false;                     // the contact persists: it sticks, and the next phase has a joint there
-  // Coulomb coefficient. Sticking: bounds the tangential impulse; nullopt: unbounded. Sliding: required
+  // Coulomb coefficient. Sticking: it limits the tangential impulse; nullopt: no limit. Sliding: required.
   std::optional<Coefficient> friction = {};
 };
 

@@ -16,8 +16,9 @@ using Term = AssembledProblem::Term;
 
 namespace {
 
-// Returns the conditions of the ground on the foot's force: a friction cone by tangential directions (in space eight,
-// the pyramid inscribed in the cone), or the normal force alone.
+// Returns the conditions on the force of the ground on the foot. With finite friction: a friction cone by tangential
+// directions (3D: the inscribed pyramid of eight sides). Otherwise, if `unilateral`: only the normal force. Otherwise
+// none.
 std::vector<ForceCondition> ground(const GaitSettings& settings, int base) {
   const bool cone = std::isfinite(settings.friction);
   if (!cone)
@@ -55,7 +56,7 @@ WalkerGait::WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coeffic
 // Returns the distance from the hip along the leg, m, beyond which the legs must have the full distance. Cylinders of
 // radius r whose axes start at one point of the middle plane always overlap near it. Straight legs of length L with
 // feet w apart reach w/2 from the plane at the feet. If the hip sways by w/4, w/4 remains. So the full distance r
-// applies from 4 r L / w on.
+// applies from 4 r L / w on; if w <= 4 r, only at the feet. For hips at least 2 r apart it applies from the hip on.
 Coefficient WalkerGait::free_of_hip() const {
   const double r = settings_.leg_radius;
   if (!(legs_.hips.value < 2.0 * r)) return 0.0;

@@ -63,7 +63,7 @@ struct GaitSettings {
   Lookup parameter = {};
 
   double clearance = 0.0;    // minimum height of the swing foot at mid-step, m; at the share s: times 4 s (1 - s)
-  int clearance_points = 0;  // number of checks between neighbouring knots, in addition to those at inner knots
+  int clearance_points = 0;  // number of rows for the height between neighbouring knots; inner knots always have a row
   double leg_radius = 0.0;   // 3D: half the minimum distance of links of different legs, m; 0: legs may cross
   double torque_limit = nlp::infinity;  // N m
   double rate_limit = nlp::infinity;    // maximum speed of every joint at the quadrature points, rad/s (slides: m/s)

@@ -70,7 +70,7 @@ struct Phase {
   std::vector<Reference> references = {};
 };
 
-// Joins the end of a phase with the start of another, or of itself.
+// An event at the end of phase `from`. Phase `to` starts there; it may be the same phase.
 struct Event {
   int from = 0, to = 0;
   // theta_K -> coordinates, and (theta_K, v-) -> momentum dL/dv-, both relabelled: [n]. Null: no relabelling.
@@ -84,7 +84,7 @@ struct PositionFunction {
   int size = 0;     // number of components of g
   Function values;  // theta -> g
   Function rates;   // (theta, v) -> G v
-  // (theta, forces [size]; parameters, zeros [held]) -> G^T forces, on all coordinates, fixed ones included
+  // (theta, forces [size]; parameters, zeros [held]) -> G^T forces, on all coordinates (also held coordinates), [n]
   Function push;
 };
 
@@ -95,8 +95,8 @@ struct PositionConstraint {
   PositionFunction function;
   std::vector<Coefficient> parameters = {};  // numbers that `function` takes in addition to the model's numbers
   std::vector<bool> at_zero;      // [size] true: zero at all knots; false: constant, as at the phase's first node
-  bool inherited = false;         // the components that are at zero are already zero at the end of the phase before
-  std::optional<int> event = {};  // index of the event at the phase's start in which it exerts an impulse; empty: none
+  bool inherited = false;         // components with at_zero are already zero at the end of the previous phase
+  std::optional<int> event = {};  // event at the phase's start in which the constraint exerts an impulse; empty: none
   bool stopped = false;           // the rates at the phase's start already satisfy G v = 0
   // On the forces of g at every knot that has a momentum balance, and on the impulse of the event.
   std::vector<ForceCondition> conditions = {};
@@ -211,7 +211,8 @@ class MotionProblem {
   // Stores a position constraint whose rows add_position_constraint() (position_constraint.hpp) has added.
   void store(PositionConstraint constraint) { phases_[constraint.phase].constraints.push_back(std::move(constraint)); }
   const std::vector<PositionConstraint>& position_constraints(int phase) const { return phases_[phase].constraints; }
-  // Adds an effort, integrated over a phase and multiplied by `per`, to the objective. Work requires Phase::work.
+  // Adds an effort, integrated over a phase and multiplied by `per`, to the objective. The terms of work have no effect
+  // without Phase::work.
   void add_effort(int phase, const Effort& effort, const Coefficient& per);
   nlp::AssembledProblem& problem() { return problem_; }
   const nlp::AssembledProblem& problem() const { return problem_; }
@@ -234,7 +235,7 @@ class MotionProblem {
   // Returns h of a phase whose duration is not an unknown.
   Coefficient step(int phase) const;
 
-  // Computes velocities and work in x from its nodes, controls and durations.
+  // Sets velocities, node rates and works in x from its knots, controls and durations.
   void fill(Eigen::VectorXd& x) const;
   Motion motion(const Eigen::VectorXd& x) const;
   // Returns the work in a phase, with the split of add_effort(). The problem need not have works as unknowns.

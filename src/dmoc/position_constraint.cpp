@@ -21,7 +21,7 @@ std::vector<int> followed_by(std::vector<int> inputs, int first, int count) {
   return inputs;
 }
 
-// Terms of output i in row `first` + i, [count].
+// Returns the terms of output i in row `first` + i, [count].
 std::vector<Term> in_rows(int first, int count, double factor = 1.0) {
   std::vector<Term> terms;
   for (int i = 0; i < count; ++i) terms.push_back({i, first + i, factor});
@@ -29,7 +29,8 @@ std::vector<Term> in_rows(int first, int count, double factor = 1.0) {
 }
 
 // Adds conditions on the unknowns from `multiplier` on, which are forces times a factor, or impulses. `add_constant`
-// adds the constant of a condition, times this factor, to a row; null: the unknowns are impulses.
+// adds the constant of a condition, times this factor, to a row; null: the unknowns are impulses, and conditions with a
+// constant are left out.
 void add_conditions(nlp::AssembledProblem& nlp, const std::vector<ForceCondition>& conditions, int multiplier,
                     const std::function<void(int row, const Coefficient& constant)>& add_constant) {
   for (const ForceCondition& condition : conditions) {

@@ -276,8 +276,8 @@ class MotionProblem::Reintegration {
   double run();
 
  private:
-  // An interval to be solved for the knots after its first one and the forces of position constraints,
-  // [d moving + d constraints].
+  // An interval of the integration. Its unknowns are the coordinates of all knots except the first, then the forces of
+  // position constraints: [d moving + d constraints].
   struct Step {
     const PhaseLayout& laid;
     int k;
@@ -320,7 +320,7 @@ class MotionProblem::Reintegration {
   const Motion& motion_;
   std::vector<ConstraintEvaluator> held_;  // one per phase
   VectorXd targets_;                       // values of the position constraints in the phase
-  VectorXd theta_, p_;  // moving coordinates and their momenta: before the node, at the first node after it
+  VectorXd theta_, p_;  // moving coordinates at the current node; momenta before it, at a phase's first node after it
   double max_difference_ = 0.0;
 };
 

@@ -20,8 +20,8 @@ using systems::Tree;
 
 namespace {
 
-// Returns kinetic and potential energy of an interval in directors. Both sets of directors are rotations, so E_IJ/2
-// dd_I.dd_J = tr E - E_IJ d_I.d_J'. E_IJ = int x_I x_J dm, about the centre of mass.
+// Returns kinetic and potential energy of an interval in directors, J. The directors d_I and d_I' of both nodes are
+// rotations, so E_IJ/2 dd_I.dd_J = tr E - E_IJ d_I.d_J'. E_IJ = int x_I x_J dm, about the centre of mass.
 std::pair<Var, Var> director_energies(const Tree<Var>& first, const Tree<Var>& last, const Var& h,
                                       const std::vector<Var>& q0, const std::vector<Var>& q1) {
   using systems::operator-, systems::operator+;

@@ -46,7 +46,7 @@ std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int 
   return words.empty() ? "" : words + ")";
 }
 
-// Description of a momentum balance: its coordinate and time, and the controls at their limits.
+// Description of a momentum balance: its coordinate and time, and the actuators at their limits.
 struct MomentumRow {
   std::string what, limits;  // both empty: the row is not a momentum balance
 };

@@ -64,9 +64,9 @@ bool nearest_inside(const std::array<const Vector<3>*, 4>& w, int size, Weights<
   return true;
 }
 
-// Finds the point nearest to the origin in the hull of the first `count` corners, with its weights. Keeps the corners
-// of its face and updates `count`. Tries every face: the nearest point of its affine hull counts if it is inside the
-// face.
+// Finds the point nearest to the origin in the hull of the first `count` corners, and its weights. Keeps the corners of
+// the face that contains the point, and updates `count`. Tries every face: the nearest point of a face's affine hull
+// counts if it is inside the face.
 template <int n>
 Vector<n> nearest_point(std::array<Corner<n>, n + 1>& corner, int& count, Weights<n>& weight) {
   double min_squared = std::numeric_limits<double>::infinity();

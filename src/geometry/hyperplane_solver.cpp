@@ -152,8 +152,8 @@ void HyperplaneSolver<n>::keep(Basis<n>& basis) const {
   }
 }
 
-// Tests weak duality: the face's point on the line must be above the lowest plane of slope alpha, at the height
-// `lowest`, by no more than rounding. Sets weights and value.
+// Returns whether the face is optimal by weak duality: its point on the line may be above `lowest`, the height of the
+// lowest plane of slope alpha, only by rounding. Sets weights and value.
 template <int n>
 bool HyperplaneSolver<n>::is_certain(double lowest) {
   weigh();

@@ -273,8 +273,8 @@ Eigen::VectorXd AssembledProblem::design_gradient(const Eigen::VectorXd& x, cons
   });
   if (design_dependent_bounds_.empty()) return sum;
   // The Lagrangian's derivative with respect to a variable is the multiplier of its active bound: positive at the
-  // lower, negative at the upper one. A row's multiplier is, by c - bound = 0, minus the derivative with respect to its
-  // bound.
+  // lower bound, negative at the upper bound. Because of c - bound = 0, a row's multiplier is minus the derivative of
+  // the cost with respect to the row's bound.
   Eigen::VectorXd slope = Eigen::VectorXd::Zero(x.size());
   differentiate(x, 1.0, nullptr, slope.data(), nullptr, nullptr);
   Eigen::VectorXd jacobian_values(jacobian_pattern.size());

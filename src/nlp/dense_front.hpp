@@ -1,9 +1,9 @@
 // Dense operations of a multifrontal factorisation, four numbers at a time if the processor can. No fused multiply-add,
 // and sums in a fixed order: the digits are equal on every machine.
 //
-// A front is a symmetric matrix of p variables to eliminate and `left` rows below them. It is stored in two parts: the
-// panel, p columns of `stride` numbers (the pivot rows, padded to `top`, a multiple of four, then the rows below,
-// padded as well), and the rest, the lower triangle of `left` columns of `rest_stride`. Paddings are zero.
+// A front is a symmetric matrix of p variables to eliminate and `left` rows below them. It is stored in two parts. The
+// panel has p columns of `stride` numbers: first the pivot rows, padded to `top`, then the rows below, padded. The rest
+// is the lower triangle of `left` columns of `rest_stride` numbers. Sizes are padded to multiples of four, with zeros.
 #pragma once
 
 #include <span>
@@ -21,8 +21,8 @@ struct DenseFront {
   int rest_stride() const { return padded(left); }
 };
 
-// Consecutive rows of a block and their position in the front that receives them: its own variables if to < own,
-// otherwise the `to - own` th row below. No run crosses that boundary.
+// Consecutive rows [from, from + length) of a block, and the position `to` of the first row in the front that receives
+// them. to < own: an own variable of the front; otherwise row to - own below. No run crosses this boundary.
 struct Run {
   int from, to, length;
 };

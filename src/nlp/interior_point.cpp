@@ -80,8 +80,8 @@ constexpr Parameters parameters;
 
 // Parameters of the feasibility restoration, which is specific to this implementation.
 struct RestorationParameters {
-  // weight of the distance from the initial point, relative to the violation; it decays when the projected gradient,
-  // relative to the violation, is below `stationary`
+  // Weight of the distance from the initial point, relative to the violation. It decays if the projected gradient,
+  // relative to the violation, is below `stationary`.
   double zeta = 1e-4, stationary = 1e-2, zeta_decay = 0.1;
   double mu = 1e-2, min_first_mu = 1e-12;   // barrier parameter relative to the squared violation
   double mu_decay = 0.2, min_mu = 1e-16;    // mu decays after a step longer than `long_step`
@@ -91,8 +91,8 @@ struct RestorationParameters {
   double armijo = 1e-4, min_alpha = 1e-10;  // line search
   double min_damping = 1e-6, damping_factor = 10.0, damping_decay = 0.1, max_damping = 1e6;
   double mu_without_step = 0.1, given_up_mu = 1e-14;
-  // a point is locally infeasible below this projected gradient, relative to the violation, and above this violation,
-  // relative to the tolerance
+  // A point is locally infeasible if its projected gradient, relative to the violation, is below `infeasible`, and its
+  // violation, relative to the tolerance, is above `infeasible_gap`.
   double infeasible = 1e-6, infeasible_gap = 1e2;
   double feasible_gap = 1e-2;  // violation that counts as none, relative to the tolerance
   double sufficient = 0.9;     // violation below which it ends if the filter accepts, relative to the start of it

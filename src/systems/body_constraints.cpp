@@ -14,7 +14,7 @@ using autodiff::Var;
 
 namespace {
 
-// Numbers that describe a pose: in the plane x, y and the angle, in space the position and the rotation row by row.
+// Number of inputs that describe a pose. 2D: x, y and the angle; 3D: the position and the rotation row by row.
 template <int n>
 constexpr int pose_size = n == 2 ? 3 : 12;
 

@@ -39,7 +39,7 @@ double* write_state(rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving
   return to;
 }
 
-// Adds the outputs of a program of frames, twists and further numbers.
+// Adds the outputs of a program to `wrench`. Its inputs are frames, twists and the lists in `numbers`.
 template <int n>
 void add_wrenches(const autodiff::Program& program, rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving,
                   std::initializer_list<std::span<const double>> numbers, std::span<rigid::Twist<n>> wrench) {

@@ -344,7 +344,7 @@ void ModelReader::read_stop(const Section& section) {
   }
 }
 
-// Reads when = guard, COORDINATE = ..., rate(COORDINATE) = ...
+// Reads guard = ..., COORDINATE = ..., rate(COORDINATE) = ...
 void ModelReader::read_reset(const Section& section) {
   const Entry& when = needed(section, "guard");
   Reset exchange{section.name, formula(when.value, when.line, false, when.key, ""), {}, {}};

@@ -46,8 +46,8 @@ struct Assembly {
   std::vector<Reset> resets;
 };
 
-// discrete_energy: (3.2.4) of Pekarek 2010. It applies to impacts of a single frictionless contact with restitution 1;
-// all other impacts conserve momentum as with `momentum`.
+// discrete_energy: (3.2.4) of Pekarek 2010. It applies to impacts of a single frictionless contact with restitution 1.
+// All other impacts use the law `momentum`.
 enum class JumpLaw { momentum, discrete_energy };
 
 struct IntegratorOptions {

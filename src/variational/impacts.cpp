@@ -71,7 +71,8 @@ HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& ro
   return found;
 }
 
-// Returns whether normal forces push, friction is within its cone and against the slip, and open contacts do not close.
+// Returns whether normal forces push, friction of sticking contacts is within its cone, sliding contacts slip in their
+// direction, and open contacts do not close.
 bool HybridIntegrator::forces_are_admissible(const Combinations& touching, const Rows& rows, const VectorXd& v,
                                              const ActiveRows& h, const std::vector<double>& slips, double slow) const {
   const ConstraintForces b = constraint_forces(mechanics_, h, now_.q, v);
