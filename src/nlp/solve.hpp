@@ -25,8 +25,8 @@ enum class SolveStatus {
                   // violate a constraint
   not_converged,  // iteration limit, stalled, restoration failed, ...; x is the last accepted iterate
   timed_out,      // time limit reached; x is the last accepted iterate
-  failed,         // bounds contradict each other, a value at the start is not finite, the backend is missing, or Ipopt
-                  // reports an internal error
+  failed,         // bounds contradict each other, a value at the start is not finite, or the backend is missing; with
+                  // Ipopt also too few free variables, too little memory, or an internal error
 };
 
 struct Options {
