@@ -15,7 +15,7 @@ using LaneBits = std::int64_t __attribute__((vector_size(Program::lanes * sizeof
 // multiplications only. The digits do not depend on the C library, and eight values cost as much as two library calls.
 // Reduction by multiples of pi/2 in three parts (Cody and Waite 1980, Software Manual for the Elementary Functions) to
 // |r| <= pi/4, r + s with twice the digits. Then the polynomials of fdlibm (Sun Microsystems 1993, k_sin.c and
-// k_cos.c). |x| < 10^6 (see sines_reach).
+// k_cos.c). |x| <= 10^6 (see sine_reaches); the results of other lanes are meaningless.
 [[gnu::always_inline]] inline void sine_of_lanes(const Lanes& x, int quarter, Lanes& to) {
   constexpr double two_over_pi = 6.36619772367581382433e-01;
   // pi/2 in three parts: the first two have 33 bits each, so their multiples up to 2^20 are exact
@@ -50,10 +50,12 @@ using LaneBits = std::int64_t __attribute__((vector_size(Program::lanes * sizeof
   to = reinterpret_cast<const Lanes&>(signed_value);
 }
 
-// Returns whether sine_of_lanes is valid for every lane. For other values, including NaN, use the library.
+// Returns whether sine_of_lanes is valid for a number. For others, including NaN, use the library.
+inline bool sine_reaches(double x) { return std::abs(x) <= 1e6; }
+// Returns whether it is valid for every lane.
 [[gnu::always_inline]] inline bool sines_reach(const Lanes& x) {
   bool all = true;
-  for (int l = 0; l < Program::lanes; ++l) all = all & (std::abs(x[l]) <= 1e6);
+  for (int l = 0; l < Program::lanes; ++l) all = all & sine_reaches(x[l]);
   return all;
 }
 

@@ -575,12 +575,12 @@ DODYN_WIDE void run_steps(Operation operation, const Program::Step* s, const Pro
     case sine:
     case cosine:
       for (; s != end; ++s) {
-        const Lanes& x = lanes(s->a);
-        if (sines_reach(x))
-          sine_of_lanes(x, operation == cosine, lanes(s->to));
-        else
-          each(room + s->to, room + s->a, room + s->a, points,
-               [operation](double a, double) { return result(operation, a, a); });
+        const Lanes x = lanes(s->a);  // the result may take its place
+        Lanes& to = lanes(s->to);
+        sine_of_lanes(x, operation == cosine, to);
+        if (!sines_reach(x))
+          for (int l = 0; l < Program::lanes; ++l)
+            if (!sine_reaches(x[l])) to[l] = result(operation, x[l], x[l]);
       }
       break;
     default:

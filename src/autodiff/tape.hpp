@@ -169,7 +169,7 @@ class Program {
 
   // A run has three steps. start() returns this thread's buffer with the constants and prepared values; write input i
   // of point l to [i * lanes + l]. Then run() executes the operations on all lanes; `points`: number of lanes in use, 1
-  // to lanes; the other lanes must contain the numbers of a point, too. Then read the outputs. The numbers of one lane
+  // to lanes. Then read the outputs. The numbers of one lane
   // do not depend on the other lanes. The buffer is valid until this thread starts any program again.
   double* start(const std::vector<double>& prepared = {}) const;
   void run(double* room, int points) const;

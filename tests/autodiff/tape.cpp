@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -394,6 +395,28 @@ TEST(Program, SinesAndCosinesAreRoundedToTheLastPlace) {
   for (const double no : {std::nan(""), HUGE_VAL}) {
     f->evaluate_all(1, &no, values.data());
     EXPECT_TRUE(std::isnan(values[0]) && std::isnan(values[1]));
+  }
+}
+
+// The digits of a lane are the same whatever the other lanes hold, such as numbers of an earlier run of the thread.
+TEST(Program, ALaneDoesNotDependOnTheOthers) {
+  Recording recording;
+  const Var x = Var::input();
+  const Program program(recording.graph, {sin(x).node, cos(x).node, exp(x).node}, 1);
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> angle(-1e3, 1e3);
+  for (int i = 0; i < 2000; ++i) {
+    const double own = angle(random);
+    const auto values = [&](double others) {
+      double* room = program.start();
+      std::fill_n(room, Program::lanes, others);
+      room[0] = own;
+      program.run(room, 1);
+      return std::array{*program.output(room, 0), *program.output(room, 1), *program.output(room, 2)};
+    };
+    const auto alone = values(own);
+    for (const double others : {0.3, 2e6, std::nan(""), HUGE_VAL})
+      EXPECT_EQ(values(others), alone) << own << " beside " << others;
   }
 }
 
