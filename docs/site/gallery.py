@@ -122,7 +122,7 @@ def section(name, evaluator):
     for title, (_, names) in SECTIONS.items():
         if any(name.startswith(n) for n in names):
             return title
-    return next(title for title, (kind, _) in SECTIONS.items() if kind == evaluator)
+    return next((title for title, (kind, _) in SECTIONS.items() if kind == evaluator), None)
 
 
 def as_html(text, folder):
@@ -170,9 +170,12 @@ def main():
             bad.append(f"configs/{path.name}: its first comment lacks a {'command' if sentence else 'sentence'}")
             continue
         if path.stem not in FINDS:
-            bad.append(f"configs/{path.name}: docs/site/gallery.py does not say what it finds")
+            bad.append(f"configs/{path.name}: no sentence about its result; add one to FINDS in docs/site/gallery.py")
             continue
         title = section(path.stem, evaluator)
+        if not title:
+            bad.append(f"configs/{path.name}: no heading for evaluator {evaluator}; add one to SECTIONS in docs/site/gallery.py")
+            continue
         cards[title].append((path.stem, sentence, command, seconds.get(path.stem, "")))
         picture = f" ([picture]({PICTURES[path.stem]}))" if path.stem in PICTURES else ""
         entry = [f"**[{path.stem}](../configs/{path.name})**: {sentence}{picture}", "", f"*Answer*: {FINDS[path.stem]}", "", f"`{command}`"]
