@@ -57,6 +57,8 @@ class ExpressionParser {
   using Operation = Expression::Operation;
 
   [[noreturn]] void complain() const {
+    if (at_ >= text_.size() && !text_.empty())
+      throw ExpressionError("'" + shown(text_) + "' is incomplete; it ends where a number, a name or ) is expected");
     throw ExpressionError("'" + shown(text_) + "' is not understood at '" +
                           shown(text_.substr(std::min(at_, text_.size()))) +
                           "'; allowed: numbers with units, names, + - * / ^, comparisons, and, or, not, parentheses");

@@ -36,6 +36,8 @@ FILES = {
     "short.model": "[model]\ndimension = 2\n[parameters]\nreach = 1 m\n[link arm]\nparent = grund\njoint = revolute\nend = reach, 0\nmass = 1\n",
     "short-rope.model": "[model]\ndimension = 2\n[parameters]\nrope = 1 m\n[link arm]\nparent = ground\njoint = revolute\nend = rope, 0\nmass = 1\n",
     "both.cfg": "[study]\nevaluator = hybrid\n[initial-states]\ncount = 3\n",
+    "ranges.cfg": "[study]\nevaluator = simulation\n[simulation]\nmodel = cart.model\n[initial-states]\nplace.min = 0\nplace.max = 1\n[cost]\ncost = x\n"
+                  "[design]\nrope.min = 1\nrope.max = 2\n",
     "idle.cfg": "[study]\nevaluator = motion\nmax-evaluations = 3\n[motion]\nmodel = cart.model\n[phase p]\nduration = 1\nintervals = 4\n[initial-state]\nx = 0\n"
                 "rate(x) = 0\n[goal]\nx = 1\nrate(x) = 0\n[cost]\nsquared-control = 1\n[design]\nrope.min = 1\nrope.max = 2\n",
     "effort.cfg": "[study]\nevaluator = motion\n[motion]\nmodel = cart.model\n[phase p]\nduration = 1\nintervals = 4\n[initial-state]\nx = 0\n[goal]\n"
@@ -167,6 +169,8 @@ MISTAKES = [
     ("help gait", "'gait' is a section; did you mean: dodyn help keys gait"),
     ("help keys gat", "no section 'gat' (did you mean 'gait'?)"),
     ("new moton", "unknown kind 'moton' (did you mean 'motion'?)"),
+    ("check KNEE --metrics.a 'cost +'", "metrics.a = cost +: 'cost +' is incomplete; it ends where a number, a name or ) is expected"),
+    ("check ranges.cfg", "ranges.cfg:6: place.min = 0: a range is one entry; write place = FROM .. TO, such as place = 0 .. 1"),
     ("merge all.h5", "usage: dodyn merge OUT IN [IN ...]; for example: dodyn merge all.h5 knee-1.h5 knee-2.h5"),
 ]
 

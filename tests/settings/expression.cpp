@@ -102,6 +102,8 @@ TEST(Expression, ReadsUnitsWithoutANumerator) {
   EXPECT_EQ(mistake("3 1/x"),
             "'3 1/x' is not understood at '1/x'; allowed: numbers with units, names, + - * / ^, "
             "comparisons, and, or, not, parentheses");
+  EXPECT_EQ(mistake("2*(x +"), "'2*(x +' is incomplete; it ends where a number, a name or ) is expected");
+  EXPECT_EQ(mistake("2*(x"), "'2*(x' is incomplete; it ends where a number, a name or ) is expected");
   EXPECT_EQ(mistake("5 sec"), "'5 sec': 'sec' is not a unit (did you mean 's'?); a product needs *");
   EXPECT_EQ(mistake("5 Nm"), "'5 Nm': 'Nm' is not a unit (did you mean 'N m'?); a product needs *");
   EXPECT_EQ(mistake("5 hz"), "'5 hz': 'hz' is not a unit (did you mean 'Hz'?); a product needs *");

@@ -119,6 +119,11 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
   }
   for (std::size_t i = 0; i < names_.size(); ++i) {
     targets_.push_back(target(names_[i]));
+    const std::string variable = names_[i].substr(0, names_[i].find('.'));
+    if (targets_[i].kind == Target::none && section_ &&
+        (names_[i] == variable + ".min" || names_[i] == variable + ".max"))
+      throw sources_[i].error("a range is one entry; write " + variable + " = FROM .. TO, such as " + variable +
+                              " = 0 .. 1");
     if (targets_[i].kind == Target::none && !is_name(names_[i]))
       throw sources_[i].error("'" + shown(names_[i]) +
                               "' is not a name; allowed: a coordinate, rate(COORDINATE), a parameter, or a new name of "
