@@ -72,7 +72,13 @@ def motions_are_themselves():
 
 
 def keys_are_the_programs():
-    """Each kind of part has the keys that the program allows, in the same order."""
+    """The package has the program's sections. Each kind of part has the keys that the program allows, in the same order."""
+    with open("wrong.model", "w", encoding="utf-8") as file:
+        file.write("[model]\ndimension = 2\n[nonsense it]\na = 1\n")
+    said = subprocess.run([DODYN, "check", "wrong.model"], capture_output=True, text=True).stderr
+    sections = set(re.findall(r"\[([a-z-]+)", said.split("allowed:")[1]))
+    missing = sections ^ {"model", "parameters", *PARTS}
+    assert not missing, f"only one of python/dodyn/model.py and src/systems/sections.cpp has {', '.join(missing)}"
     for kind, part in PARTS.items():
         with open("wrong.model", "w", encoding="utf-8") as file:
             file.write(f"[model]\ndimension = 2\n[link l]\nparent = ground\njoint = point\n[{kind} it]\nnonsense = 1\n")
