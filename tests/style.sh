@@ -9,6 +9,6 @@ done
 cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
 bad=0
-find apps bench examples src surrogate tests -name '*.[ch]pp' -print0 | xargs -0 -n 40 -P "$(nproc)" clang-format --dry-run -Werror || bad=1
+find apps bench examples src surrogate tests -name '*.[ch]pp' -print0 | xargs -0 -n 40 -P "$(nproc)" clang-format --dry-run -Werror || { bad=1; echo "clang-format -i FILE formats a C++ file" >&2; }
 (cd python && mypy --config-file pyproject.toml --cache-dir "$cache") || bad=1
 exit "$bad"
