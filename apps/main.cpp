@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "archive/archive.hpp"
 #include "command.hpp"
 #include "evaluators/evaluator.hpp"
 #include "report/report.hpp"
@@ -383,6 +384,9 @@ int main(int argc, char** argv) {
   } catch (const ConfigError& error) {
     std::cerr << "dodyn: " << error.what() << "\n";
     return apps::refused;
+  } catch (const archive::Busy& busy) {
+    std::cerr << "dodyn: " << busy.what() << "; try again when that has ended\n";
+    return apps::in_use;
   } catch (const std::exception& error) {
     std::cerr << "dodyn: " << error.what() << "\n";
     return apps::failure;

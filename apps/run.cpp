@@ -155,6 +155,8 @@ std::string found(const std::string& path, const study::Summary& summary, const 
     return report::outcome_text(contents, study::observed_data(contents), units);
   } catch (const archive::Error&) {
     return best_alone();
+  } catch (const archive::Busy&) {
+    return best_alone();
   }
 }
 
@@ -302,6 +304,7 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
   const farm::Session session(call.argc, call.argv);
   listen_to_signals();
   ExitCode code = failure;
+  bool started = false;
   // Every rank reads the same settings with the same result; only rank 0 reports errors.
   try {
     const archive::Provenance where = provenance(call.words, session.size());
@@ -335,10 +338,13 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
             ? farm::make_local_farm(work, timeouts, evaluator->concurrency())
             : farm::make_mpi_farm(session, study::with_marker(work, settings.text("study.archive") + ".running"),
                                   timeouts);
+    started = true;
     code = lead(settings, *evaluator, *strategy, *farm, where, again, units, print_notes);
   } catch (const archive::Busy& busy) {
-    std::cerr << "dodyn: " << busy.what() << "; stopped, the same command continues\n";
-    code = interrupted;
+    if (session.rank() == 0)
+      std::cerr << "dodyn: " << busy.what()
+                << (started ? "; stopped, the same command continues\n" : "; try again when that has ended\n");
+    code = started ? interrupted : in_use;
   } catch (const ConfigError& error) {
     if (session.rank() == 0) std::cerr << "dodyn: " << error.what() << "\n";
     code = refused;

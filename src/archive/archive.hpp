@@ -73,8 +73,8 @@ struct Error : std::runtime_error {
 
 // The file cannot be used now, because another program has it open for writing or another run appends to it. Try again
 // when that has ended.
-struct Busy : Error {
-  using Error::Error;
+struct Busy : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 // One of the archives that were merged.

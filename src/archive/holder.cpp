@@ -54,8 +54,7 @@ AppendLock::AppendLock(const std::string& path) : descriptor_(::open(path.c_str(
   if (descriptor_ < 0 || ::flock(descriptor_, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(descriptor_);
   const std::string who = holder(path);
-  throw Busy("open for writing in another program (" + (who.empty() ? "which has just closed it" : who) +
-             "); close it there");
+  throw Busy("open for writing in another program (" + (who.empty() ? "which has just closed it" : who) + ")");
 }
 
 // Unlocks before it closes, because a forked process of an evaluation has the descriptor too.
@@ -71,7 +70,7 @@ bool wait_for_others(const std::string& path, double seconds, const std::functio
   while (marked_by_others(path)) {
     const std::string who = holder(path);
     if (who.empty()) return marked_by_others(path);
-    if (Clock::now() >= latest) throw Busy("open for writing in another program (" + who + "); close it there");
+    if (Clock::now() >= latest) throw Busy("open for writing in another program (" + who + ")");
     if (look) look();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

@@ -411,8 +411,6 @@ Repaired repair(const std::string& path) {
       const Handle file = open_damaged(path, salvage.path);
       sound = examine(file);
       whole = !std::filesystem::exists(salvage.path);
-    } catch (const Busy&) {
-      throw;
     } catch (const Error& error) {
       throw Error(beyond_repair(path, error.what()));
     }

@@ -259,8 +259,6 @@ Problem read_problem(const std::string& path, const std::vector<std::string>& wo
     problem.provenance = head.provenance;
     problem.is_merged = !head.sources.empty();
     refuse_differing_sources(path, head, words);
-  } catch (const archive::Busy&) {
-    throw;
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }

@@ -691,8 +691,6 @@ archive::Archive Study::open(archive::Provenance provenance) {
       restore_row(std::move(evaluation));
     }
     return archive::Archive::resume(path, rows);
-  } catch (const archive::Busy&) {
-    throw;
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }
@@ -714,8 +712,6 @@ void Study::read_trajectories() {
   };
   try {
     commit([&] { archive::for_each_trajectory(settings_.text("study.archive"), ids.size(), keep); });
-  } catch (const archive::Busy&) {
-    throw;
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }

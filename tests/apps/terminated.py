@@ -26,7 +26,7 @@ points = {points}
 x.min = 0
 x.max = 1
 """
-INTERRUPTED = 3
+INTERRUPTED, IN_USE = 3, 5
 LONGEST = 1.0  # s of processor time from the signal to the end
 MOMENTS = (0.1, 0.35, 0.6, 0.85)  # as shares of a command's processor time
 
@@ -127,6 +127,12 @@ def main():
         # on a busy machine the signal handler may not be installed yet
         assert run.wait(timeout=60) in (INTERRUPTED, -signal.SIGTERM), run.returncode
         assert time.time() - began < 5, time.time() - began
+        # Every command that reads or writes it ends with the exit code of an archive in use.
+        words = (["show"], ["predict", "--design.x", "0.3"], ["sensitivity"], ["replay"], ["repair"], ["run"])
+        commands = [subprocess.Popen([DODYN, one[0], "rows.h5", *one[1:]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for one in words]
+        for command in commands:
+            said = command.communicate(timeout=120)[1]
+            assert command.returncode == IN_USE and said.endswith("; try again when that has ended\n"), (command.args, command.returncode, said)
 
 
 with tempfile.TemporaryDirectory(prefix="dodyn-terminated-") as directory:

@@ -108,6 +108,18 @@ TEST_F(Feedback, SpringAndDamperAreTheDampedOscillator) {
   EXPECT_NEAR(coarse / fine, 4.0, 0.05);
 }
 
+// A law may measure points of the ground: they rest.
+TEST_F(Feedback, PointsOfTheGroundRest) {
+  const std::string points = "[point post]\nlink = ground\nat = 1, 2\n[point tip]\nlink = cart\nat = 0.5, 0\n";
+  const std::string state = "[initial-state]\nx = 0.3\nrate(x) = -0.2\n[feedback]\n";
+  const double exact = cost(cart, state + "push = -8 N/m*x - 2 N s/m*rate(x)\n", {"--cost.cost=x"});
+  EXPECT_NEAR(cost(cart + points,
+                   state + "push = -8 N/m*(tip.x - post.x + 0.5 m) - 2 N s/m*(rate(tip.x) - rate(post.x)) - 3 N "
+                           "s/m*speed(post)\n",
+                   {"--cost.cost=x"}),
+              exact, 1e-12);
+}
+
 // A wheel turns beyond half a turn. Attitudes in space do not contain full turns; laws count them.
 TEST_F(Feedback, TurnsOfAWheelInSpaceCount) {
   const auto wheel = [](const std::string& dimension, const std::string& rest) {
