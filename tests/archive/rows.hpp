@@ -179,10 +179,10 @@ inline void leave_torn(const std::string& path) {
   ASSERT_EQ(probe(path), FileState::marked);
 }
 
-// The message of the Error that `action` throws; empty where it throws none.
+// The message of the Error or Busy that `action` throws; empty where it throws none.
 template <class Action>
 std::string error_of(Action&& action) {
-  return message_of<Error>([&] { action(); });
+  return message_of<std::runtime_error>([&] { action(); });
 }
 
 }  // namespace dodyn::archive

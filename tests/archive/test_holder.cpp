@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 std::string message(const std::function<void()>& action) {
-  return message_of<Error>([&] { action(); }, "none");
+  return message_of<std::runtime_error>([&] { action(); }, "none");
 }
 
 std::string with_rows(const std::string& path, int rows) {
