@@ -50,7 +50,7 @@ class Models {
   std::vector<IncrementalKriging> objectives_, constraints_;
   std::optional<SuccessClassifier> success_;
   std::vector<std::size_t> modelled_;  // indices of the evaluations in the models, in the models' order
-  Eigen::MatrixXd covariance_;         // of the errors of the costs in the models; empty: costs are not paired
+  Eigen::MatrixXd covariance_;  // covariance of the errors of the costs in the models; empty: costs are not paired
 };
 
 struct AcquisitionModelOptions {

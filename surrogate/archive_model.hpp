@@ -25,7 +25,7 @@ struct PredictionInterval {
 // many values as without the cut.
 class ArchiveModel {
  public:
-  static constexpr Eigen::Index most_modelled = 2000;  // maximum number of evaluations in the model
+  static constexpr Eigen::Index most_modelled = 2000;  // default maximum number of evaluations in the model
   // Fits a model of `metric` (-1: the cost) to the `ok` evaluations that have it. Includes gradients of the cost if
   // they are known, costs have no noise, and all variables are real. Designs are in the coordinates of
   // `observed.space`. If there are more evaluations, the model uses `most` evaluations: a tenth are the best by the

@@ -78,8 +78,8 @@ class DesignSpace {
   // Returns the nearest design with values that its variables can have. A real variable keeps its value if the design
   // has this variable.
   Eigen::VectorXd nearest_valid(const Eigen::VectorXd& design) const;
-  // Returns the models' coordinates of a point of the unit cube, [embedded()]. Rounds whole numbers and labels first,
-  // except whole numbers that move as real variables; these too if some variable is conditional (Domain::active).
+  // Returns the models' coordinates of a point of the unit cube, [embedded()]. Rounds labels and whole numbers first.
+  // Whole numbers that move as real variables are rounded only if some variable is conditional (Domain::active).
   Eigen::VectorXd embed(const Eigen::VectorXd& unit) const;
   // Returns the nearest point of the unit cube that is a design, if a whole number moves as a real variable; else the
   // point itself.

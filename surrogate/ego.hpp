@@ -70,8 +70,8 @@ struct EgoOptions {
   double tolerance = 1e-6;  // stop at this expected improvement, relative to the best cost
   double front_tolerance = 5e-4;  // several objectives: stop at this relative growth of the front's hypervolume, see
                                   // ego_front.cpp
-  int max_failures = 0;  // evaluations without a usable cost after which the search gives up, while there is no usable
-                         // one; 0: 20 plus 15 for each variable
+  int max_failures = 0;  // number of evaluations after which the search gives up if none has a usable cost; 0: 20 plus
+                         // 15 for each variable
   bool trust_region = false;
   std::vector<Domain> domains;          // [variables]; empty: all real
   std::vector<Constraint> constraints;  // on metrics

@@ -97,7 +97,7 @@ std::vector<std::string> names_of_numbers(const EgoState& ego) {
     for (const Constraint& c : ego.observed.constraints) names.push_back(factor_of + c.label());
     names.emplace_back(low_fidelity_evaluations);
   }
-  if (ego.observed.objectives.size() == 1)  // uncertain costs
+  if (ego.observed.objectives.size() == 1)  // NaN unless costs are uncertain
     names.insert(names.end(), {"recommended_cost", "recommended_deviation", "recommended_optimism", "indifference",
                                "probability_best", "probability_better_elsewhere"});
   if (ego.observed.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});

@@ -24,9 +24,10 @@ struct EgoState {
   static constexpr double fine_resolution = 3e-6;  // smallest distance for steps along constraints, where the feasible
                                                    // region may be small
   static constexpr double apart = 5e-3;            // smallest distance of two designs where neighbouring costs jump
-  static constexpr double same_design_distance =
-      0.02;  // paired costs: an evaluated design within this distance gets further
-             // initial states instead
+  // Paired costs: if an evaluated design is within this distance of a proposed design, the proposed one is not
+  // evaluated. The evaluated design, or the recommended one, gets further initial states (instead_of()).
+  static constexpr double same_design_distance = 0.02;
+  // Maximum of edge_side.
   static constexpr double longest_edge_step = 0.25;
   static constexpr double max_check_length = 0.5;  // limit of the model's length scales for checks (designs far from
                                                    // the best one) and while the best design settles, relative to the
@@ -36,17 +37,17 @@ struct EgoState {
   ObservedData observed;
   Models models;
   StopRule stop_rule;
-  Selection selection = {};   // uncertain costs of one objective: the recommended design by the latest models,
-  UndecidedRegion open = {};  // and the region where a better design may be
+  Selection selection = {};   // uncertain costs of one objective: recommended design by the latest models
+  UndecidedRegion open = {};  // uncertain costs of one objective: region where a better design may be
   TrustRegion region = {};
   BasinSearch basin_search = {};
   LocalDescent local = {};
   bool is_local_turn = false;     // whether the descent proposes before the global search; the one that gains continues
   std::size_t initial_total = 0;  // number of initial designs and known evaluations
   int consecutive_failures = 0;   // consecutive latest evaluations that failed or lie on the plateau
-  int unpredicted_failures = 0;   // failures among designs of rules other than edge and limits; a success halves it
+  int unpredicted_failures = 0;   // failures among designs of rules except edge and limits; a success halves the count
   double required_log_odds = 0;   // log odds of success that a step by the rules edge and limits must have
-  double edge_side = longest_edge_step;  // half side of the box of these steps, relative to the range
+  double edge_side = longest_edge_step;  // half side of the box of steps by edge and limits, relative to the range
 
   Eigen::Index dimensions() const { return observed.space.dimensions(); }
   // Returns the number of designs that are chosen without the results of each other.
@@ -96,8 +97,8 @@ struct EgoState {
   bool compares_designs() const { return costs_uncertain() && selection.recommended.has_value(); }
   // Whether, in addition, designs share their initial states.
   bool compares_pairs() const { return compares_designs() && observed.costs_paired; }
-  // Returns the design to evaluate if the acquisition proposes this one: the design itself, or a similar evaluated
-  // design, which then gets additional initial states.
+  // Returns the design to evaluate if the acquisition proposes this one. If a similar design was evaluated, returns
+  // that design or the recommended one, for additional initial states. Otherwise returns the proposed design.
   Eigen::VectorXd instead_of(const Eigen::VectorXd& design) const;
   // Returns the recommended design if it has no more initial states than an evaluated design, otherwise that design. So
   // each comparison with the recommended design is paired.
@@ -121,7 +122,7 @@ struct Proposal {
   double predicted = not_a_number;  // in the unit of the cost
   Rule rule = Rule::acquisition;
   std::string note, stopped;
-  LocalDescent::Step step = {};              // of the descent
+  LocalDescent::Step step = {};              // step that led to `design`, if the descent proposed it
   double undecided_fraction = not_a_number;  // for a check: share of the box where the model cannot rule out a gain
   bool waits = false;  // proposes nothing until running designs finish; with the present results the search would end
   std::vector<Candidate> considered;

@@ -66,8 +66,9 @@ class IncrementalKriging {
   struct Fitted {
     Kriging model;
     Warp warp;
-    int decades;                          // width of the warp: range of the costs / 10^(decades - 1); 0: no warp
-    double log_density_left_out() const;  // of the samples in their own unit
+    int decades;  // width of the warp: range of the costs / 10^(decades - 1); 0: no warp
+    // Returns the log density of the samples in their own unit, each predicted from the others.
+    double log_density_left_out() const;
   };
   // Results of the last fit of a variant of the model, with or without the approximation.
   struct Variant {

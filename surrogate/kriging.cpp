@@ -22,9 +22,9 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double jitter = 1e-10;               // relative to each row's variance; added to it
+constexpr double jitter = 1e-10;               // added to each row's variance, relative to it
 constexpr double merge_within = 1e-7;          // distance below which samples are merged
-constexpr double covariance_rounding = 1e-16;  // of covariances, relative to the process variance
+constexpr double covariance_rounding = 1e-16;  // rounding error of covariances, relative to the process variance
 constexpr double shortest = 5e-3, longest = 1e2, least_nugget = 1e-6, most_nugget = 10;
 constexpr double prior_deviation = 1.0;  // standard deviation of the normal prior on a log length, whose mean is
                                          // log(sqrt(d) / 2)
@@ -78,12 +78,12 @@ struct KrigingFactor {
   MatrixXd shared;                             // [samples, samples] their covariances, diagonal unused; empty: none
   MatrixXd excess;                             // [rows, rows] covariance of the errors - that of R; empty: 0
   std::shared_ptr<const LowFidelityRows> low;  // null: none
-  double centre = 0, spread = 1;               // the trend has the mean of `low`, standardised like the values,
-  double share = 0;                            // and R has the covariance of `low`, times this share
-  bool in_trend = false;                       // whether the trend has it: its factor is determined
-  MatrixXd lower;                              // L with L L^T = R, R the correlation matrix of the rows
-  MatrixXd trend, whitened, weighted;          // F, L^-1 F, R^-1 F
-  Eigen::LLT<MatrixXd> information;            // of F^T R^-1 F
+  double centre = 0, spread = 1;               // the trend has the mean of `low`, standardised like the values
+  double share = 0;                            // R contains the covariance of `low`, times this share
+  bool in_trend = false;               // whether the trend has the mean of `low`; false: its factor is not determined
+  MatrixXd lower;                      // L with L L^T = R, R the correlation matrix of the rows
+  MatrixXd trend, whitened, weighted;  // F, L^-1 F, R^-1 F
+  Eigen::LLT<MatrixXd> information;    // Cholesky factor of F^T R^-1 F
 
   Index dimensions() const { return x.rows(); }
   Index samples() const { return x.cols(); }
@@ -437,8 +437,8 @@ constexpr double prior_weight = 0.1;
 VectorXd sum_by_lengths(const KrigingFactor& f, const MatrixXd& w, const std::vector<KernelValue>& kernels) {
   const Index d = f.dimensions();
   VectorXd sum = VectorXd::Zero(d);
-  // Each pair of samples contributes common * u_m + own_m with u_m = a_m delta_m. See the derivatives of block() with
-  // respect to log length_m: that of q is -2 u_m, that of a_m is -2 a_m.
+  // Each pair of samples contributes common * u_m + own_m with u_m = a_m delta_m. This follows from the derivatives of
+  // block(): d q / d log length_m = -2 u_m (q: squared scaled distance), and d a_m / d log length_m = -2 a_m.
   VectorXd delta(d), a(d), own(d), right(d), left(d);
   auto kernel = kernels.begin();
   for (Index i = 0; i < f.samples(); ++i) {

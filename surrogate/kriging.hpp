@@ -64,11 +64,11 @@ struct Hyperparameters {
   double nugget = 0;      // relative to the process variance
   double variance = 1;    // process variance, in the squared unit of y
   double likelihood = 0;  // log posterior density of the samples; y in its own unit
-  double factor = 0;      // its square scales the covariance of KrigingOptions::low_fidelity
+  double factor = 0;  // factor of KrigingOptions::low_fidelity in the trend; its square scales that model's covariance
 };
 
 struct Prediction {
-  double mean = 0, variance = 0;                     // of f, without the noise of a further sample
+  double mean = 0, variance = 0;                     // mean and variance of f, without the noise of a further sample
   Eigen::VectorXd mean_gradient, variance_gradient;  // [variables]
 };
 

@@ -26,8 +26,8 @@ struct MeshSearchOptions {
   int initial_samples = 0;         // Latin hypercube, moved to the mesh; 0: chosen from the number of variables
   double design_tolerance = 1e-4;  // mesh size at which to stop, relative to the range; in (0, 0.1]
   bool gradient = false;           // the model uses gradients if available
-  int max_failures = 20;           // evaluations without a usable cost after which the search gives up, while there is
-                                   // no usable one; >= 1
+  int max_failures = 20;           // number of evaluations after which the search gives up if none has a usable cost;
+                                   // >= 1
   std::uint64_t seed = 1;
 };
 

@@ -21,8 +21,8 @@ struct NloptOptions {
   double tolerance = 1e-6;  // step at which a local search ends, relative to the range; > 0
   int restarts = 0;         // restarts of bobyqa and cobyla; the first run starts at the middle of the range, the
                             // others at quasi-random designs; >= 0
-  int max_failures = 20;    // evaluations without a usable cost after which the search gives up, while there is no
-                            // usable one; >= 1
+  int max_failures = 20;    // number of evaluations after which the search gives up if none has a usable cost;
+                            // >= 1
   std::uint64_t seed = 1;
 };
 

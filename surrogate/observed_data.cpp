@@ -229,9 +229,9 @@ bool shares_one_cost(const std::vector<ObservedCost>& all, const std::vector<Obs
   return sum > 0;
 }
 
-// Whether nearby designs differ less than random pairs: then the costs have a slope, even if its steps are below the
-// errors. Permutation test: compares the differences between nearest designs with those after permutations of the
-// costs.
+// Whether the costs of nearby designs differ less than those of random pairs. Then the costs depend on the design, even
+// if the differences between neighbours are smaller than their errors. Permutation test: compares the differences
+// between nearest designs with the differences after permutations of the costs.
 bool depends_on_place(const ObservedData& observed, const std::vector<ObservedCost>& members) {
   std::vector<std::size_t> beside(members.size());
   std::vector<VectorXd> at;

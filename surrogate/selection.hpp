@@ -16,12 +16,12 @@ namespace dodyn::surrogate {
 
 struct Selection {
   std::optional<Evaluation> recommended = {};  // the evaluation of the lowest predicted cost; empty: none
-  double cost = not_a_number;                  // the model's mean there
-  double deviation = not_a_number;             // its standard deviation
+  double cost = not_a_number;                  // mean of the model at the recommended design
+  double deviation = not_a_number;             // standard deviation of the model at the recommended design
   double optimism = not_a_number;              // expected excess of the true cost over `cost`, because the lowest of
                                                // several uncertain costs was chosen
   double indifference = not_a_number;          // a smaller difference of costs does not matter
-  double probability = not_a_number;           // that no evaluated design is better by more than the indifference
+  double probability = not_a_number;  // probability that no evaluated design is better by more than the indifference
 };
 
 // Returns the standard error of an evaluation's cost: its own, and the noise that the model has found.
@@ -32,7 +32,7 @@ double error_of_cost(const Models& models, const Evaluation& e);
 Selection select(const ObservedData& observed, const Models& models, double indifference);
 
 // Returns the ends of the 95 % interval of the recommended design's cost. Its middle is cost + optimism, and its
-// variance is deviation^2 + optimism^2: how far the choice misleads depends on the unknown costs, too.
+// variance is deviation^2 + optimism^2. The second term is the uncertainty of the optimism, which is an estimate.
 std::pair<double, double> interval_of_choice(double cost, double deviation, double optimism);
 
 // Returns a probability in percent, rounded down: "87". From 99 % on the text is "at least 99", since the probability
@@ -47,7 +47,7 @@ Eigen::VectorXd rival_of(const ObservedData& observed, const Selection& selectio
 // The region where a design may be better than the recommended one by more than the indifference. It excludes designs
 // that probably fail or violate a constraint.
 struct UndecidedRegion {
-  double probability = 1;  // that there is such a design among the points
+  double probability = 1;  // probability that there is such a design among the points
   double fraction = 1;     // share of the points that are such a design with a probability above `undecided_chance`
 };
 inline constexpr double undecided_chance = 0.05;

@@ -17,7 +17,7 @@ namespace dodyn::surrogate {
 constexpr double min_relative_variance = 1e-24;  // relative to the squared mean; a function with less is constant
 
 struct SobolIndices {
-  double mean = 0, variance = 0;             // of f over the box
+  double mean = 0, variance = 0;             // mean and variance of f over the box
   Eigen::VectorXd first, total;              // [variables]
   Eigen::VectorXd first_error, total_error;  // [variables] standard errors, by resampling the rows (bootstrap)
 };

@@ -161,7 +161,7 @@ class Sweep final : public Strategy {
   std::vector<GridPoint> grid_;                  // in the order asked
   std::size_t open_ = 0;                         // index of the first point that is not evaluated yet
   std::vector<std::pair<double, double>> good_;  // first variable and cost of evaluations with a usable cost
-  std::size_t sorted_ = 0;                       // number of leading elements that are sorted
+  std::size_t sorted_ = 0;                       // number of elements at the beginning of good_ that are sorted
   struct Best {
     std::int64_t id;
     double cost;

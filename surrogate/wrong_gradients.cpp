@@ -17,10 +17,10 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr std::size_t most_designs = 400;  // the last ones; the pairs of more would take a second
+constexpr std::size_t most_designs = 400;  // number of the latest designs; the pairs of more would take a second
 constexpr int neighbours = 3;              // pairs per design
 constexpr double accepted = 3;             // factor up to which, and down to whose inverse, a gradient is accepted
-constexpr double relative_error = 0.05;    // of the differences of costs in a pair without curvature
+constexpr double relative_error = 0.05;    // relative error of the differences of costs in a pair without curvature
 constexpr double rounding = 1e-9;          // error of a cost, relative to the range of the costs
 // Fractions of the sum of absolute differences of costs. The fit explains them if its error is below `explained`, and
 // the unchanged gradient if its error is below `plausible`. A factor matters if the value 1 in its place raises the
