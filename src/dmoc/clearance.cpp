@@ -124,7 +124,8 @@ int carrier_of(const systems::Tree<double>& tree, int one, int other) {
   return one;
 }
 
-// Returns a part's minimum width, m.
+// Returns the minimum width of a part along the normals of its facets, m. In 3D this is an upper bound of the minimum
+// width.
 template <int n>
 double width(const geometry::Polytope<n>& part) {
   double min_width = std::numeric_limits<double>::infinity();

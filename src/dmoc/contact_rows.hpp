@@ -29,7 +29,7 @@
 namespace dodyn::dmoc {
 
 struct ContactEvent {
-  int event = 0;                       // index of the event
+  int event = 0;                       // index in the events of the MotionProblem
   int point = -1;                      // index of a named point of the model; -1: a corner or an edge touches
   int part = -1, corner = -1;          // index of the touching shape and of its corner; -1: named point
   std::optional<EdgePair> edges = {};  // edges of `part` and of `shape` that touch; nullopt: a point or a corner

@@ -80,8 +80,8 @@ struct GaitMotion {
   Eigen::MatrixXd q;              // [Kd + 1, n] foot position and joint angles
   Eigen::MatrixXd p;              // [Kd + 1, n] discrete momenta, see PhaseMotion
   Eigen::MatrixXd u;              // [Kd, inputs] N m
-  Eigen::MatrixXd rate;           // [Kd + 1, n] at inner nodes the mean of the rates of both intervals (for degree 1
-                                  // central differences); at both ends the velocities of the jump
+  Eigen::MatrixXd rate;           // [Kd + 1, n] rates. Knots inside an interval: slope of its polynomial; inner nodes:
+                                  // mean of the slopes of both intervals; both ends: velocities of the jump
   Eigen::MatrixXd contact_force;  // [Kd + 1, base] force of the ground on the stance foot, N
   Eigen::MatrixXd points;         // [Kd + 1, base (links + 1)] foot and ends of the links, m
   Eigen::VectorXd energy;         // [Kd] discrete energy of the interval, J

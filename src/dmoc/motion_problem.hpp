@@ -98,7 +98,7 @@ struct PositionConstraint {
   bool inherited = false;         // components with at_zero are already zero at the end of the previous phase
   std::optional<int> event = {};  // event at the phase's start in which the constraint exerts an impulse; empty: none
   bool stopped = false;           // the rates at the phase's start already satisfy G v = 0
-  // On the forces of g at every knot that has a momentum balance, and on the impulse of the event.
+  // Conditions on the forces of g at every knot that has a momentum balance, and on the impulse of the event.
   std::vector<ForceCondition> conditions = {};
   // Set by add_position_constraint(). `multipliers`, [Kd + 1]: first unknown of the forces at each knot, -1: the knot
   // has no momentum balance. The unknowns are forces times a factor, see force_per_multiplier(). `impulse`: first
@@ -118,10 +118,12 @@ struct Boundary {
 // Indices of the unknowns of a phase.
 struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
-  int halves = 0;      // unknown works of a control: 0: none; 1: per interval (degree > 1: per part); 2: per half of it
-  int degree = 1;      // degree d of the integrator
-  int node_rates = 0;  // number of unknown rates per inner node: 0 or `moving`
-  int duration = -1;   // index of the unknown T; -1: T is given
+  // Number of pairs (w+, w-) of unknown works of a control in each interval (degree > 1: in each part). 2: one pair for
+  // each half of the interval; 0: no unknown works.
+  int halves = 0;
+  int degree = 1;                                 // degree d of the integrator
+  int node_rates = 0;                             // number of unknown rates per inner node: 0 or `moving`
+  int duration = -1;                              // index of the unknown T; -1: T is given
   int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not unknowns
   int stride() const { return degree * (moving + (1 + 2 * halves) * controls) + node_rates; }
   int theta(int node) const { return first + node * stride(); }

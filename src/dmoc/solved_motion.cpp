@@ -285,7 +285,7 @@ class MotionProblem::Reintegration {
     VectorXd u;                      // [d controls]
     Eigen::Index size, constraints;  // numbers of moving coordinates and of constraints at a knot
     Eigen::Index all, forces;        // the same numbers for the d unknown knots of the interval
-    VectorXd s = {};                 // MotionProblem::slots() of the interval in the last residual
+    VectorXd s = {};                 // [(d + 1) n] MotionProblem::slots() of the interval at the last residual
     MatrixXd J = {};                 // derivatives of `s`
   };
 

@@ -239,12 +239,12 @@ void System::record_pushes(PinnedSystem& known) const {
     std::vector<std::vector<Var>> at;
     for (int knot = 0; knot <= degree; ++knot) at.push_back(whole(size, moving, z.data() + knot * m));
     const Var* const u = z.data() + (degree + 1) * m;
-    std::vector<Var> forces;  // forces at all knots
+    std::vector<Var> forces;  // impulses at the knots
     if (degree > 1) forces.assign((degree + 1) * size, Var(0.0));
     for (int point = 0; point < degree; ++point) {
       auto [q, v] = at_point(scheme_, point, at);
       for (Var& rate : v) rate = rate / h;
-      if (degree == 1) {  // one force for both ends; in directors `forces` has the force at the start, then at the end
+      if (degree == 1) {  // one impulse for both ends; with directors one at the start, then one at the end
         forces = directors_ ? first.forces(at[0].data(), v.data(), u) : first.forces(q.data(), v.data(), u);
         if (directors_) {
           const std::vector<Var> at_end = last.forces(at[1].data(), v.data(), u);

@@ -52,7 +52,7 @@ struct Walker {
     struct Segment {
       bool swing = false;
       Coefficient nearer, farther;  // distances of its ends from the hip along the straight leg, m
-      bool begins_at_hip = true;    // its first end is the nearer one
+      bool begins_at_hip = true;    // whether the first end of the segment is its nearer end
     };
     std::vector<Segment> segments;
     std::vector<Coefficient> reach;  // distances of knees and feet from the hip along the straight leg, m
