@@ -13,7 +13,7 @@
 namespace dodyn::rigid {
 
 struct Coil {
-  double length = 0.1, diameter = 0.01;  // of the core, m
+  double length = 0.1, diameter = 0.01;  // length and diameter of the core, m
   double core_field = 1.0;               // magnetic flux density at the end of the core, T; in the source at a current
                                          // of 0.6 A
   bool discs = false;                    // true: poles spread over the ends of the core; false: point poles

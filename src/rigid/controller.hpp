@@ -106,7 +106,7 @@ class Controller final : public StatefulForce<n> {
  private:
   struct CommandWithAngle {
     Command command;
-    double angle = 0.0;  // of R_e, rad
+    double angle = 0.0;  // angle of the rotation R_e, rad
   };
   CommandWithAngle commanded(double t, const BodyState& state, Frames<n> frames,
                              std::span<const Twist<n>> twists) const;

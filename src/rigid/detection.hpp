@@ -65,7 +65,7 @@ class Detection {
   struct Parts {
     std::array<int, 2> body, part;
     PairKey key;
-    std::array<geometry::Basis<n>, 2> basis{};  // final bases of the program
+    std::array<geometry::Basis<n>, 2> basis{};  // final bases of the last hyperplane program of the pair
     double apart_until;                         // the sum of path lengths up to which the pair cannot touch, m
   };
   struct Bodies {

@@ -61,7 +61,7 @@ class Inertia {
   const Multibody<n>* bodies_;
   Poses poses_;
   std::vector<Place> at_;
-  std::vector<typename Multibody<n>::Jacobian> jacobian_;  // of joined bodies
+  std::vector<typename Multibody<n>::Jacobian> jacobian_;  // [bodies] Jacobians of the joined bodies
   std::vector<TreeMass> trees_;
 };
 

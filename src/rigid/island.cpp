@@ -303,7 +303,7 @@ void Island<n, directions>::set_direction() {
   }
 }
 
-// Returns the squared residual in the kinetic metric.
+// Returns r^T M^-1 r for r = `residual_`, a change of momenta. Uses only the diagonal blocks of M.
 template <int n, int directions>
 double Island<n, directions>::inverse_mass_norm() const {
   double sum = 0.0;
@@ -340,7 +340,7 @@ int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::Vector
           residual_.segment<width>(width * share.place).noalias() += share.rows * change;
       }
       // The problem is piecewise quadratic, and a full step within one piece solves it. Otherwise stop when the
-      // velocities match the velocities that the impulses cause, to 1 % in the kinetic metric.
+      // velocities match the velocities that the impulses cause, to 1 % in the norm of the kinetic energy.
       if (inverse_mass_norm() <= 1e-4 * moved_.dot(momentum_) || (same && full)) break;
       if (k == most) {
         factorisations = most + 1;
@@ -405,7 +405,7 @@ bool Island<n, directions>::factor_rough() {
   }
 }
 
-// Sets `residual_` after the fraction `s` of the direction. Returns its square in the kinetic metric.
+// Sets `residual_` to its value after the fraction `s` of the direction. Returns inverse_mass_norm().
 template <int n, int directions>
 double Island<n, directions>::missed(double s) {
   if constexpr (smooth) {

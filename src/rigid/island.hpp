@@ -17,12 +17,16 @@ namespace dodyn::rigid {
 template <int n>
 class ContactRows;
 
-// The condition on the impulse l of a contact, in `directions` directions: 1 normal, or n with tangents. l equals its
-// projection P(l + A (e - mu |u_t| n)) on to the impulses allowed, in the metric 1/A: e is the error of its velocity, A
-// the inverse of the kinetic metric, u_t the velocity of sliding. The impulses allowed form Coulomb's cone: normal
-// impulses are not negative, and the size of tangential impulses is at most mu (`friction`) times the normal impulse.
-// The term mu |u_t| n makes the friction law a projection (De Saxcé and Feng 1998): a contact that slides must not lift
-// off.
+// The condition on the impulse l of a contact, in `directions` directions: 1 normal, or n with tangents.
+//
+//   l = P(l + A (e - mu |u_t| n))     P: projection on to the admissible impulses, in the metric 1/A
+//                                     e: error of the contact velocity; u_t: sliding velocity; n: normal
+//                                     A: diagonal, inverses of entries of J M^-1 J^T. Normal: the diagonal entry;
+//                                        tangents: the maximum of their diagonal entries
+//
+// The admissible impulses form Coulomb's cone: normal impulses are not negative, and the size of tangential impulses is
+// at most mu (`friction`) times the normal impulse. With the term mu |u_t| n the friction law is a projection
+// (De Saxcé and Feng 1998). Without the term, a contact that slides would lift off.
 //
 // With the impulses l known, a step finds the change x of the velocities for which M x = J^T (P(l + K (e - J x)) - l),
 // K = stiffness A, and uses that P as the next l: the method of multipliers (proximal points of the dual; Rockafellar
@@ -95,7 +99,7 @@ class Island {
   std::vector<int> contact_, first_share_, first_link_;
   std::vector<Along> admittance_, root_, error_, impulse_;  // root_: square root of the admittance
   std::vector<double> edge_, given_;           // friction coefficient and given normal impulse, scaled by 1/root_
-  std::vector<Along> wanted_, result_, push_;  // of the present step
+  std::vector<Along> wanted_, result_, push_;  // in the current Newton step: argument of P, its result, J x
   std::vector<Along> open_;                    // velocity error that the impulses have not yet removed
   std::vector<Mode> mode_, factored_;
 

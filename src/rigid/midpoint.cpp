@@ -144,7 +144,8 @@ class Midpoint final : public Integrator<n> {
     return false;
   }
 
-  // Computes forces at the midpoint of (q0, q1), and forces without a potential at its ends.
+  // Computes the forces with a potential at the midpoint of the step from q0 to q1. Computes the other forces at this
+  // midpoint too, or at both ends of the step if `nodal_`.
   void act(const Poses& q0, double h, const Poses& q1) {
     for (int b = 0; b < bodies_.size(); ++b) frames_[b] = middle(q0[b], q1[b]);
     forces_.potential(frames_, gradient_);
@@ -308,9 +309,9 @@ class Midpoint final : public Integrator<n> {
   AndersonAcceleration control_mixing_{3}, damping_mixing_{24};  // 24: one rate of convergence for each damped joint
                                                                  // of a robot
   VectorX asked_, unmixed_;                                      // last argument of the map, and its image
-  std::vector<geometry::Frame<n>> frames_, node_;                // at the midpoint; at a node
+  std::vector<geometry::Frame<n>> frames_, node_;                // frames at the midpoint of the step; frames at a node
   std::vector<ConfigurationGradient<n>> gradient_;
-  std::vector<Twist<n>> velocity_, wrench_, wrench1_;  // mean velocity of the step; wrenches at its start and its end
+  std::vector<Twist<n>> velocity_, wrench_, wrench1_;  // mean velocity of the step; wrenches for its start and its end
   std::vector<typename Multibody<n>::Jacobian> jacobian_;
 
   // work space of Newton's method for a tree

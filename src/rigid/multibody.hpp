@@ -95,8 +95,8 @@ class Multibody {
 
 // Returns the derivative of interval_spin() by a further rotation of X1 in world axes: tr(B) I - B, B = X1 E X0^T.
 Matrix<3> interval_inertia(const Matrix<3>& E, const Matrix<3>& X0, const Matrix<3>& X1);
-// Returns h times the angular momentum of an interval of length h in space: sum E_IJ d_I x d_J^+. E: Euler tensor; X0,
-// X1: directors at the start and at the end.
+// Returns h times the angular momentum of a time step h, in world axes: sum E_IJ d_I x d_J^+. E: Euler tensor; X0, X1:
+// directors at the start and at the end of the step.
 Vector<3> interval_spin(const Matrix<3>& E, const Matrix<3>& X0, const Matrix<3>& X1);
 
 extern template class Multibody<2>;
