@@ -20,8 +20,8 @@ void move_into_ranges(const PhasedMotion& motion, const MotionValues& all, Motio
 // 2013, section 4.4.3.1).
 void simulate_unactuated(const PhasedMotion& motion, MotionPath& path, const Eigen::VectorXd& design);
 
-// Returns initial guesses near a motion in which another corner touches: one for each contact and corner. They have no
-// references.
+// Returns variants of a path as initial guesses. In each variant another corner touches at one contact. There is one
+// variant for each contact and each other corner that can reach the face. The variants have no references.
 std::vector<MotionPath> paths_with_other_corners(const PhasedMotion& motion, const MotionPath& path,
                                                  const Eigen::VectorXd& design);
 

@@ -43,7 +43,7 @@ struct MotionPhase {
   Expression shortest, longest;
   std::vector<std::pair<dmoc::PathFunction, bool>> constraints;  // function, and whether it is an equality
   std::vector<Expression> forces;  // linear expressions >= 0 of normal(POINT), tangential(POINT), reaction(COORDINATE)
-  std::vector<Expression> hold_forces;  // the same for forces of `holds`
+  std::vector<Expression> hold_forces;  // linear expressions >= 0 of the forces of `holds`
   std::vector<dmoc::PathFunction> costs;
   bool timed() const { return !(shortest == longest); }
 };
@@ -118,7 +118,7 @@ struct PhasedMotion {
   std::vector<GivenCoordinate> guess;
   std::vector<Waypoint> waypoints;
   std::vector<AvoidedPair> avoided;
-  Expression max_rotation = 1.0;  // of a body in an interval, rad
+  Expression max_rotation = 1.0;  // maximum rotation of a body in an interval, rad
   int growth_steps = 0;
   std::vector<std::pair<std::string, Expression>> requirements;
   dmoc::Effort effort;

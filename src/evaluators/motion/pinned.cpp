@@ -104,7 +104,8 @@ Values held(const PhasedMotion& motion, const MotionPhase& phase, const Values& 
   };
   for (const int c : phase.held) keep(motion.system->structure().coordinate_names[c]);
   if (!phase.holds) return all;
-  for (std::size_t i = 0; i < phase.holds->names.size(); ++i)  // a pair of points has the name of its first point
+  // skips pairs of points: a pair has the name of its first point, but does not hold the position of that point
+  for (std::size_t i = 0; i < phase.holds->names.size(); ++i)
     if (phase.holds->expressions[i].text() == phase.holds->names[i]) keep(phase.holds->names[i]);
   return all;
 }

@@ -41,7 +41,7 @@ void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<d
 }
 
 constexpr double allowed = 1e-6;  // largest residual, m or rad
-constexpr int most_starts = 60;   // of the search for a posture
+constexpr int most_starts = 60;   // maximum number of starts of the search for a posture
 constexpr double open_joint =
     std::numbers::pi;  // half the range in which starts of a joint without limits lie, m or rad
 

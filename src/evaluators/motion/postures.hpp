@@ -11,8 +11,8 @@ namespace dodyn::evaluators {
 // A posture that places links, and gives coordinates, as the start or the goal asks for.
 struct Reached {
   Eigen::VectorXd q;    // [n], without references
-  double missed = 0.0;  // largest deviation of an entry, m or rad
-  std::string source;   // of that entry
+  double missed = 0.0;  // maximum deviation from an entry of the start or the goal, m or rad
+  std::string source;   // source of the entry with the maximum deviation
 };
 // Returns the posture found first from the posture `from`, then from others of increasing distance; joints stay within
 // their limits. If no posture satisfies all entries, returns the one with the smallest deviation.

@@ -26,7 +26,7 @@ struct MotionSearch {
     nlp::Options o;
     o.tolerance = 1e-9;
     o.max_iterations = 500;
-    o.max_processor_seconds = 120.0;  // of an initial guess
+    o.max_processor_seconds = 120.0;  // for each initial guess
     return o;
   }();
 };

@@ -1,4 +1,5 @@
-// The trajectory of a motion in the form of its archive: channels with one row per node, phase after phase.
+// The trajectory of a motion in the form of its archive: channels with one row per knot (dmoc/scheme.hpp), phase after
+// phase.
 #pragma once
 
 #include "dmoc/resample.hpp"
@@ -29,9 +30,10 @@ MotionPath mapped(const MotionPath& path, const std::function<dmoc::Sampled(cons
 std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Trajectory& trajectory,
                                          const dmoc::MotionProblem& problem);
 
-// Return the channels of the feedback at nodes, and their values for a trajectory on the description's mesh. Deviations
-// of fixed coordinates have zero gains. Values that do not exist are not numbers.
+// Returns the channels of the feedback: gains, feedforward and rates, with one row per knot.
 Channels feedback_channels(const MotionDescription& description);
+// Returns the values of feedback_channels() for a trajectory on the description's mesh. Deviations of fixed coordinates
+// have zero gains. Missing values are NaN.
 std::vector<Eigen::MatrixXd> feedback_values(const MotionDescription& mesh, const Trajectory& trajectory,
                                              const dmoc::MotionProblem& problem);
 

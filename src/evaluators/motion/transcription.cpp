@@ -44,7 +44,7 @@ dmoc::ForceCondition force_condition(const Expression& e, const MotionValues& va
   return condition;
 }
 
-// Transcribes the phases, the events between them and the conditions at the ends, and adds the functions of these
+// Adds the phases, the events between them and the conditions at the ends to `problem`, with the functions for their
 // rows.
 void lay_out(const PhasedMotion& motion, dmoc::MotionProblem& problem, const MotionValues& all,
              const MotionPath& path) {
