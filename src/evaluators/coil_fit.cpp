@@ -57,7 +57,8 @@ class CoilFitEvaluator final : public Evaluator {
       : own_(coil_fit_keys().read(settings)), table_name_(settings.text("coil-fit.table")) {
     if (!(own_.least < own_.most))
       throw settings.error("coil-fit.min-distance", "is not below coil-fit.max-distance; choose a smaller one");
-    // Forces are unbounded if the ends of the cores meet. The corner of the grid has the smallest distance.
+    // Forces are unbounded if the ends of two cores meet. At each pair of angles the ends are nearest at the minimum
+    // distance of the centres.
     const double half = 0.5 * own_.coil.length;
     for (int i = 0; i < angles; ++i)
       for (int k = 0; k < angles; ++k) {

@@ -745,7 +745,7 @@ class Command final : public Evaluator {
   Settings settings_;
   std::vector<std::string> metrics_;
   std::map<std::string, std::string> needed_;  // metrics that each answer with a cost has, and the key that names them
-  std::set<std::string> whole_;                // names of whole numbers
+  std::set<std::string> whole_;                // names of the design variables that are whole numbers
   std::optional<WorkingDirectories> directories_;
   fs::path study_;               // folder of the configuration
   std::string line_;             // value of command.run or command.serve

@@ -63,7 +63,7 @@ struct PhaseFeedback {
   Eigen::MatrixXd v;           // [K + 1, n] planned rates; for spherical joints about the planned attitude
   std::vector<Feedback> laws;  // [K]; empty: nothing is actuated, or an interval cannot be integrated
 };
-// Returns the feedback of each phase.
+// Returns the feedback of each phase at its nodes. `numbers`: parameters of the model.
 std::vector<PhaseFeedback> plan_feedback(const dmoc::System& system, const std::vector<double>& numbers,
                                          const std::vector<PlannedPhase>& phases);
 

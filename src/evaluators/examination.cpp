@@ -162,14 +162,15 @@ std::vector<ActuatorEffort> actuator_efforts(const systems::Tree<double>& tree, 
   const std::size_t n = tree.n();
   const std::vector<bool> turns = which_turn(tree);
 
-  std::vector<double> speeds(n, 0.0);  // maximum of each coordinate
+  std::vector<double> speeds(n, 0.0);  // maximum speed of each coordinate, m/s or rad/s
   for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)
     if (const double h = t(k + 1) - t(k); h > 0.0)
       for (std::size_t c = 0; c < n; ++c) {
         speeds[c] = std::max(speeds[c], std::abs(q(k + 1, c) - q(k, c)) / h);
       }
 
-  // load of each coordinate
+  // load of each coordinate, N or N m: the static force, plus the inertia times the acceleration that the range or the
+  // speed needs; maximum over the postures
   std::vector<double> load(n, 0.0);
   const std::vector<double> still(n, 0.0);
   const Eigen::Index rows = std::min(postures, q.rows());

@@ -31,7 +31,8 @@ struct GuessesByOptimum {
   int ended = 0, single = 0;
 };
 constexpr int few_guesses = 4;  // min GuessesByOptimum::ended for which the estimate is used
-// Returns the numbers of guesses. `table`: as from table(), or empty.
+// Counts the initial guesses that ended at an optimum, and the optima that only one guess found. `table`: as from
+// table(), or empty.
 GuessesByOptimum guesses_by_optimum(const Eigen::MatrixXd& table);
 
 // Returns lines of a report: how many initial guesses found the best optimum, and the list of optima. `table`: as from

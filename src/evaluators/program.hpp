@@ -33,8 +33,8 @@ struct ProgramResult {
   // Whether the exit code is 126 or 127, by which a shell reports that it could not start a command.
   bool not_found() const;
   std::string text() const;
-  // Whether a signal from outside ended it (the batch system, the kernel without memory, a user), not one that it
-  // caused itself. Then its end carries no information about the design.
+  // Whether a signal from outside ended the program (from the batch system, the kernel when memory is exhausted, or a
+  // user), not a signal that the program caused itself. Then its end carries no information about the design.
   bool from_outside() const;
 };
 

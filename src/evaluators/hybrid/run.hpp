@@ -34,7 +34,7 @@ struct HybridOptions {
 
 using Numbers = std::map<std::string, double>;
 
-// Result of a run.
+// The motion of a run, with its events, metrics and gait.
 struct HybridResult {
   std::string reason;  // why the run failed; empty: it reached its end
   bool bad_start = false;

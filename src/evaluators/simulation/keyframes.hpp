@@ -16,8 +16,8 @@ class KeyframeRecorder {
   explicit KeyframeRecorder(const rigid::World<n>& world);
 
   void start() { rows_.clear(); }
-  // Records a node. Numbers are rounded to 8 micrometres and 61 microradians (powers of two), so that they compress
-  // well.
+  // Records a node. Numbers are rounded to 1/1024 s, 8 micrometres and 61 microradians (powers of two), so that they
+  // compress well.
   void take(const rigid::Simulation<n>& simulation);
 
   // Returns the moments from which linear interpolation approximates the other moments best, [count, 1 + poses]: time
