@@ -86,7 +86,8 @@ void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& unit
   for (std::size_t c = 0; c < channels.size(); ++c) {
     Channel& channel = channels[c];
     const bool has_values = c < trajectory.values.size();
-    // A channel of an archive has one unit for the channel and one for each column: both are converted.
+    // A channel has a unit, and may have a unit per column. The names of both are converted. The values are converted
+    // once, by the units of the columns if there are any.
     const double of_channel = units.convert(channel.unit);
     if (channel.units.empty() && has_values) trajectory.values[c] *= of_channel;
     for (std::size_t j = 0; j < channel.units.size(); ++j) {

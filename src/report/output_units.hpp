@@ -26,9 +26,10 @@ OutputUnits read_output_units(const std::string& list);
 // Replaces the units and bounds of variables. Returns the factors of their numbers, [variables].
 Eigen::VectorXd convert(std::vector<Variable>& variables, const OutputUnits& units);
 
-// Convert numbers and the names of their units. Gradients are converted to the new units of their variables. Costs and
-// times are unchanged.
+// Converts designs, gradients and metrics of evaluations, and the names of their units. Gradients are converted to the
+// new units of their variables. Costs and durations of evaluations are unchanged.
 void convert(archive::Layout& layout, std::vector<Evaluation>& evaluations, const OutputUnits& units);
+// Converts the values of a trajectory, including its time, and the names of their units.
 void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& units);
 
 // Returns the chosen units whose dimension no variable, metric or channel has.
