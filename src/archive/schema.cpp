@@ -913,11 +913,11 @@ Layout read_layout(hid_t file) {
   for (std::size_t i = 0; i < same_length(metric_names, metric_units, descriptions); ++i)
     layout.metrics.push_back({metric_names[i], metric_units[i], descriptions[i]});
 
-  hsize_t numbers = 0;  // in one trajectory
+  hsize_t numbers = 0;  // count of numbers in one trajectory
   for (const auto& name : strings_attribute(open_group(file, "/trajectories"), "names")) {
     const Handle dataset = open_dataset(file, "/trajectories/" + name);
     const auto dimensions = extents(dataset);
-    constexpr hsize_t most = 1 << 27;  // 1 GiB
+    constexpr hsize_t most = 1 << 27;  // numbers of one trajectory, 1 GiB
     if (dimensions.size() != 3 || dimensions[1] == 0 || dimensions[1] > most || dimensions[2] > most / dimensions[1] ||
         (numbers += dimensions[1] * dimensions[2]) > most)
       throw Error("not a dodyn archive: /trajectories/" + name + " has another shape");

@@ -78,7 +78,7 @@ struct CustomSection {
   // Returns the canonical text of the entry `key.name`, or of the key's default. Throws ConfigError if there is
   // neither.
   std::string text(const Key& key) const;
-  double real(const Key& key) const;  // number; for a duration in s
+  double real(const Key& key) const;  // the number of the entry; durations in s
   int integer(const Key& key) const;
   std::string title() const;                              // "[phase stance]"
   ConfigError error(const std::string& complaint) const;  // "SOURCE: [phase stance]: complaint"
@@ -104,7 +104,7 @@ class Settings {
   std::vector<Scenario> scenarios;           // scenarios in study.scenarios; empty: a study without scenarios
 
   // Returns the value of a key. A key that is not in `all`, or has another type, is a program error.
-  double real(const std::string& key) const;  // number; for a duration in s
+  double real(const std::string& key) const;  // the number of the setting; durations in s
   int integer(const std::string& key) const;
   bool boolean(const std::string& key) const;
   std::string text(const std::string& key) const;  // text, choice and path as given

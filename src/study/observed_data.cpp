@@ -23,7 +23,7 @@ std::string text_in(const std::vector<std::pair<std::string, std::string>>& conf
 
 namespace {
 
-constexpr double rounding = 1e-9;            // error of a rate, and of a sum of rates, that is rounding
+constexpr double rounding = 1e-9;            // maximum rounding error of a rate, a sum of rates or a cost
 constexpr Eigen::Index most_modelled = 500;  // number of evaluations up to which a model is fitted within seconds
 
 // Whether low and high are the ends of the Wilson interval of a rate at some number of tries. The ends are the
@@ -55,7 +55,7 @@ std::vector<int> rates_of(const archive::Contents& contents) {
     const auto name = [&](int k) -> const std::string& { return metrics[k].name; };
     if (!name(i).ends_with(low) || !name(i + 1).ends_with(high)) continue;
     const std::string scenario = name(i).substr(0, name(i).size() - low.size());  // with its colon
-    int first = i;  // of the fractions of outcomes, which are before the interval
+    int first = i;  // index of the first fraction of an outcome; the fractions are before the interval
     while (first > 0 && name(first - 1).starts_with(scenario) && name(first - 1) != scenario + "cost") --first;
     const int cost = scenario.empty() ? -1 : first - 1;
     if (always([&](const Evaluation& e) { return is_wilson_interval(value(e, cost), value(e, i), value(e, i + 1)); })) {

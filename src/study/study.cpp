@@ -314,7 +314,7 @@ void Study::record_lost_attempt(const Evaluation& asked) {
   task.part = static_cast<std::int32_t>(interrupted_evaluation_->part);
   interrupted_evaluation_.reset();
   if (task.part < 0 || task.part >= parts_.count()) return;
-  parts_.missing(asked);  // drops answers of this id to another question
+  parts_.missing(asked);  // drops stored answers of this id for another design, seed or parent
   Outcome attempt = farm::lost(task, std::chrono::steady_clock::now(), 0, farm::host_name());
   attempt.evaluation.reason = "rank 0 was killed while it evaluated this";
   std::vector<Outcome> rows;

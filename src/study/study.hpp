@@ -174,7 +174,8 @@ class Study {
     std::size_t after;  // number of evaluations that the strategy must have received before this one
     Evaluation row;
   };
-  std::deque<Reevaluation> reevaluations_;  // later rows of ids in evaluations_ that the strategy has not received
+  // Second and later rows of ids in evaluations_. The strategy has not received these rows.
+  std::deque<Reevaluation> reevaluations_;
   std::size_t archived_iterations_ = 0;
   std::vector<int> archived_widths_;  // asynchronous: width() of each archived iteration; empty: not recorded
   std::int64_t archived_ids_ = 0;     // number of evaluations that earlier runs asked for, according to the rows
