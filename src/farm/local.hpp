@@ -39,12 +39,13 @@ class LocalFarm : public Farm {
   void give_back(Outcome outcome);
   int queued() const;
   void put_back(Task task);  // returns a taken task that has not started: it is the next of the queue
-  // For speculative execution on other ranks. straggler() returns a running evaluation that started before `time`, each
-  // only once. runs() reports whether a task still runs here without an answer. accept_remote_result() takes the answer
-  // of another rank and stops the evaluation here. False: this rank has answered or given up before, and the other
-  // answer is dropped.
+  // The next three functions are for speculative execution on other ranks.
+  // Returns a running evaluation that started before `time`, each only once; nullopt: there is none.
   std::optional<Task> straggler(Clock::time_point time);
+  // Returns whether a task still runs here without an answer.
   bool runs(const Task& task) const;
+  // Takes the answer of another rank and stops the evaluation here. Returns false if this rank has answered or given up
+  // before. Then the other answer is dropped.
   bool accept_remote_result(Outcome outcome);
   void cancel(std::int64_t id, std::int32_t part);  // asks a task to stop, now or when it starts
   void wait_for_task(Clock::time_point time);       // waits until `time`; returns early when a task is submitted or the

@@ -109,7 +109,7 @@ class AssembledProblem : public Problem {
 
   int max_inputs_ = 0, max_outputs_ = 0;
   std::vector<Block> blocks_;
-  std::vector<Linear> linear_;  // of rows and, with objective_row, of the objective
+  std::vector<Linear> linear_;  // linear terms of the rows; row objective_row: of the objective
   std::vector<Constant> constants_;
   std::vector<Square> squares_;
   std::vector<DesignDependentBound> design_dependent_bounds_;

@@ -219,7 +219,7 @@ DODYN_WIDE void add_block(const double* block, int stride, std::span<const Run> 
     const bool in_panel = columns.to < own;
     for (int j = 0; j < columns.length; ++j) {
       const double* __restrict from = block + static_cast<long>(columns.from + j) * stride;
-      // the column's entry in the first row below the own variables: the beginning of a column of front.rest
+      // the column's entry in the first row below the own variables; in front.rest: its first entry
       double* __restrict below = in_panel ? front.panel + static_cast<long>(columns.to + j) * panel_stride + top
                                           : front.rest + static_cast<long>(columns.to - own + j) * rest_stride;
       int skip = j;  // start of the first run: the lower triangle

@@ -231,7 +231,7 @@ int SymmetricFactor::take_bundles(int at, const DenseFront& front) {
   return negative;
 }
 
-// Places the variables that children and leaves delayed after the front's own.
+// Appends the variables that children and leaves have delayed to the front, behind the front's own variables.
 void SymmetricFactor::place_delayed(int at, std::size_t first_child, const DenseFront& front) {
   const SymmetricPattern& s = *pattern_;
   const Node& node = s.nodes[at];

@@ -230,8 +230,8 @@ ForcePrograms record_forces(const Bodies<n>& view, const std::vector<Stop>& stop
   return programs;
 }
 
-// Returns the force of a stop on its coordinate. It is not zero if the coordinate is beyond the range, or faster than
-// allowed.
+// Returns the force of a stop on its coordinate. Beyond the range a spring and a damper push the coordinate back, and
+// never pull. Above the maximum speed a damper brakes the coordinate. Otherwise the force is 0.
 double push_of(const Stop& stop, double x, double rate) {
   const double past = x > stop.to ? x - stop.to : x < stop.from ? x - stop.from : 0.0;
   const double push = past == 0.0 ? 0.0 : -stop.stiffness * past - stop.damping * rate;

@@ -55,8 +55,8 @@ void add_slides(const Link<double>& link, const Frame<T>& before, const Frame<T>
                                 ? before.rotation * lift<T>(link.axes[a - 3])
                                 : Vector3<T>{before.rotation[0][a], before.rotation[1][a], before.rotation[2][a]};
     const Vector3<T> way = f.origin - place;
-    const Vector3<T> carried = before.velocity_of(lift<T>(link.at)) +
-                               cross(before.rotation * before.spin, way);  // a point fixed to the parent
+    // velocity of the parent's point that is now at f.origin
+    const Vector3<T> carried = before.velocity_of(lift<T>(link.at)) + cross(before.rotation * before.spin, way);
     state.q.push_back(dot(axis, way));
     state.v.push_back(dot(axis, f.velocity - carried));
     state.dual.push_back(axis);

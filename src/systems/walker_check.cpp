@@ -26,7 +26,7 @@ void check_legs(const Model& model) {
       model.fail(link_lines[i],
                  "link " + links[i].name +
                      " turns or slides along an axis of its own; a model with a swing-foot allows only x, y, z");
-    if (structure.carrier(i) < 0) continue;  // a floor
+    if (structure.carrier(i) < 0) continue;  // fixed to the ground, such as a floor
     const int j = links[i].counterpart;
     if (j < 0 || links[j].counterpart != static_cast<int>(i))
       model.fail(link_lines[i],
@@ -55,7 +55,7 @@ void check_legs(const Model& model) {
 void check_walker(const Model& model, const Tree<double>& tree) {
   check_legs(model);
   const auto& links = tree.links;
-  const auto stands = [&](std::size_t i) { return tree.carrier(i) < 0; };  // a floor
+  const auto stands = [&](std::size_t i) { return tree.carrier(i) < 0; };  // fixed to the ground, such as a floor
   const auto is_turn = [&](int coordinate) {
     std::size_t l = links.size() - 1;
     while (links[l].first > coordinate || links[l].moves.empty()) --l;
