@@ -24,12 +24,13 @@ Acquisition log_augmented_expected_improvement(double mean, double variance, dou
 // Returns the log of the probability that f <= limit.
 Acquisition log_probability_below(double mean, double variance, double limit);
 
-// Return log h(z) and log Phi(z). `slope`: if not null, receives the derivative with respect to z. Relative accuracy
-// about 1e-12 for every finite z.
+// Returns log h(z). `slope`: if not null, receives the derivative with respect to z. Relative accuracy about 1e-12 for
+// every finite z.
 double log_h(double z, double* slope = nullptr);
+// Returns log Phi(z), with the same `slope` and accuracy.
 double log_normal_cdf(double z, double* slope = nullptr);
 
-// Return phi(z) and Phi(z), density and distribution function of the standard normal distribution.
+// Return the density phi(z) and the distribution function Phi(z) of the standard normal distribution.
 double normal_density(double z);
 double normal_cdf(double z);
 

@@ -17,7 +17,7 @@ struct CubicSpline {
 
   double value(double at) const;
   double derivative(double at) const;
-  double second_derivative(double at) const;  // at a node: of the piece to its right
+  double second_derivative(double at) const;  // at a node: value of the piece to its right
 };
 
 // Returns the natural spline: twice continuously differentiable, S'' = 0 at both ends. One sample gives a constant, two

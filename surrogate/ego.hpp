@@ -46,7 +46,7 @@
 namespace dodyn::surrogate {
 
 struct EgoOptions {
-  int initial_samples = 0;  // in addition to the given ones; 0: chosen from the number of variables
+  int initial_samples = 0;  // number in addition to the given ones; 0: chosen from the number of variables
   Eigen::MatrixXd given;    // [variables, designs] designs to evaluate first, in the variables' units
   // Known evaluations, such as those of another study of the same costs. They count for the models and as initial
   // designs. Only the best known design is evaluated again, before all others.
@@ -74,7 +74,7 @@ struct EgoOptions {
                          // 15 for each variable
   bool trust_region = false;
   std::vector<Domain> domains;          // [variables]; empty: all real
-  std::vector<Constraint> constraints;  // on metrics
+  std::vector<Constraint> constraints;  // constraints on metrics
   // Whether a design is allowed, if that is known in advance. If no allowed design is found, others are evaluated.
   // Empty: all are allowed.
   std::function<bool(const Eigen::VectorXd& design)> possible;

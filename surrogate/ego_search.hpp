@@ -117,9 +117,9 @@ struct Candidate {
 
 // The next action.
 struct Proposal {
-  Eigen::VectorXd design;  // in the variables' units; empty: none
+  Eigen::VectorXd design;  // next design, in the variables' units; empty: none
   double score = -std::numeric_limits<double>::infinity();
-  double predicted = not_a_number;  // in the unit of the cost
+  double predicted = not_a_number;  // predicted cost, in the unit of the cost
   Rule rule = Rule::acquisition;
   std::string note, stopped;
   LocalDescent::Step step = {};              // step that led to `design`, if the descent proposed it

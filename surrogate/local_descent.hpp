@@ -46,9 +46,9 @@ class LocalDescent {
   explicit LocalDescent(const DescentOptions& options) : options_(options) {}
 
   struct Step {
-    Eigen::VectorXd at;     // in the unit cube; empty: the descent has converged at the best design
-    double gain = 0;        // predicted, in the unit of the cost; of an exploring step without gradients: the possible
-                            // gain within the model's error
+    Eigen::VectorXd at;     // proposed design, in the unit cube; empty: the descent has converged at the best design
+    double gain = 0;        // predicted gain, in the unit of the cost; for an exploring step without gradients: the
+                            // possible gain within the model's error
     double length = 0;      // largest change of a variable, relative to the radius of the region
     bool explores = false;  // the model predicts a gain below least_gain; without gradients the step goes where the
                             // model's error leaves room for a gain

@@ -74,7 +74,7 @@ struct ObservedData {
   bool is_informative(const Evaluation& e) const {  // usable, and not on the plateau
     return usable(e) && !(plateau && plateau->holds(e, objective(e, 0)));
   }
-  bool noisy() const;  // by option, or because costs have standard errors
+  bool noisy() const;  // whether costs have noise: by option, or because they have standard errors
   // Sets Samples::variance from the standard errors of the costs of these evaluations. If costs are paired, also sets
   // Samples::covariance and Samples::working.
   static void add_errors(const std::vector<const Evaluation*>& of, Samples& samples);

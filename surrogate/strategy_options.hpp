@@ -32,7 +32,7 @@ struct StrategyKind {
   std::string name;
   std::string description;  // one line for --help
   std::unique_ptr<Strategy> (*make)(const std::vector<Variable>& variables, const StrategyOptions& choice);
-  KeyTable<StrategyOptions> keys;  // its keys of [surrogate]
+  KeyTable<StrategyOptions> keys;  // keys of the strategy in [surrogate]
 };
 
 const std::vector<StrategyKind>& strategy_kinds();
