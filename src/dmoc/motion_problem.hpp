@@ -42,7 +42,7 @@ inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 struct ForceCondition {
   std::vector<std::pair<int, Coefficient>> forces =
       {};                      // coordinate (of a position constraint: component), coefficient
-  Coefficient constant = 0.0;  // in the unit of the sum of forces
+  Coefficient constant = 0.0;  // constant term, in the unit of the sum of forces
   // A constant of value 0 counts if its gradient has an entry that is not zero. A gradient of zeros does not count.
   bool has_constant() const { return constant.value != 0.0 || (constant.gradient.array() != 0.0).any(); }
 };
@@ -63,8 +63,8 @@ struct Phase {
   // Degrees above 1: the rates V of the nodes are unknowns; M V is the mean of the momenta that arrive and leave.
   // Without work_at_ends a torque on a joint with equal angles at both nodes costs nothing, so the cost has no minimum.
   bool work = false, work_at_ends = false;
-  std::vector<ForceCondition> forces = {};  // on held coordinates: at every knot, and on the impulse that begins the
-                                            // phase
+  std::vector<ForceCondition> forces = {};  // conditions on the forces of held coordinates at every knot, and on the
+                                            // impulse that begins the phase
   // In directors: references of the nodes, [K + 1], equal at nodes that two phases share; or empty. Equal references of
   // neighbouring nodes keep the evaluation fast.
   std::vector<Reference> references = {};
@@ -124,7 +124,7 @@ struct PhaseIndex {
   int degree = 1;                                 // degree d of the integrator
   int node_rates = 0;                             // number of unknown rates per inner node: 0 or `moving`
   int duration = -1;                              // index of the unknown T; -1: T is given
-  int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not unknowns
+  int velocity_before = -1, velocity_after = -1;  // indices at the phase's end and start; -1: not unknowns
   int stride() const { return degree * (moving + (1 + 2 * halves) * controls) + node_rates; }
   int theta(int node) const { return first + node * stride(); }
   int knots() const { return intervals * degree + 1; }
