@@ -64,7 +64,7 @@ class AndersonAcceleration {
  private:
   static constexpr double rounding = 1e-6;  // a difference whose remainder is below this fraction counts as dependent
   int depth_, count_ = 0;
-  Eigen::VectorXd residual_, image_;                 // from the last call
+  Eigen::VectorXd residual_, image_;                 // residual and image of the last call
   std::vector<Eigen::VectorXd> residuals_, images_;  // differences between consecutive calls
   std::vector<Eigen::VectorXd> base_, above_;
 };

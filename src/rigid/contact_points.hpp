@@ -29,7 +29,7 @@ struct Faces {
 };
 
 // Appends the contact points of a pair: its own point first, then the corners of the overlap of two faces. The faces
-// are those most opposed to the normal; they are projected along it. Points are added if they overlap or are closer
+// are the ones most opposed to the normal, projected along the normal. Points are added if they overlap or are closer
 // than `margin` (m). The gap is linear between the corners, so if no corner overlaps, the faces do not. If all corners
 // are within the margin, the own point lies between them and is left out, unless `keep_own` is set.
 template <int n>

@@ -116,9 +116,9 @@ class ContactRows {
 template <int n>
 class ContactSolver {
  public:
-  // Solves for the impulses. `impulse` holds n numbers per contact: on entry those already in nu (zero, or a guess), on
-  // return the result; nu is updated. `friction` may be empty. Islands whose contacts are marked in `skip` stay
-  // unchanged. `given`: normal impulses in nu but not in `impulse`, which raise the friction limits. Returns the
+  // Solves for the impulses. `impulse` holds n numbers per contact: on entry the impulses already in nu (zero, or a
+  // guess), on return the result; nu is updated. `friction` may be empty. Islands whose contacts are marked in `skip`
+  // stay unchanged. `given`: normal impulses in nu but not in `impulse`, which raise the friction limits. Returns the
   // largest remaining velocity change (m/s), at most `tolerance` if that accuracy is attainable. With friction the
   // limit is 1e4 `tolerance` in large islands, and 1e2 `tolerance` in smaller islands that are solved on their bodies.
   double solve(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,

@@ -41,7 +41,7 @@ class Inertia {
   Eigen::MatrixXd mass_matrix(int body) const;                         // M_red of range(body)
   Twist<n> twist(int body, const Eigen::VectorXd& nu) const;
   void twists(const Eigen::VectorXd& nu, Twists& out) const;
-  void dof_velocities(const Twists& in, Eigen::VectorXd& nu) const;  // from twists that satisfy the joints
+  void dof_velocities(const Twists& in, Eigen::VectorXd& nu) const;  // `in`: twists that satisfy the joints
   // Returns [momentum; angular momentum about the centre of mass] of a body with this twist.
   Twist<n> body_momentum(int body, const Twist<n>& velocity) const;
   const Eigen::Matrix<double, twist_size, Eigen::Dynamic>& jacobian(int body) const { return jacobian_[body]; }

@@ -196,8 +196,8 @@ class Midpoint final : public Integrator<n> {
     asked_ = momentum_;
   }
 
-  // Returns the wrench on a body at the node q: the given one of forces without potential, and that of the potentials
-  // at the midpoint. In space the lever arms are those of the node's directors, in the plane those of the midpoint's.
+  // Returns the wrench on a body at the node q: `wrench` of the forces without potential, plus the wrench of the
+  // potentials at the midpoint. Lever arms follow the directors of the node in space, of the midpoint in the plane.
   Twist<n> force(int b, const Poses& q, const std::vector<Twist<n>>& wrench) const {
     Twist<n> w = wrench[b];
     w.template head<n>() -= gradient_[b].col(0);

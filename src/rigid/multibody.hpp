@@ -37,7 +37,7 @@ class Multibody {
     int own = 0, own_size = 0;  // dofs that this body adds, relative to the tree's first
     double mass = 0.0;
     Matrix<n> euler_tensor;
-    SpinMatrix inertia, inverse;  // in body axes (plane: the polar moment)
+    SpinMatrix inertia, inverse;  // inertia in body axes (plane: the polar moment), and its inverse
   };
   struct Tree {
     Range range;
@@ -75,7 +75,7 @@ class Multibody {
   // joints. No effect in the plane.
   void orthonormalise(Poses& q) const;
 
-  // Returns the largest residual of the internal and joint constraints at q. The joints' constants are those at q0.
+  // Returns the largest residual of the internal and joint constraints at q. q0 gives the constants of the joints.
   double constraint_residual(const Poses& q0, const Poses& q) const;
 
  private:

@@ -19,7 +19,7 @@ enum class Response {
 enum class JumpCondition { kinetic_energy, discrete_energy };  // energy condition of `exact`: (3.73) or (3.76b)
 enum class Restitution {
   newton,   // u+ = -e u-
-  poisson,  // normal impulses of restitution are e times those of compression
+  poisson,  // normal impulses of restitution are e times the normal impulses of compression
 };
 
 struct Options {

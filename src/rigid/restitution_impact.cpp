@@ -149,8 +149,8 @@ class WithRestitution final : public ImpactLaw<n> {
     }
   }
 
-  // Applies restitution to islands that are not `settled_`. On entry `impulse` and nu_ are those at the end of
-  // compression.
+  // Applies restitution to islands that are not `settled_`. On entry `impulse` and nu_ have their values at the end
+  // of compression.
   void bounce(const std::function<const Eigen::VectorXd&()>& projection_energy, std::span<const double> rough,
               Impact<n>& impact) {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;

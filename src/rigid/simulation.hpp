@@ -50,7 +50,8 @@ class Simulation {
   // one-sided constraints that are violated, by more than `tolerance`.
   void start(std::span<const Pose<n>> poses, std::span<const Twist<n>> twists, double t = 0.0);
 
-  // Makes one step. Returns false if it failed: outcome() has the reason, and the state is that of the last node.
+  // Makes one step. Returns false if the step failed. Then outcome() has the reason, and the state is the state
+  // at the last node.
   bool step();
 
   // Steps until the node nearest to `time`, or until `event` is true at a node (also tested at the start).

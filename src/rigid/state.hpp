@@ -39,8 +39,8 @@ struct ContactImpulse {
   std::array<int, 2> body, part;
   Vector<n> point;               // world coordinates, m
   Vector<n> normal;              // unit, from body 2 to body 1
-  Vector<n> impulse;             // on body 1 (opposite on body 2), world axes, N s
-  std::array<Vector<n>, 2> arm;  // from each body's centre of mass at the impact to the point, m
+  Vector<n> impulse;             // impulse on body 1 (opposite on body 2), world axes, N s
+  std::array<Vector<n>, 2> arm;  // vectors from each body's centre of mass at the impact to the point, m
 };
 
 // The impulse of a one-sided constraint on one of its bodies during a step: [N s; N m s about the centre of mass],
