@@ -73,7 +73,7 @@ struct PhaseOutline {
 // A force in a phase: on a fixed coordinate, or on a component of held points.
 struct HeldForce {
   bool of_points = false;
-  int index = 0;  // in PhaseOutline::held, or of the component
+  int index = 0;  // index in PhaseOutline::held, or index of the component
 };
 
 struct MotionValues;  // evaluators/motion/phased_motion.hpp
@@ -166,9 +166,9 @@ class MotionDescription {
   virtual ContinuousPlan continuous_plan() const = 0;
   virtual std::string report(const MetricOf& metric) const = 0;  // returns lines about the description's own metrics
 
-  // Return the additional channels of the description, and their values. They follow the channels of every motion
-  // (trajectory.hpp).
+  // Returns the additional channels of the description. They follow the channels of every motion (trajectory.hpp).
   virtual Channels more_channels() const = 0;
+  // Returns the values of more_channels().
   virtual std::vector<Eigen::MatrixXd> more_values(const MetricInputs& seen) const = 0;
   virtual std::string root_name() const { return "root"; }  // returns the name of the first point
   // Forces on constrained coordinates: the channel's name, and for each coordinate the name of its column.

@@ -59,7 +59,7 @@ struct MotionOnMesh {
   std::optional<SolvedMotion> best;
   std::shared_ptr<const MotionDescription> mesh;
   dmoc::Motion motion;
-  Trajectory trajectory;  // on this mesh; empty: no motion was found
+  Trajectory trajectory;  // trajectory of the best motion on this mesh; empty: no motion was found
   Deviation deviation;
   dmoc::Clearance clearance;
   int best_guess = 0;   // 0, 1, ...: cold start; -1: trajectory of the parent; or guess_by_corner
