@@ -1,5 +1,5 @@
 // Acquisition functions of the model's mean m and variance v at a design; larger values are better. All are smooth,
-// have gradients, and do not underflow: the logarithm of an improvement of exp(-1000) still has a useful gradient.
+// have gradients, and do not underflow. Even the logarithm of an improvement of exp(-1000) has a useful gradient.
 #pragma once
 
 #include <Eigen/Core>

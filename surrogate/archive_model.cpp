@@ -393,7 +393,7 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
         log_probability_below(mean(i), std::max(variance(i), 0.0), level).value - std::log(-std::log(random.uniform()));
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return key(a) > key(b); });
   // Takes equally many points from the filling and from the points around the best, which would otherwise dominate.
-  // Takes each design once, although many points may round to it: the minimum of several draws at a design is too low.
+  // Takes each design once, although many points may round to it. The minimum of several draws at a design is too low.
   std::vector<Index> chosen = {at_best};
   const auto is_new = [&](Index i) {
     return std::none_of(chosen.begin(), chosen.end(), [&](Index other) { return z.col(i) == z.col(other); });

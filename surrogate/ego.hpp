@@ -79,7 +79,7 @@ struct EgoOptions {
   // Empty: all are allowed.
   std::function<bool(const Eigen::VectorXd& design)> possible;
   // Whether a design satisfies the conditions on designs. Others are never evaluated, and known evaluations of others
-  // are left out. `possible` implies it. Empty: there are no conditions.
+  // are left out. `possible` implies `within`. Empty: there are no conditions.
   std::function<bool(const Eigen::VectorXd& design)> within;
   // Margins of the conditions on designs, each at least 0 where its condition is satisfied. Searches move along the
   // conditions by these margins. Empty: there are no conditions, or they are not inequalities joined by 'and'.

@@ -64,7 +64,7 @@ struct EgoState {
   bool descends_first() const {
     return options.trust_region || (options.gradient && dimensions() >= BasinSearch::least_variables);
   }
-  // Whether a descent may take part: it needs one exact cost without constraints.
+  // Whether a descent may take part. A descent needs one exact cost without constraints.
   bool has_descent() const {
     return observed.objectives.size() == 1 && observed.constraints.empty() && !observed.noisy();
   }

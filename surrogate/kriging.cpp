@@ -190,7 +190,7 @@ struct KrigingFactor {
     }
   }
 
-  // Replaces k by L^-1 k. One column is solved as a vector: the solver of matrices would copy L for it.
+  // Replaces k by L^-1 k. One column is solved as a vector, because the solver of matrices would copy L for one column.
   void whiten(MatrixXd& k) const {
     const auto l = lower.triangularView<Eigen::Lower>();
     if (k.cols() > 1) return l.solveInPlace(k);
