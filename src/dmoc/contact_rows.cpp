@@ -191,7 +191,7 @@ VectorXd sliding_impulse(const MatrixXd& compliance, const VectorXd& rates, doub
     const VectorXd forth = VectorXd::Ones(1);
     return along(goes(forth)(0) >= 0.0 ? forth : VectorXd(-forth));
   }
-  // In 3D the angle of the sliding direction is found by bisection: the velocity afterwards is parallel to it.
+  // In 3D bisection finds the angle of the sliding direction, to which the velocity afterwards is parallel.
   const auto at = [](double angle) { return VectorXd(Eigen::Vector2d(std::cos(angle), std::sin(angle))); };
   const auto beside = [&](double angle) {
     const VectorXd s = at(angle), u = goes(s);

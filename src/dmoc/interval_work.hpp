@@ -10,7 +10,7 @@
 // rate under u(s). The work of part j is
 //
 //   w_j = beta_j h int_0^1 B_j(s) |v(s)| ds,     sum_j |w_j| >= h int_0^1 |u(s) v(s)| ds,
-// with equality if no two beta_j have different signs. The integral is exact: it is split at the roots of v.
+// with equality if no two beta_j have different signs. The integral is exact, because it is split at the roots of v.
 #pragma once
 
 #include <memory>

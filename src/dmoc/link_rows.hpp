@@ -41,8 +41,8 @@ struct LinkPose {
   std::optional<std::array<Coefficient, 9>> rotation = {};  // 3D: row by row
   std::optional<Coefficient> angle = {};                    // 2D, rad
 };
-// Adds the rows of a pose at a node. The rows of `rotation` are also satisfied by an attitude that differs by a half
-// turn: they contain the sine of the remaining rotation.
+// Adds the rows of a pose at a node. The rows of `rotation` contain the sine of the remaining rotation. So an
+// attitude that differs by a half turn satisfies them, too.
 void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose);
 
 // Required velocity of a link's centre of mass (m/s) and angular velocity of the link (rad/s; in 2D only the third

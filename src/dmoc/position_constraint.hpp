@@ -79,8 +79,9 @@ class ConstraintEvaluator {
   ConstraintEvaluator(const std::vector<PositionConstraint>& constraints, const std::vector<Coefficient>& numbers)
       : constraints_(constraints), numbers_(numbers) {}
 
-  // Return g, [size], and G, [size, moving].
+  // Returns g, [size].
   Eigen::VectorXd values(const Reference& reference, const Eigen::VectorXd& theta);
+  // Returns G, [size, moving].
   Eigen::MatrixXd slopes(const Reference& reference, const Eigen::VectorXd& theta);
   // Returns (d/dt G) v, [size].
   Eigen::VectorXd bias(const Reference& reference, const Eigen::VectorXd& theta, const Eigen::VectorXd& v);

@@ -160,7 +160,7 @@ class PairInPhase {
     }
   }
   // Adds the rows of the second Bernstein coefficients of the interval before a node. A part that does not move needs
-  // none: its heights are affine in time.
+  // no such row, because its heights are affine in time.
   void add_middle_coefficients(int node, const Unknowns& before, const Unknowns& plane) {
     for (std::size_t side = 0; side < 2; ++side) {
       if (!sides_[side].moves()) continue;

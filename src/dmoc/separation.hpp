@@ -6,9 +6,9 @@
 // at both ends of the interval. So the parts are apart at nodes, and between them up to the sag of the corners' arcs
 // (add_turn_limit()). Unlike the distance, these functions are smooth, and they are exact at contact.
 //
-// One plane for an interval hinders parts that turn past each other: the cost converges slowly with the step. Instead
-// the plane can be affine in time, with (a_k, b_k) at node k. The height of a corner that moves evenly is then a
-// polynomial of degree 2 in time, with the Bernstein coefficients
+// One plane for an interval hinders parts that turn past each other. Then the cost converges slowly with the step.
+// Instead the plane can be affine in time, with (a_k, b_k) at node k. The height of a corner that moves evenly is then
+// a polynomial of degree 2 in time, with the Bernstein coefficients
 //
 //   a_k.x_k - b_k,   (a_k.x_{k+1} - b_k + a_{k+1}.x_k - b_{k+1})/2,   a_{k+1}.x_{k+1} - b_{k+1}.
 //

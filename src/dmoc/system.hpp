@@ -109,7 +109,7 @@ class System {
       return f(trees[0], z, first);
     });
   }
-  // Records f at a node of a motion: its reference follows the `extra` parameters.
+  // Records f at a node of a motion. The reference of the node follows the `extra` parameters.
   template <class F>
   Function record_at_node(int inputs, int extra, F f) const {
     return record_at(1, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
