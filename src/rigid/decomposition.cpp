@@ -109,8 +109,8 @@ class Decomposition final : public ContactResponse<n> {
     contact_totals.energy_limited += impact_.energy_limited;
     contact_totals.residual = std::max(contact_totals.residual, impact_.residual);
 
-    // A lasting contact acts over the whole interval, as a force would: it displaces the prediction by h/2 M^-1 I. Then
-    // resting bodies stay in place and sticking ones do not creep. The projection alone does not ensure this.
+    // A lasting contact acts over the whole interval, as a force would. So it displaces the prediction by h/2 M^-1 I.
+    // Then resting bodies stay in place, and sticking bodies do not creep. The projection alone does not ensure this.
     offset_.setZero(context_.bodies.dofs());
     bool lasts = false;
     for (std::size_t i = 0; i < impact_.points.size(); ++i)

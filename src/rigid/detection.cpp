@@ -105,7 +105,7 @@ void Detection<n>::gather(Frames<n> frames, double reach) {
     if (world_->bodies[a].fixed && world_->bodies[b].fixed) continue;
     if (are_kin(a, b)) continue;
     if (std::ranges::binary_search(ignored_, std::pair(a, b))) continue;
-    // a floor is body 2 in the source's convention: its normal points to body 1
+    // in the source's convention a floor is body 2, and its normal points to body 1
     const bool floor = world_->bodies[a].has_outward();
     Bodies pair{floor ? b : a, floor ? a : b, static_cast<int>(parts_.size()), 0, never};
     const auto before = [](const Bodies& x, const Bodies& y) {

@@ -59,7 +59,7 @@ struct Matrix3InTime {
   Matrix<3> value, rate, second;
 };
 
-// (4.30): the first director is along -b; the others are as near to those of the docked craft as possible.
+// (4.30): the first director is along -b; the others are as near as possible to the directors of the docked craft.
 Matrix3InTime attitude_along(const Triple<InTime>& b, const Matrix<3>& docked, int roll) {
   const InTime length = sqrt(dot(b, b));
   Triple<InTime> first, second, third;

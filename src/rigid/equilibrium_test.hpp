@@ -11,8 +11,8 @@
 
 namespace dodyn::rigid {
 
-// The distance within which points count as touching. In a simulation a resting body may hover: its centre by the free
-// fall of one step, its corners by up to four times that, the free fall of two steps.
+// The distance within which points count as touching. In a simulation a resting body may hover. The distance of its
+// centre is up to the free fall of one step, of its corners up to the free fall of two steps (four times as far).
 struct Margin {
   double least = 0.0;  // minimum, m
   double most = 0.0;   // maximum, m: the free fall of two steps, at least `least`

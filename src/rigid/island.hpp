@@ -32,7 +32,7 @@ class ContactRows;
 // K = stiffness A, and uses that P as the next l: the method of multipliers (proximal points of the dual; Rockafellar
 // 1976). Its matrix M + J^T P' K J has the pattern of the contact graph and is regular even if contacts are redundant.
 // Without friction it is the Hessian of a convex function, and Newton's method with line search converges. With
-// friction the implicit sliding term makes the matrix unsymmetric, and Newton's method may diverge: then a smaller
+// friction the implicit sliding term makes the matrix unsymmetric, and Newton's method may diverge. Then a smaller
 // stiffness or a better initial guess helps.
 template <int n, int directions>
 class Island {

@@ -9,12 +9,12 @@
 // The projection moves bodies against forces. So the bodies have an additional energy dE that they did not have at the
 // moment of contact. An impact first removes dE from the approach: the normal impulses of compression, times a factor,
 // change the kinetic energy by -dE. Compression and the law follow from there. For one freely falling body this is
-// exact: it arrives with the speed that it has at contact, with friction, too. If a compression has less energy than dE
-// (a corner that entered and left within the step), the rest is `residual_projection_energy`.
+// exact. The body arrives with the speed that it has at contact, with friction, too. If a compression has less energy
+// than dE (a corner that entered and left within the step), the rest is `residual_projection_energy`.
 //
-// A law that would increase the energy (unequal restitutions, friction) is limited: its impulses are interpolated
-// between the impulses of compression and those of the law, at the point that keeps the energy. Such impacts are
-// counted.
+// A law that would increase the energy (unequal restitutions, friction) is limited. The impulses are interpolated
+// between the impulses of compression and the impulses of the law, at the point where the energy is unchanged. Such
+// impacts are counted.
 #include <algorithm>
 #include <cmath>
 #include <limits>
