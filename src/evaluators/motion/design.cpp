@@ -22,7 +22,7 @@ namespace dodyn::evaluators {
 namespace {
 
 // Returns why a design is not valid: a violated requirement, contradictions or overlaps at the start and the goal, or
-// invalid durations. Empty: it is valid.
+// invalid durations. Empty: the design is valid.
 std::string complaint(const PhasedMotion& motion, const Eigen::VectorXd& design) {
   const MotionValues all = motion_values(motion, design);
   for (const auto& [text, condition] : motion.requirements)

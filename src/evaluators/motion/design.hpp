@@ -29,7 +29,7 @@ class MotionDesigns final : public MotionDescription {
   std::vector<MotionPath> with_other_corners(const MotionPath& path, const Eigen::VectorXd& design) const override;
   int grow() const override { return motion_.growth_steps; }
   std::vector<Measure> measures(const MetricInputs* seen) const override;
-  bool pushes_at_a_point() const;  // whether an actuator acts on a point, not a coordinate: its work is not measured
+  bool pushes_at_a_point() const;  // whether an actuator acts on a point. The work of such an actuator is not measured
   ExaminedQuantities examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
                               const MetricOf& metric) const override;
   ContinuousPlan continuous_plan() const override;

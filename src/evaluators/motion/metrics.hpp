@@ -43,7 +43,7 @@ class MotionMetrics {
                    const std::vector<int>& phases) const;
   static double value(const Term& term, const MotionDescription::MetricInputs& seen, const dmoc::Lookup& lookup);
   // Evaluates an expression of forces at the knots of its phase, as path_values(). An end whose velocities are not
-  // unknowns has no force: its row has the value of the next knot, and an integral that is not a number.
+  // unknowns has no force. The row of this end has the value of the next knot, and the integral NaN.
   static Eigen::MatrixXd force_values(const PhaseFunction& part, const MotionDescription::MetricInputs& seen,
                                       const dmoc::Lookup& lookup);
 
