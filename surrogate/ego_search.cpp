@@ -17,7 +17,7 @@ bool EgoState::is_distinct(const VectorXd& u, double within) const {
 }
 
 std::vector<Smooth> EgoState::conditions() const {
-  constexpr double step = 1e-6;  // of finite differences
+  constexpr double step = 1e-6;  // step of finite differences
   std::vector<Smooth> all;
   for (const auto& margin : options.margins) {
     double scale = 1e-300;

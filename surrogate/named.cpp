@@ -46,7 +46,7 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 using Condition = std::function<bool(const Eigen::VectorXd&)>;
 
-// A value of a quantity in a condition: that of a variable, or a fixed one.
+// The value of a quantity in a condition: the value of a variable (its index), or a fixed value (index -1).
 struct Value {
   int variable = -1;
   double fixed = 0;
@@ -54,7 +54,7 @@ struct Value {
 
 struct ParsedCondition {
   Expression expression;
-  std::vector<Value> values;  // of its quantities
+  std::vector<Value> values;  // values of the quantities in the expression
 };
 
 std::vector<double> values_at(const std::vector<Value>& values, const Eigen::VectorXd& design) {

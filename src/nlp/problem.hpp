@@ -27,8 +27,8 @@ class Problem {
 
   Eigen::VectorXd lower, upper;                        // [variables]
   Eigen::VectorXd constraint_lower, constraint_upper;  // [constraints]
-  Pattern jacobian_pattern;                            // of c, [constraints, variables]
-  Pattern hessian_pattern;                             // of the Lagrangian, lower triangle (row >= column)
+  Pattern jacobian_pattern;                            // Jacobian of c, [constraints, variables]
+  Pattern hessian_pattern;                             // Hessian of the Lagrangian, lower triangle (row >= column)
 
   int variables() const { return static_cast<int>(lower.size()); }
   int constraints() const { return static_cast<int>(constraint_lower.size()); }

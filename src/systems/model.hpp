@@ -62,7 +62,7 @@ struct Shape {
   std::vector<std::array<Number, 3>> vertices;
   std::array<Number, 3> size;  // box: lengths; prism: side, height; ball: radius, m
   Number scale = 1.0;          // factor on all lengths
-  int corners = 0;             // of a prism's base or a planar ball; for a spatial ball the number of refinements
+  int corners = 0;             // corners of a prism's base or a planar ball; for a spatial ball number of refinements
   std::array<Number, 3> at;    // position of its centre (`vertices`: of their origin) in the link's frame
   struct Turn {
     int axis;

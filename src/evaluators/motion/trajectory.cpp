@@ -123,7 +123,7 @@ Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int st
     Eigen::MatrixXd& kept = all.values.emplace_back(mesh.knots(), rows.cols());
     Eigen::Index from = 0, to = 0;
     for (const PhaseOutline& phase : phases) {
-      const int steps = phase.intervals * mesh.degree();  // from knot to knot
+      const int steps = phase.intervals * mesh.degree();  // number of steps from knot to knot
       for (int k = 0; k <= steps; ++k, ++to) {
         if (mean)
           kept.row(to) = rows.middleRows(from + stride * std::min(k, steps - 1), stride).colwise().mean();
@@ -235,7 +235,7 @@ std::vector<Eigen::MatrixXd> feedback_values(const MotionDescription& mesh, cons
   Eigen::MatrixXd gain = Eigen::MatrixXd::Constant(N, 2 * n * inputs, not_a_number),
                   feedforward = Eigen::MatrixXd::Constant(N, inputs, not_a_number),
                   v = Eigen::MatrixXd::Constant(N, n, not_a_number);
-  Eigen::Index row = 0;  // first of the phase
+  Eigen::Index row = 0;  // first row of the phase
   for (const auto& [moving, rates, laws] :
        plan_feedback(system, autodiff::values_of(problem.numbers()), planned_phases(mesh, trajectory, problem))) {
     const Eigen::Index K = rates.rows() - 1, size = moving.size();

@@ -22,7 +22,7 @@ namespace dodyn::evaluators::simulation {
 // Totals over a run of a law.
 struct FeedbackSums {
   double effort = 0.0;              // integral of the squared controls
-  double work = 0.0;                // of the actuators on the bodies, J
+  double work = 0.0;                // work of the actuators on the bodies, J
   std::vector<double> largest;      // [controls of the law] largest magnitudes, N or N m
   std::vector<double> limited_for;  // [controls of the law] time at the limit, s
 };
@@ -75,7 +75,7 @@ class FeedbackForce final : public rigid::StatefulForce<n> {
   Kinematics<n> kinematics_;
   std::vector<double> start_variables_;
 
-  double time_ = 0.0;  // of the states, s
+  double time_ = 0.0;  // time of the states, s
   Eigen::VectorXd states_;
   std::vector<rigid::Pose<n>> node_, between_;  // poses of the last node, and in the step
   std::vector<rigid::Twist<n>> node_twists_;

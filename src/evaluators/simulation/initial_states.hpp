@@ -23,7 +23,7 @@ namespace dodyn::evaluators::simulation {
 struct Start {
   int number = 0;                            // from 0
   std::vector<double> variables;             // values of [initial-states], in their order
-  std::map<std::string, double> parameters;  // of the model, including those of the design
+  std::map<std::string, double> parameters;  // parameters of the model, including those that the design sets
   systems::Values<double> values;            // numbers of the model for these parameters
   std::vector<double> q, v;                  // coordinates, rates
 
