@@ -342,16 +342,10 @@ class Reader {
         if (const std::string variable = variable_meant(name); !variable.empty())
           fail(value.where, "unknown key '" + shown(name) + "'; " + variable +
                                 " is a design variable: write it in [design] (design." + variable + ")");
-        const std::string section = name.substr(0, name.find('.'));
-        const auto is_of_section = [&](const std::string& key) { return key.starts_with(section + "."); };
-        const bool has_section = section != name && std::ranges::any_of(known, is_of_section);
-        // A similar key of another section is rather the wrong section than a misspelt key.
-        std::vector<std::string> candidates = known;
-        if (has_section)
-          std::erase_if(candidates, [&](const std::string& key) {
-            return !is_of_section(key) && !key.ends_with(name.substr(section.size()));
-          });
-        const std::string nearest = did_you_mean(name, candidates);
+        const std::string nearest = did_you_mean(name, known), section = name.substr(0, name.find('.'));
+        const bool has_section = section != name && std::ranges::any_of(known, [&](const auto& key) {
+                                   return key.starts_with(section + ".");
+                                 });
         if (nearest.empty() && !has_section && section != name) {
           for (const auto& key : known) kinds.push_back(key.substr(0, key.find('.')));
           if (const std::string meant = did_you_mean(section, kinds); !meant.empty())

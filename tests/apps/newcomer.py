@@ -166,7 +166,6 @@ MISTAKES = [
     ("help key gait.leg-length", "the key 'gait.leg-length' was removed; set design.leg"),
     ("help key gait.clearence", "no key 'gait.clearence' (did you mean 'gait.clearance'?)"),
     ("help keyz", "no help on 'keyz' (did you mean 'keys'?)"),
-    ("check KNEE --gait.speed 1", "unknown key 'gait.speed'; dodyn help keys gait lists them"),
     ("help gait", "'gait' is a section; did you mean: dodyn help keys gait"),
     ("help keys gat", "no section 'gat' (did you mean 'gait'?)"),
     ("new moton", "unknown kind 'moton' (did you mean 'motion'?)"),
