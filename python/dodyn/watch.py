@@ -229,7 +229,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 def end(number: int, frame: object) -> None:
     """Ends the process at once. An orderly end could wait forever: a thread that reads the archive holds the lock of h5py."""
-    os.write(sys.stderr.fileno(), b"\n")
+    if sys.stderr is not None:  # None: closed by the caller (2>&-)
+        os.write(sys.stderr.fileno(), b"\n")
     os._exit(0)
 
 
