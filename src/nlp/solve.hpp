@@ -49,9 +49,9 @@ struct Options {
 struct Residuals {
   double stationarity = 0.0;  // |grad f + J^T y - z_lower + z_upper|
   double feasibility = 0.0;   // maximum violation of a constraint or bound
-  double complementarity =
-      0.0;             // maximum |multiplier * slack| of inequality constraints and bounds; |multiplier| if its
-                       // sign is wrong or the bound is missing
+  // maximum |multiplier * slack| of inequality constraints and bounds; |multiplier| if its sign is wrong or the bound
+  // is missing
+  double complementarity = 0.0;
   double max() const;  // the maximum of the three
 };
 

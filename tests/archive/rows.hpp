@@ -179,10 +179,14 @@ inline void leave_torn(const std::string& path) {
   ASSERT_EQ(probe(path), FileState::marked);
 }
 
-// The message of the Error or Busy that `action` throws; empty where it throws none.
+// Returns the message of the Error or Busy that `action` throws; `otherwise`: it throws none.
 template <class Action>
-std::string error_of(Action&& action) {
-  return message_of<std::runtime_error>([&] { action(); });
+std::string error_of(Action&& action, const std::string& otherwise = "") {
+  try {
+    return message_of<Error>(action, otherwise);
+  } catch (const Busy& busy) {
+    return busy.what();
+  }
 }
 
 }  // namespace dodyn::archive

@@ -19,7 +19,6 @@
 
 #include "archive/holder.hpp"
 #include "rows.hpp"
-#include "tests/message_of.hpp"
 
 namespace dodyn::archive::test_holder {
 namespace {
@@ -27,9 +26,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-std::string message(const std::function<void()>& action) {
-  return message_of<std::runtime_error>([&] { action(); }, "none");
-}
+std::string message(const std::function<void()>& action) { return error_of(action, "none"); }
 
 std::string with_rows(const std::string& path, int rows) {
   Archive archive = Archive::create(path, example_layout(), {});

@@ -181,6 +181,14 @@ for order in (2, 4, 6):
     assert abs(metrics["height"] - metrics["max_foot_height"]) < 1e-12 and abs(metrics["squared"] - metrics["squared_torque"]) < 1e-9 * metrics["squared"]
 
 
+def solved(path, *words):
+    """Returns the metrics of a squat with the knee at 0.4 m."""
+    done = subprocess.run([DODYN, "solve", path, "--json", "--design.knee", "0.4", "--motion.initial-guesses", "1", "--motion.accuracy", "0",
+                           "--motion.refinements", "0", "--motion.validity-check", "warn", "--metrics.push", "integral(normal(swing_foot))", *words],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    return json.loads(done.stdout)["metrics"]
+
+
 def free_end():
     """An end whose rates are no unknowns leaves the force on a held point undetermined there. The integral is that of the same motion with
     another condition that does not act but makes the rates unknowns."""
@@ -197,12 +205,18 @@ def free_end():
             path = os.path.join(folder, "squat.cfg")
             with open(path, "w") as file:
                 file.write(text.replace(lean, lean + condition))
-            done = subprocess.run([DODYN, "solve", path, "--json", "--design.knee", "0.4", "--motion.initial-guesses", "1", "--motion.accuracy", "0",
-                                   "--motion.refinements", "0", "--motion.validity-check", "warn", "--metrics.push", "integral(normal(swing_foot))"],
-                                  capture_output=True, text=True, check=True)  # fmt: skip
-            values.append(json.loads(done.stdout)["metrics"]["push"])
+            values.append(solved(path)["push"])
     print(f"integral of a held force up to a free end: {values[0]:.8g}; with rates as unknowns {values[1]:.8g}")
     assert abs(values[0] - values[1]) < 1e-4 * values[1], values
 
 
+def from_rest_to_rest():
+    """The ground carries the weight of 40 kg for 0.3 s, by both feet together."""
+    metrics = solved(os.path.join(ROOT, "configs", "squat.cfg"), "--metrics.other", "integral(reaction(y))")
+    total = metrics["push"] + metrics["other"]
+    print(f"impulse of the ground from rest to rest: {total:.10g} N s; weight times time {40 * 9.81 * 0.3:.10g} N s")
+    assert abs(total - 40 * 9.81 * 0.3) < 1e-6
+
+
 free_end()
+from_rest_to_rest()
