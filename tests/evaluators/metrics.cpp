@@ -223,7 +223,7 @@ TEST(Metrics, MistakesAreOneLine) {
   expect("peak = max_over(s, fligt)", "there is no phase 'fligt'; allowed: only");
   expect("peak = max_over(s, onli)", "there is no phase 'onli' (did you mean 'only'?)");
   expect("peak = max_over()", "has 0 arguments");
-  expect("peak = max_over(s", "is not understood");
+  expect("peak = max_over(s", "'max_over(s' is incomplete");
   expect("peak = max_over(s) > 3", "is a condition; allowed: a number");
   expect("peak = max_over(s > 3)", "is a condition");
   expect("peak = max_over(s) + max_over(u.push)", "are added");
